@@ -1,0 +1,68 @@
+"""The command line: one verb each, thin: parse, call, print.
+
+Every command that yields data takes ``--json`` and then prints nothing else on standard
+output. Progress and remarks go to standard error. A wrong input ends with one clear line
+and exit code 2. Command modules import the heavy parts inside their functions, so that
+``motionloom --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from motionloom.cli import bench, demo, imports, info, pictures
+
+app = typer.Typer(
+    name="motionloom",
+    help="Find, cut, blend, recombine and set to music what is in a folder of motion capture.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("info")(info.info)
+app.command("import")(imports.import_)
+app.command("show")(pictures.show)
+app.command("sheet")(pictures.sheet)
+app.command("bench")(bench.bench)
+app.command("warm-up")(demo.warm_up)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    if version:
+        from motionloom import __version__
+
+        print(f"motionloom {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Entry point: run a command; errors raised on purpose become one line and code 2."""
+    try:
+        app()
+    except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
+        sys.stderr.close()
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted; nothing is half-written, run the same command to go on", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _fail(f"{place}{error.strerror or error}")
+    except ValueError as error:
+        from motionloom.errors import MotionloomError
+
+        if not isinstance(error, MotionloomError):
+            raise
+        _fail(str(error))
+
+
+def _fail(message: str) -> None:
+    print(f"motionloom: {message}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,60 @@
+"""What a user types to name a motion: ``FILE``, ``LIB:NAME``, each with a range behind it.
+
+``kick.bvh``, ``kick.bvh:30-90`` (frames), ``takes.loom:86_01``, ``takes.loom:86_01:1480-1610``,
+``takes.loom:86_01:12.5s-14s`` (seconds).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+
+_RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
+
+
+def motion_from(text: str, **options) -> Motion:
+    """The motion (or the part of it) that `text` names; `options` go to `motionloom.load`."""
+    name, cut = split_range(text)
+    motion = _whole(name, **options)
+    if cut is None:
+        return motion
+    start, end = (round(value * motion.fps) if seconds else int(value) for value, seconds in cut)
+    if not 0 <= start < end <= len(motion):
+        raise InvalidInput(
+            f"{text}: the range must lie within the motion's {len(motion)} frames "
+            f"({motion.duration:.2f} s); got {start} to {end}"
+        )
+    return motion[start:end]
+
+
+def split_range(text: str) -> tuple[str, list[tuple[float, bool]] | None]:
+    """Name, and start and end as (number, is it seconds) or None if there is no range."""
+    if Path(text).exists():  # a file may be called anything
+        return text, None
+    match = _RANGE.match(text)
+    if match is None:
+        return text, None
+    name, start, start_s, end, end_s = match.groups()
+    if not (start_s or end_s) and ("." in start or "." in end):
+        raise InvalidInput(f"{text}: frames are whole numbers; write seconds with an s, 1.5s-3s")
+    return name, [(float(start), bool(start_s)), (float(end), bool(end_s))]
+
+
+def _whole(text: str, **options) -> Motion:
+    from motionloom.formats import load
+
+    if not Path(text).exists() and ":" in text:
+        place, name = text.split(":", 1)
+        if Path(place).is_dir():
+            from motionloom.loom import Library
+
+            return Library(place)[name]
+    if Path(text).is_dir():
+        raise InvalidInput(f"{text} is a folder; name one motion in it, as in {text}:NAME")
+    return load(text, **options)

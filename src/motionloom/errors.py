@@ -1,0 +1,59 @@
+"""Every exception motionloom raises on purpose.
+
+All of them derive from `MotionloomError` and from `ValueError`, so nobody needs our
+names to catch them. The command line prints the message alone and exits with code 2.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MotionloomError(ValueError):
+    """Base class: catch this to catch anything motionloom raises on purpose."""
+
+
+class InvalidInput(MotionloomError):
+    """An argument has the wrong shape, range or type."""
+
+
+class MotionFormatError(MotionloomError):
+    """A file cannot be read, or cannot be read in one way only.
+
+    The message starts with ``file:line:`` (``file:`` where no line is to blame).
+
+    Examples
+    --------
+    >>> print(MotionFormatError("expected 96 channels, got 95", path="walk.bvh", line=214))
+    walk.bvh:214: expected 96 channels, got 95
+    """
+
+    def __init__(
+        self, problem: str, *, path: str | Path = "<memory>", line: int | None = None
+    ) -> None:
+        self.problem = problem
+        self.path = str(path)
+        self.line = line
+        place = f"{self.path}:{line}" if line is not None else self.path
+        super().__init__(f"{place}: {problem}")
+
+    def __reduce__(self):
+        # Exceptions cross process borders in parallel imports; keyword arguments do not
+        # survive the default pickling.
+        return (_format_error, (self.problem, self.path, self.line))
+
+
+class RoleError(MotionloomError):
+    """A skeleton lacks a joint role that an operation needs."""
+
+
+class LibraryError(MotionloomError):
+    """A library is missing, damaged, busy, or does not hold what was asked for."""
+
+
+class MissingExtra(MotionloomError, ImportError):
+    """An optional dependency is not installed."""
+
+
+def _format_error(problem: str, path: str, line: int | None) -> MotionFormatError:
+    return MotionFormatError(problem, path=path, line=line)

@@ -1,0 +1,10 @@
+"""One motion: skeleton, rotations, kinematics, joint roles, and what changes a motion.
+
+Metres, seconds, radians; y up, right-handed, a character at rest faces +Z; quaternions
+``wxyz``.
+"""
+
+from motionloom.motion.motion import Motion, Origin, concatenate
+from motionloom.motion.skeleton import Skeleton
+
+__all__ = ["Motion", "Origin", "Skeleton", "concatenate"]

@@ -1,0 +1,335 @@
+"""One motion: a skeleton, local rotations and a root path, at a frame rate.
+
+A `Motion` never changes. Slices share memory with the whole; everything else returns a
+new one. Positions are made on demand by forward kinematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import rotations as rot
+from motionloom.motion.skeleton import Skeleton
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a motion came from and what was understood and mended on the way in."""
+
+    path: str = ""
+    format: str = ""
+    unit_m: float = 1.0
+    unit_reason: str = ""
+    up: str = "y"
+    frame_time: float | None = None
+    tpose_frame: int | None = None
+    euler_order: str | None = None
+    repairs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion:
+    """A skeleton in motion; immutable.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        J joints.
+    rotations : array_like, shape (T, J, 4)
+        Local rotations, unit quaternions ``wxyz``; kept as float32.
+    root : array_like, shape (T, 3)
+        Path of the root joint in metres, y up; kept as float32.
+    fps : float
+        Frames per second.
+    name : str
+        What people call it; the file's stem or the name in a library.
+    translations : array_like, shape (T, J, 3), optional
+        Only where bones change their length over time: the offset of every joint in
+        every frame.
+
+    Examples
+    --------
+    >>> skeleton = Skeleton(["hips", "knee"], [-1, 0], [[0, 0, 0], [0, -0.4, 0]])
+    >>> still = Motion(skeleton, np.tile([1.0, 0, 0, 0], (60, 2, 1)), np.zeros((60, 3)), 30)
+    >>> len(still), still.duration, still.positions().shape
+    (60, 2.0, (60, 2, 3))
+    >>> still[15:45].duration
+    1.0
+    """
+
+    skeleton: Skeleton
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    fps: float
+    name: str = ""
+    translations: NDArray[np.float32] | None = None
+    origin: Origin = field(default_factory=Origin)
+
+    def __post_init__(self) -> None:
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        joints = len(self.skeleton)
+        put("rotations", _frozen("rotations", self.rotations, (joints, 4)))
+        put("root", _frozen("root", self.root, (3,)))
+        if self.translations is not None:
+            put("translations", _frozen("translations", self.translations, (joints, 3)))
+        for name in ("root", "translations"):
+            array = getattr(self, name)
+            if array is not None and len(array) != len(self.rotations):
+                raise InvalidInput(
+                    f"{name} must have one row per frame; got {len(array)} rows "
+                    f"for {len(self.rotations)} frames"
+                )
+        fps = float(self.fps)
+        if not (np.isfinite(fps) and fps > 0.0):
+            raise InvalidInput(f"fps must be positive; got {self.fps}")
+        put("fps", fps)
+
+    # --- size and parts -----------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        return (
+            f"Motion({name}{len(self)} frames at {self.fps:g} fps = {self.duration:.2f} s, "
+            f"{len(self.skeleton)} joints)"
+        )
+
+    @property
+    def duration(self) -> float:
+        """Seconds: frames divided by frame rate."""
+        return len(self) / self.fps
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What the reader mended, one sentence each."""
+        return self.origin.repairs
+
+    def __getitem__(self, frames: slice | int) -> Motion:
+        """Frames of this motion as a motion; shares memory. One number gives one frame."""
+        if isinstance(frames, (int, np.integer)):
+            index = int(frames)
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"frame {index} is outside this motion of {len(self)} frames")
+            index %= len(self)
+            frames = slice(index, index + 1)
+        if not isinstance(frames, slice):
+            raise InvalidInput(f"a motion is cut with frame numbers or slices; got {frames!r}")
+        step = frames.indices(len(self))[2]
+        if step < 0:
+            raise InvalidInput("a motion cannot be cut backwards; the step must be positive")
+        moved = None if self.translations is None else self.translations[frames]
+        return replace(
+            self,
+            rotations=self.rotations[frames],
+            root=self.root[frames],
+            translations=moved,
+            fps=self.fps / step,
+        )
+
+    # --- kinematics ---------------------------------------------------------------------
+
+    def positions(self, *, end_sites: bool = False) -> NDArray[np.float32]:
+        """World positions of the joints in metres.
+
+        Parameters
+        ----------
+        end_sites : bool
+            Also the end sites, behind the joints.
+
+        Returns
+        -------
+        positions : ndarray of float32, shape (T, J, 3), or (T, J + E, 3) with end sites
+        """
+        from motionloom.motion.kinematics import joint_positions
+
+        skeleton = self.skeleton
+        return joint_positions(
+            self.rotations,
+            self.root,
+            skeleton.parents,
+            skeleton.offsets,
+            translations=self.translations,
+            end_parents=skeleton.end_parents if end_sites else None,
+            end_offsets=skeleton.end_offsets if end_sites else None,
+        )
+
+    def role_positions(self, roles: Sequence[str]) -> NDArray[np.float32]:
+        """World positions of the points that play `roles`, shape (T, len(roles), 3)."""
+        return self.positions(end_sites=True)[:, self.skeleton.points(roles)]
+
+    def global_rotations(self) -> NDArray[np.float32]:
+        """World rotations of the joints ``wxyz``, shape (T, J, 4)."""
+        from motionloom.motion.kinematics import global_rotations
+
+        return global_rotations(self.rotations, self.skeleton.parents)
+
+    def velocities(self, *, end_sites: bool = False) -> NDArray[np.float64]:
+        """World velocities of the joints in m/s, shape (T, J, 3), by central differences."""
+        return _derivative(self.positions(end_sites=end_sites).astype(np.float64), self.fps)
+
+    def angular_velocities(self) -> NDArray[np.float64]:
+        """Angular velocities of the local rotations in rad/s, shape (T, J, 3).
+
+        Expressed in the parent's frame. Between frames the rotation from one to the next
+        divided by the time; at a frame, the mean of the two sides.
+        """
+        if len(self) < 2:
+            return np.zeros((len(self), len(self.skeleton), 3))
+        q = self.rotations.astype(np.float64)
+        between = rot.log(rot.multiply(q[1:], rot.inverse(q[:-1]))) * self.fps
+        out = np.empty((len(q), *between.shape[1:]))
+        out[0], out[-1] = between[0], between[-1]
+        out[1:-1] = 0.5 * (between[1:] + between[:-1])
+        return out
+
+    def headings(self) -> NDArray[np.float64]:
+        """Direction the body faces on the floor, shape (T,), radians about +Y, unwrapped.
+
+        Zero faces +Z, a quarter turn to the character's left (+X) is +pi/2. Taken from
+        hips and shoulders where the skeleton has them (square to the line from right to
+        left), else from the root's rotation.
+        """
+        from motionloom.motion.heading import headings
+
+        return headings(self)
+
+    # --- new motions from this one ------------------------------------------------------
+
+    def transform(self, *, yaw: float = 0.0, shift: ArrayLike = (0.0, 0.0, 0.0)) -> Motion:
+        """Turned by `yaw` radians about the vertical through the origin, then shifted (3,).
+
+        Examples
+        --------
+        >>> skeleton = Skeleton(["hips"], [-1], [[0, 0, 0]])
+        >>> m = Motion(skeleton, [[[1.0, 0, 0, 0]]], [[0, 1, 2]], 30)
+        >>> m.transform(yaw=np.pi / 2, shift=(0, 0, 5)).root.round(5) + 0
+        array([[2., 1., 5.]], dtype=float32)
+        """
+        turn = rot.yaw(yaw)
+        rotations = self.rotations.astype(np.float64)
+        rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
+        root = rot.rotate(turn, self.root.astype(np.float64)) + np.asarray(shift, np.float64)
+        return replace(self, rotations=rotations, root=root)
+
+    def without_heading(self) -> Motion:
+        """The same poses standing over the origin and facing +Z in every frame."""
+        turn = rot.yaw(-self.headings())
+        rotations = self.rotations.astype(np.float64)
+        rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
+        root = self.root.astype(np.float64)
+        root[:, [0, 2]] = 0.0
+        return replace(self, rotations=rotations, root=root)
+
+    def starting_at_origin(self) -> Motion:
+        """Moved as a whole: the first frame stands over the origin and faces +Z."""
+        turn = -float(self[0].headings()[0])
+        start = rot.rotate(rot.yaw(turn), self.root[0].astype(np.float64))
+        return self.transform(yaw=turn, shift=(-start[0], 0.0, -start[2]))
+
+    def resample(self, fps: float) -> Motion:
+        """The same motion at another frame rate.
+
+        Rotations by slerp, positions linearly; frame k lies at ``k / fps`` seconds. The
+        last frame is the last one that does not run past the original's.
+        """
+        from motionloom.motion.resampling import resample
+
+        return resample(self, fps)
+
+    def mirror(self) -> Motion:
+        """Left and right exchanged, by roles; mirrored in the plane x = 0."""
+        from motionloom.motion.mirroring import mirror
+
+        return mirror(self)
+
+    def __add__(self, other: Motion) -> Motion:
+        """`other` played after this motion, as it stands in the world."""
+        return concatenate([self, other])
+
+    def rest_pose(self) -> Motion:
+        """One frame in the rest pose (the skeleton's, or all rotations zero), at the origin."""
+        skeleton = self.skeleton
+        rest = skeleton.rest if skeleton.rest is not None else np.tile(rot.IDENTITY, (len(skeleton), 1))
+        pose = Motion(skeleton, rest[None], np.zeros((1, 3)), self.fps, name=f"{self.name} (rest)")
+        lowest = float(pose.positions(end_sites=True)[0, :, 1].min())
+        return replace(pose, root=np.array([[0.0, -lowest, 0.0]]))
+
+    # --- the two doors that look ahead --------------------------------------------------
+
+    def save(self, path: str | Path, **options) -> Path:
+        """Write to a file; the format follows the suffix (see `motionloom.formats.save`)."""
+        from motionloom.formats import save
+
+        return save(self, path, **options)
+
+    def _repr_html_(self) -> str:
+        from motionloom.plots.player import player_html
+
+        return player_html(self)
+
+
+def concatenate(motions: Sequence[Motion]) -> Motion:
+    """Motions of one skeleton and one rate, one after the other.
+
+    Nothing is moved or blended: where one ends and the next begins elsewhere, it jumps.
+
+    Raises
+    ------
+    InvalidInput
+        If there are none, or skeletons or rates differ.
+    """
+    if not motions:
+        raise InvalidInput("concatenate needs at least one motion; got none")
+    first = motions[0]
+    for other in motions[1:]:
+        if other.skeleton is not first.skeleton and other.skeleton.key != first.skeleton.key:
+            raise InvalidInput(
+                f"motions to concatenate must share one skeleton; {other!r} has another than "
+                f"{first!r}. Retarget one onto the other first"
+            )
+        if abs(other.fps - first.fps) > 1e-6 * first.fps:
+            raise InvalidInput(
+                f"motions to concatenate must share one rate; got {first.fps:g} and "
+                f"{other.fps:g} fps. Resample first: motion.resample({first.fps:g})"
+            )
+    moved = None
+    if any(m.translations is not None for m in motions):
+        moved = np.concatenate([_all_translations(m) for m in motions])
+    return replace(
+        first,
+        rotations=np.concatenate([m.rotations for m in motions]),
+        root=np.concatenate([m.root for m in motions]),
+        translations=moved,
+    )
+
+
+def _all_translations(motion: Motion) -> NDArray[np.float32]:
+    if motion.translations is not None:
+        return motion.translations
+    offsets = motion.skeleton.offsets.astype(np.float32)
+    return np.broadcast_to(offsets, (len(motion), *offsets.shape))
+
+
+def _derivative(values: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
+    if len(values) < 2:
+        return np.zeros_like(values)
+    return np.gradient(values, 1.0 / fps, axis=0)
+
+
+def _frozen(name: str, value: ArrayLike, tail: tuple[int, ...]) -> NDArray[np.float32]:
+    array = np.asarray(value, dtype=np.float32)
+    if array.ndim != 1 + len(tail) or array.shape[1:] != tail:
+        shape = ", ".join(map(str, tail))
+        raise InvalidInput(f"{name} must have shape (frames, {shape}); got {array.shape}")
+    array = array.view()
+    array.setflags(write=False)
+    return array

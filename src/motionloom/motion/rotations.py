@@ -1,0 +1,330 @@
+"""Unit quaternions, ``wxyz``, on arrays of any leading shape.
+
+Every function takes arrays whose last axis is the quaternion (or vector) and broadcasts
+over the rest, so one pose, one motion and a whole family are the same call. Euler
+sequences are written as in BVH: ``"ZYX"`` lists the channels from left to right, and the
+rotation is the product of the three in that order (intrinsic; SciPy spells it with the
+same capital letters).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+
+Array = NDArray[np.floating]
+
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_AXIS = {"X": 0, "Y": 1, "Z": 2}
+
+
+def multiply(a: ArrayLike, b: ArrayLike) -> Array:
+    """Product of rotations: first turn by `b`, then by `a`.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (..., 4)
+
+    Returns
+    -------
+    product : ndarray, shape (..., 4)
+
+    Examples
+    --------
+    >>> quarter = from_axis_angle([0, 1, 0], np.pi / 2)
+    >>> multiply(quarter, quarter).round(6) + 0.0
+    array([0., 0., 1., 0.])
+    """
+    a, b = np.asarray(a), np.asarray(b)
+    aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def inverse(q: ArrayLike) -> Array:
+    """Inverse of unit quaternions, shape (..., 4)."""
+    return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0], dtype=np.asarray(q).dtype)
+
+
+def rotate(q: ArrayLike, vectors: ArrayLike) -> Array:
+    """Vectors turned by rotations.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+    vectors : array_like, shape (..., 3)
+
+    Returns
+    -------
+    turned : ndarray, shape (..., 3)
+
+    Examples
+    --------
+    A quarter turn about the vertical takes the character's forward (+Z) to its left (+X):
+
+    >>> rotate(from_axis_angle([0, 1, 0], np.pi / 2), [0, 0, 1]).round(6) + 0.0
+    array([1., 0., 0.])
+    """
+    q, v = np.asarray(q), np.asarray(vectors)
+    w, u = q[..., :1], q[..., 1:]
+    t = 2.0 * np.cross(u, v)
+    return v + w * t + np.cross(u, t)
+
+
+def normalize(q: ArrayLike) -> Array:
+    """Scale to unit length; zero quaternions become the identity. Shape (..., 4)."""
+    q = np.asarray(q, dtype=np.float64)
+    length = np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(length > 0.0, q / np.where(length > 0.0, length, 1.0), IDENTITY)
+
+
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Array:
+    """Rotation by `angle` (...,) radians about `axis` (..., 3), which need not be unit."""
+    axis = np.asarray(axis, dtype=np.float64)
+    half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
+    length = np.linalg.norm(axis, axis=-1, keepdims=True)
+    vector = np.sin(half) * axis / np.where(length > 0.0, length, 1.0)
+    return np.concatenate([np.broadcast_to(np.cos(half), (*vector.shape[:-1], 1)), vector], -1)
+
+
+def from_euler(angles: ArrayLike, order: str) -> Array:
+    """Rotation from Euler angles.
+
+    Parameters
+    ----------
+    angles : array_like, shape (..., N)
+        Radians, one per letter of `order`.
+    order : str
+        Axes from left to right, for example ``"ZYX"``; any length, any repetition.
+
+    Returns
+    -------
+    q : ndarray, shape (..., 4)
+
+    Examples
+    --------
+    >>> from_euler([np.pi / 2, 0, 0], "ZYX").round(4)
+    array([0.7071, 0.    , 0.    , 0.7071])
+    """
+    angles = np.asarray(angles, dtype=np.float64)
+    order = order.upper()
+    if set(order) - set("XYZ") or angles.shape[-1:] != (len(order),):
+        raise InvalidInput(
+            f"angles must have one column per axis of order {order!r} (letters X, Y, Z); "
+            f"got shape {angles.shape}"
+        )
+    q = np.broadcast_to(IDENTITY, (*angles.shape[:-1], 4))
+    for column, axis in enumerate(order):
+        turn = np.zeros((*angles.shape[:-1], 4))
+        turn[..., 0] = np.cos(0.5 * angles[..., column])
+        turn[..., 1 + _AXIS[axis]] = np.sin(0.5 * angles[..., column])
+        q = multiply(q, turn)
+    return q
+
+
+def to_euler(q: ArrayLike, order: str) -> Array:
+    """Euler angles of rotations, for any of the twelve sequences.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+    order : str
+        Three axes, neighbours different: ``"ZYX"``, ``"XYX"``, ...
+
+    Returns
+    -------
+    angles : ndarray, shape (..., 3)
+        Radians, left to right; the middle one in [-pi/2, pi/2] (three different axes) or
+        [0, pi] (first and last the same). In gimbal lock the last angle is zero.
+
+    Notes
+    -----
+    The angles are read off two half-angle sums and differences of the quaternion's
+    components, without a matrix in between [1]_.
+
+    References
+    ----------
+    .. [1] E. Bernardes, S. Viollet. Quaternion to Euler angles conversion: a direct,
+       general and computationally efficient method. PLoS ONE 17(11), 2022.
+
+    Examples
+    --------
+    >>> to_euler(from_euler([0.3, -0.2, 0.1], "ZXY"), "ZXY").round(6)
+    array([ 0.3, -0.2,  0.1])
+    """
+    order = order.upper()
+    if len(order) != 3 or set(order) - set("XYZ") or order[0] == order[1] or order[1] == order[2]:
+        raise InvalidInput(
+            f"order must be three axes of X, Y, Z with different neighbours; got {order!r}"
+        )
+    q = np.asarray(q, dtype=np.float64)
+    # The method is stated for extrinsic sequences; an intrinsic one is the reverse of it.
+    i, j, k = (_AXIS[axis] for axis in reversed(order))
+    proper = i == k
+    if proper:
+        k = 3 - i - j
+    sign = float((i - j) * (j - k) * (k - i) // 2)
+    w, x, y, z = q[..., 0], q[..., 1 + i], q[..., 1 + j], q[..., 1 + k] * sign
+    if proper:
+        a, b, c, d = w, x, y, z
+    else:
+        a, b, c, d = w - y, x + z, y + w, z - x
+    middle = 2.0 * np.arctan2(np.hypot(c, d), np.hypot(a, b))
+    half_sum = np.arctan2(b, a)
+    half_difference = np.arctan2(d, c)
+    locked_low = np.abs(middle) <= 1e-7
+    locked_high = np.abs(middle - np.pi) <= 1e-7
+    first = half_sum - half_difference  # extrinsic first = intrinsic last
+    third = half_sum + half_difference
+    first = np.where(locked_low | locked_high, 0.0, first)
+    third = np.where(locked_low, 2.0 * half_sum, third)
+    third = np.where(locked_high, 2.0 * half_difference, third)
+    if not proper:
+        third = third * sign
+        middle = middle - np.pi / 2
+    angles = np.stack([third, middle, first], axis=-1)
+    return (angles + np.pi) % (2.0 * np.pi) - np.pi
+
+
+def to_matrix(q: ArrayLike) -> Array:
+    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    q = np.asarray(q)
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def from_matrix(matrix: ArrayLike) -> Array:
+    """Unit quaternions (..., 4) of rotation matrices (..., 3, 3), w >= 0."""
+    m = np.asarray(matrix, dtype=np.float64)
+    # Four candidate pivots; the largest keeps the division far from zero (Shepperd 1978).
+    diagonal = np.stack([m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]], axis=-1)
+    trace = diagonal.sum(axis=-1)
+    squares = np.concatenate(
+        [(1.0 + trace)[..., None], 1.0 - trace[..., None] + 2.0 * diagonal], axis=-1
+    )
+    wx, wy, wz = (
+        m[..., 2, 1] - m[..., 1, 2],
+        m[..., 0, 2] - m[..., 2, 0],
+        m[..., 1, 0] - m[..., 0, 1],
+    )
+    xy, xz, yz = (
+        m[..., 0, 1] + m[..., 1, 0],
+        m[..., 0, 2] + m[..., 2, 0],
+        m[..., 1, 2] + m[..., 2, 1],
+    )
+    s = squares
+    candidates = np.stack(
+        [
+            np.stack([s[..., 0], wx, wy, wz], axis=-1),
+            np.stack([wx, s[..., 1], xy, xz], axis=-1),
+            np.stack([wy, xy, s[..., 2], yz], axis=-1),
+            np.stack([wz, xz, yz, s[..., 3]], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(squares, axis=-1)[..., None, None]
+    q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
+    q = normalize(q)
+    return np.where(q[..., :1] < 0.0, -q, q)
+
+
+def between(a: ArrayLike, b: ArrayLike) -> Array:
+    """Shortest rotation (..., 4) that turns direction `a` (..., 3) onto direction `b`."""
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    a = a / np.linalg.norm(a, axis=-1, keepdims=True)
+    b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+    a, b = np.broadcast_arrays(a, b)
+    w = 1.0 + np.sum(a * b, axis=-1, keepdims=True)
+    q = np.concatenate([w, np.cross(a, b)], axis=-1)
+    # Opposite directions: any half turn about an axis square to them will do.
+    helper = np.where(np.abs(a[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    axis = np.cross(a, helper)
+    half_turn = np.concatenate([np.zeros_like(w), axis], axis=-1)
+    return normalize(np.where(w < 1e-9, half_turn, q))
+
+
+def log(q: ArrayLike) -> Array:
+    """Rotation vectors (..., 3): axis times angle, angle in [0, pi]."""
+    q = np.asarray(q, dtype=np.float64)
+    q = np.where(q[..., :1] < 0.0, -q, q)
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    small = sine < 1e-9
+    return np.where(small, 2.0, angle / np.where(small, 1.0, sine)) * q[..., 1:]
+
+
+def exp(vectors: ArrayLike) -> Array:
+    """Unit quaternions (..., 4) of rotation vectors (..., 3)."""
+    v = np.asarray(vectors, dtype=np.float64)
+    half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * v], axis=-1)
+
+
+def angle_between(a: ArrayLike, b: ArrayLike) -> Array:
+    """Angle in radians (...,), 0 to pi, of the rotation from `a` to `b` (..., 4)."""
+    relative = multiply(inverse(np.asarray(a, np.float64)), np.asarray(b, np.float64))
+    sine = np.linalg.norm(relative[..., 1:], axis=-1)
+    return 2.0 * np.arctan2(sine, np.abs(relative[..., 0]))
+
+
+def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
+    """Point at fraction `t` (...,) of the shortest great arc from `a` to `b` (..., 4).
+
+    Examples
+    --------
+    >>> half = slerp(IDENTITY, from_axis_angle([0, 0, 1], 1.0), 0.5)
+    >>> bool(np.isclose(angle_between(IDENTITY, half), 0.5))
+    True
+    """
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    t = np.asarray(t, dtype=np.float64)[..., None]
+    dot = np.sum(a * b, axis=-1, keepdims=True)
+    b = np.where(dot < 0.0, -b, b)
+    angle = np.arccos(np.clip(np.abs(dot), 0.0, 1.0))
+    sine = np.sin(angle)
+    near = sine < 1e-6  # straight line and arc differ by less than rounding there
+    safe = np.where(near, 1.0, sine)
+    weight_a = np.where(near, 1.0 - t, np.sin((1.0 - t) * angle) / safe)
+    weight_b = np.where(near, t, np.sin(t * angle) / safe)
+    return normalize(weight_a * a + weight_b * b)
+
+
+def unroll(q: ArrayLike) -> Array:
+    """Flip signs along the first axis so that neighbours lie in one hemisphere (T, ..., 4)."""
+    q = np.array(q)
+    if len(q) > 1:
+        flips = np.where(np.sum(q[1:] * q[:-1], axis=-1) < 0.0, -1, 1)
+        q[1:] *= np.cumprod(flips, axis=0)[..., None].astype(q.dtype)
+    return q
+
+
+def yaw(angle: ArrayLike) -> Array:
+    """Rotation (..., 4) by `angle` (...,) radians about the vertical, +Y."""
+    half = 0.5 * np.asarray(angle, dtype=np.float64)
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
+
+
+def yaw_angle(q: ArrayLike) -> Array:
+    """Turn about +Y (...,) in radians nearest to each rotation (..., 4).
+
+    The twist part of the swing-twist decomposition: smooth as long as the body does not
+    turn upside down.
+    """
+    q = np.asarray(q, dtype=np.float64)
+    return 2.0 * np.arctan2(q[..., 2], q[..., 0])

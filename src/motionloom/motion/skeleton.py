@@ -1,0 +1,178 @@
+"""The skeleton: a tree of joints with offsets, end sites, a rest pose and joint roles.
+
+Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
+a position but no rotation; where both are meant together we say *points*: first the
+joints, then the end sites.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput, RoleError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Skeleton:
+    """Names, parents and offsets of joints; immutable.
+
+    Parameters
+    ----------
+    names : sequence of str, length J
+        Unique joint names.
+    parents : array_like of int, shape (J,)
+        Index of each joint's parent, which comes before it; -1 for the one root.
+    offsets : array_like, shape (J, 3)
+        Position of each joint in its parent's frame, in metres.
+    end_names, end_parents, end_offsets : optional, length E, (E,), (E, 3)
+        The end sites and the joints that carry them.
+    rest : array_like, shape (J, 4), optional
+        Local rotations ``wxyz`` of the rest pose. Default: none (identity).
+    role_map : mapping, optional
+        Roles given by the user, role to point name; they overrule the names' meaning.
+
+    Examples
+    --------
+    >>> arm = Skeleton(["shoulder", "elbow"], [-1, 0], [[0, 0, 0], [0.3, 0, 0]],
+    ...                end_names=["fist"], end_parents=[1], end_offsets=[[0.25, 0, 0]])
+    >>> len(arm), arm.point_names
+    (2, ('shoulder', 'elbow', 'fist'))
+    """
+
+    names: tuple[str, ...]
+    parents: NDArray[np.int32]
+    offsets: NDArray[np.float64]
+    end_names: tuple[str, ...] = ()
+    end_parents: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    end_offsets: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    rest: NDArray[np.float64] | None = None
+    role_map: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put("names", tuple(str(name) for name in self.names))
+        put("end_names", tuple(str(name) for name in self.end_names))
+        joints, ends = len(self.names), len(self.end_names)
+        put("parents", _array("parents", self.parents, (joints,), np.int32))
+        put("offsets", _array("offsets", self.offsets, (joints, 3), np.float64))
+        put("end_parents", _array("end_parents", self.end_parents, (ends,), np.int32))
+        put("end_offsets", _array("end_offsets", self.end_offsets, (ends, 3), np.float64))
+        if self.rest is not None:
+            put("rest", _array("rest", self.rest, (joints, 4), np.float64))
+        if joints == 0:
+            raise InvalidInput("names must hold at least one joint; got none")
+        _check_unique(self.names + self.end_names)
+        if self.parents[0] != -1 or np.any(self.parents[1:] < 0):
+            raise InvalidInput("parents must be -1 for joint 0, the root, and only there")
+        late = np.flatnonzero(self.parents >= np.arange(joints))
+        if late.size:
+            raise InvalidInput(
+                f"a parent must come before its child; joint {late[0]} "
+                f"({self.names[late[0]]!r}) has parent {self.parents[late[0]]}"
+            )
+        if ends and not np.all((self.end_parents >= 0) & (self.end_parents < joints)):
+            raise InvalidInput(f"end_parents must lie in 0..{joints - 1}; got {self.end_parents}")
+        if self.role_map is not None:
+            put("role_map", dict(self.role_map))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Skeleton({len(self)} joints, {len(self.end_names)} end sites)"
+
+    @property
+    def point_names(self) -> tuple[str, ...]:
+        """Names of joints, then of end sites, length J + E."""
+        return self.names + self.end_names
+
+    @property
+    def point_parents(self) -> NDArray[np.int32]:
+        """Parent joint of every point, shape (J + E,)."""
+        return np.concatenate([self.parents, self.end_parents])
+
+    @property
+    def point_offsets(self) -> NDArray[np.float64]:
+        """Offset of every point in its parent's frame, shape (J + E, 3)."""
+        return np.concatenate([self.offsets, self.end_offsets])
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of names, tree, offsets, rest pose and given roles: equal for equal skeletons."""
+        digest = hashlib.blake2b(digest_size=12)
+        digest.update(repr((self.point_names, sorted((self.role_map or {}).items()))).encode())
+        for array in (self.parents, self.offsets, self.end_parents, self.end_offsets, self.rest):
+            digest.update(b"-" if array is None else array.tobytes())
+        return digest.hexdigest()
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Role to point name, for every role this skeleton has (see `motionloom.motion.roles`)."""
+        return self.role_assignment.roles
+
+    @cached_property
+    def role_assignment(self):
+        """The roles together with how they were found: scheme, confidence, what is missing."""
+        from motionloom.motion.roles import assign_roles
+
+        return assign_roles(self)
+
+    def point(self, role: str) -> int:
+        """Index among the points (J + E) of the point that plays `role`.
+
+        Raises
+        ------
+        RoleError
+            If the skeleton has no such role; the message lists the joints there are.
+        """
+        name = self.roles.get(role)
+        if name is None:
+            self.role_assignment.require([role])
+        return self.point_names.index(name or "")
+
+    def points(self, roles: Sequence[str]) -> NDArray[np.intp]:
+        """Indices among the points of several roles, shape (len(roles),)."""
+        self.role_assignment.require(roles)
+        return np.array([self.point(role) for role in roles], dtype=np.intp)
+
+    def with_roles(self, role_map: Mapping[str, str]) -> Skeleton:
+        """The same skeleton with the user's roles on top of those found by name."""
+        return replace(self, role_map=role_map)
+
+    def scaled(self, factor: float) -> Skeleton:
+        """The same skeleton, all offsets multiplied by `factor`."""
+        return replace(
+            self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor
+        )
+
+    def joint(self, name: str) -> int:
+        """Index of the joint called `name`."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            known = ", ".join(self.names)
+            raise RoleError(f"no joint is called {name!r}; the joints are: {known}") from None
+
+
+def _array(name: str, value: ArrayLike, shape: tuple[int, ...], dtype) -> NDArray:
+    array = np.array(value, dtype=dtype)
+    if array.shape != shape:
+        raise InvalidInput(f"{name} must have shape {shape}; got {array.shape}")
+    if array.dtype.kind == "f" and not np.all(np.isfinite(array)):
+        raise InvalidInput(f"{name} must be finite")
+    array.setflags(write=False)
+    return array
+
+
+def _check_unique(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidInput(f"point names must be unique; {name!r} occurs twice")
+        seen.add(name)
