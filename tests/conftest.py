@@ -1,0 +1,75 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def _data_folder() -> Path | None:
+    """Where the CMU data set lies: MOTIONLOOM_DATA, or shared/data beside the checkout."""
+    places = [os.environ.get("MOTIONLOOM_DATA"), *(p / "shared/data" for p in ROOT.parents)]
+    for place in places:
+        if place and (Path(place) / "cmu30.tar.xz").exists():
+            return Path(place)
+    return None
+
+
+def _unpacked(archive: str) -> Path:
+    """Folder with the archive's files, unpacked once to the user's cache."""
+    data = _data_folder()
+    if data is None:
+        pytest.skip("the CMU data set is not here (set MOTIONLOOM_DATA to its folder)")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "motionloom-tests"
+    target = cache / archive.removesuffix(".tar.xz")
+    if not target.exists():
+        scratch = cache / f"unpacking-{os.getpid()}-{archive}"
+        scratch.mkdir(parents=True)
+        with tarfile.open(data / archive) as tar:
+            tar.extractall(scratch, filter="data")
+        inner = list(scratch.iterdir())
+        source = inner[0] if len(inner) == 1 and inner[0].is_dir() else scratch
+        try:
+            source.rename(target)
+        except OSError:  # another test process was quicker
+            if not target.exists():
+                raise
+    return target
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(2004)
+
+
+@pytest.fixture(scope="session")
+def cmu_data() -> Path:
+    """Folder of the data set itself: tables, labels, queries, archives."""
+    data = _data_folder()
+    if data is None:
+        pytest.skip("the CMU data set is not here (set MOTIONLOOM_DATA to its folder)")
+    return data
+
+
+@pytest.fixture(scope="session")
+def cmu30() -> Path:
+    """Folder of all CMU takes at 30 Hz, one subfolder per subject."""
+    return _unpacked("cmu30.tar.xz")
+
+
+@pytest.fixture(scope="session")
+def cmu_raw() -> Path:
+    """Folder of a few original CMU files at 60 and 120 Hz."""
+    return _unpacked("raw.tar.xz")
+
+
+@pytest.fixture(scope="session")
+def cmu_clips() -> Path:
+    """Folder of 115 labelled single-action clips."""
+    return _unpacked("cmu-clips.tar.xz")
