@@ -1,0 +1,44 @@
+# Two commands to start with: `make demo` and `make test`. They need python3 (>= 3.11) and make.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: demo test test-all lint format docs bench clean
+
+demo: $(STAMP)  ## make the built-in corpus, import it, draw it
+	$(RUN)/motionloom demo demo
+
+test: $(STAMP)  ## all tests but the slow ones, and every example in the docs
+	$(RUN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: $(STAMP)  ## the slow ones too: all of the real data, kills, large files
+	$(RUN)/python -m pytest -q -n 2
+
+lint: $(STAMP)
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+	$(RUN)/mypy
+
+format: $(STAMP)
+	$(RUN)/ruff check --fix .
+	$(RUN)/ruff format .
+
+docs: $(STAMP) $(VENV)/.docs-ready
+	$(RUN)/mkdocs build --strict --quiet --site-dir site
+
+bench: $(STAMP)
+	$(RUN)/motionloom bench load
+
+clean:
+	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"motionloom needs Python 3.11 or newer; $(PYTHON) is {v[0]}.{v[1]}. Try: make PYTHON=python3.12")'
+	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $(STAMP)
+
+$(VENV)/.docs-ready: pyproject.toml
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@

@@ -1,0 +1,125 @@
+"""``motionloom info``: what a file holds and how it was understood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from motionloom.cli.arguments import motion_from
+from motionloom.cli.terminal import print_json
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+
+
+def info(
+    file: Annotated[str, typer.Argument(metavar="FILE|LIB:NAME", help="What to look at.")],
+    unit: Annotated[
+        str | None, typer.Option(help="Unit of the file: m, cm, mm, inch, foot, cmu or metres.")
+    ] = None,
+    fps: Annotated[float | None, typer.Option(help="Overrule the frame rate.")] = None,
+    up: Annotated[str | None, typer.Option(help="Overrule the up axis: y, z, x, -y, ...")] = None,
+    root: Annotated[
+        str | None, typer.Option(help="Which ROOT, where a file holds several figures.")
+    ] = None,
+    roles: Annotated[
+        Path | None, typer.Option(help="Mapping file: role to joint (JSON or TOML).")
+    ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Read the whole rows of a file that was cut off.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse everything off the specification.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Show frames, rate, unit, height, joints, their roles, and what was repaired."""
+    options: dict[str, Any] = {
+        "unit": unit, "fps": fps, "up": up, "root": root, "roles": roles,
+        "partial": partial, "strict": strict,
+    }  # fmt: skip
+    motion = motion_from(file, **{key: value for key, value in options.items() if value})
+    facts = motion_facts(motion)
+    if json:
+        print_json(facts)
+    else:
+        _print_table(motion, facts)
+
+
+def motion_facts(motion: Motion) -> dict[str, Any]:
+    """What `info --json` prints."""
+    from motionloom.formats.posture import facing
+    from motionloom.motion.stature import standing_height
+
+    origin, assignment = motion.origin, motion.skeleton.role_assignment
+    return {
+        "name": motion.name,
+        "joints": len(motion.skeleton),
+        "frames": len(motion),
+        "fps": motion.fps,
+        "seconds": motion.duration,
+        "unit_m": origin.unit_m,
+        "unit_reason": origin.unit_reason,
+        "height_m": standing_height(motion.skeleton),
+        "up": origin.up,
+        "facing": facing(motion),
+        "tpose_frame": origin.tpose_frame,
+        "joint_names": list(motion.skeleton.names),
+        "end_sites": list(motion.skeleton.end_names),
+        "roles": assignment.roles,
+        "role_scheme": assignment.scheme,
+        "role_confidence": dict(assignment.confidence),
+        "missing_roles": list(assignment.missing),
+        "repairs": list(origin.repairs),
+        "warnings": list(origin.warnings),
+    }
+
+
+def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    height = f"{facts['height_m']:.2f} m" if facts["height_m"] else "unknown"
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    rows = [
+        ("motion", facts["name"]),
+        ("frames", f"{facts['frames']} at {facts['fps']:g} fps = {facts['seconds']:.2f} s"),
+        ("unit", f"1 = {facts['unit_m']:g} m  ({facts['unit_reason'] or 'metres'})"),
+        ("height", height),
+        ("axes", f"up {facts['up']}, at rest facing {facts['facing'] or 'unknown'}"),
+        ("T-pose", "frame 0, kept as the rest pose" if facts["tpose_frame"] == 0 else "none"),
+        ("joints", f"{facts['joints']} and {len(facts['end_sites'])} end sites"),
+        ("roles", f"{len(facts['roles'])} by {facts['role_scheme']}"),
+        ("missing roles", ", ".join(facts["missing_roles"]) or "none"),
+    ]
+    rows += [("repaired", repair) for repair in facts["repairs"]]
+    rows += [("look out", warning) for warning in facts["warnings"]]
+    for key, value in rows:
+        table.add_row(f"[bold]{key}[/]", escape(str(value)))
+    console.print(table)
+    console.print(_joint_tree(motion))
+
+
+def _joint_tree(motion: Motion):
+    """The joints as a tree, each with its role."""
+    from rich.markup import escape
+    from rich.tree import Tree
+
+    role_of = {name: role for role, name in motion.skeleton.roles.items()}
+
+    def label(name: str) -> str:
+        role = role_of.get(name)
+        return escape(name) + (f" [green]{role}[/]" if role else "")
+
+    skeleton = motion.skeleton
+    tree = Tree(label(skeleton.names[0]))
+    branches = [tree]
+    for joint in range(1, len(skeleton)):
+        branches.append(branches[skeleton.parents[joint]].add(label(skeleton.names[joint])))
+    for end, parent in enumerate(skeleton.end_parents):
+        branches[parent].add(f"[dim]{label(skeleton.end_names[end])}[/]")
+    return tree

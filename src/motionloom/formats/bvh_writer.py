@@ -1,0 +1,183 @@
+"""Writing BVH in the dialect that all readers agree on."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.formats.units import unit_from
+from motionloom.motion import Motion, Skeleton, rotations as rot
+from motionloom.whole_file import whole_file
+
+_DEFAULT_ORDER = "ZYX"
+_DEFAULT_UNIT = 0.01  # centimetres, for motions that did not come from a BVH file
+
+
+def write(
+    motion: Motion,
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    order: str | None = None,
+    rest_frame: bool = False,
+) -> None:
+    """Write a motion as BVH.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames, J joints.
+    path : str or Path
+    unit : str or float, optional
+        Unit of the file, as for reading. Default: that of the BVH file the motion came
+        from, else centimetres.
+    order : str, optional
+        Order of the rotation channels. Default: the source's if it has one for all
+        joints, else ``"ZYX"``.
+    rest_frame : bool
+        Put the rest pose in front as a frame of its own, as CMU's conversion does.
+
+    Notes
+    -----
+    Joints are written depth first. Names lose spaces and colons, which some readers stumble
+    over. Joints whose bones change length get position channels; all others do not.
+    """
+    if len(motion) == 0:
+        raise InvalidInput(f"{path}: a BVH file needs at least one frame; this motion has none")
+    origin = motion.origin
+    metres = unit_from(unit) if unit is not None else _source_unit(motion)
+    order = (order or origin.euler_order or _DEFAULT_ORDER).upper()
+    if sorted(order) != ["X", "Y", "Z"]:
+        raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
+    if not (np.isfinite(motion.rotations).all() and np.isfinite(motion.root).all()):
+        raise InvalidInput(f"{path}: the motion holds NaN or infinite values; mend it first")
+    if rest_frame:
+        motion = _with_rest_frame(motion)
+    moving = _moving_joints(motion)
+    visit = _depth_first(motion.skeleton)
+    table = _channel_table(motion, visit, moving, order, metres)
+    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
+        file.write("HIERARCHY\n")
+        file.writelines(_hierarchy(motion.skeleton, moving, order, metres))
+        file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {_frame_time(motion)}\n")
+        template = " ".join(["%.6f"] * table.shape[1]) + "\n"
+        file.writelines(template % tuple(row) for row in table.tolist())
+
+
+def _source_unit(motion: Motion) -> float:
+    return motion.origin.unit_m if motion.origin.format == "bvh" else _DEFAULT_UNIT
+
+
+def _frame_time(motion: Motion) -> str:
+    """Seconds per frame: the source's exact value if the rate is still the same."""
+    exact = motion.origin.frame_time
+    if exact is None or abs(exact * motion.fps - 1.0) > 3e-4:
+        exact = 1.0 / motion.fps
+    whole, _, decimals = f"{exact:.12f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0').ljust(7, '0')}"
+
+
+def _with_rest_frame(motion: Motion) -> Motion:
+    from dataclasses import replace
+
+    rest = motion.rest_pose()
+    moved = motion.translations
+    return replace(
+        motion,
+        rotations=np.concatenate([rest.rotations, motion.rotations]),
+        root=np.concatenate([motion.root[:1], motion.root]),
+        translations=None if moved is None else np.concatenate([moved[:1], moved]),
+    )
+
+
+def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
+    """Joints whose offset changes over time, or differs from the skeleton's; shape (J,)."""
+    if motion.translations is None:
+        return np.zeros(len(motion.skeleton), bool)
+    away = np.abs(motion.translations - motion.skeleton.offsets).max(axis=(0, 2))
+    away[0] = 0.0
+    return away > 1e-6
+
+
+def _depth_first(skeleton: Skeleton) -> list[int]:
+    children: list[list[int]] = [[] for _ in skeleton.names]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(joint)
+    visit, stack = [], [0]
+    while stack:
+        joint = stack.pop()
+        visit.append(joint)
+        stack.extend(reversed(children[joint]))
+    return visit
+
+
+def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
+    """Degrees and file units, one row per frame, in the order of the hierarchy."""
+    angles = np.degrees(
+        np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0)
+    )
+    columns = [motion.root.astype(np.float64) / metres]
+    for joint in visit:
+        if moving[joint]:
+            columns.append(motion.translations[:, joint].astype(np.float64) / metres)
+        columns.append(angles[:, joint])
+    # Adding zero turns -0.0 into 0.0 after rounding, so no file says "-0.000000".
+    return np.round(np.concatenate(columns, axis=1), 6) + 0.0
+
+
+def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float):
+    names = _plain_names(skeleton.names)
+    children: list[list[int]] = [[] for _ in skeleton.names]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(joint)
+    ends: list[list[int]] = [[] for _ in skeleton.names]
+    for end, parent in enumerate(skeleton.end_parents):
+        ends[parent].append(end)
+    rotations = " ".join(f"{axis}rotation" for axis in order)
+    positions = "Xposition Yposition Zposition"
+
+    def offset(values) -> str:
+        return " ".join(f"{value:.6f}" for value in np.round(values / metres, 6) + 0.0)
+
+    # A stack of lines to write and joints to open, so that deep trees need no recursion.
+    stack: list[tuple[int, int] | str] = [(0, 0)]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+            continue
+        joint, depth = item
+        tab = "\t" * depth
+        yield f"{tab}{'ROOT' if joint == 0 else 'JOINT'} {names[joint]}\n{tab}{{\n"
+        place = offset(np.zeros(3) if joint == 0 else skeleton.offsets[joint])
+        yield f"{tab}\tOFFSET {place}\n"
+        if joint == 0 or moving[joint]:
+            yield f"{tab}\tCHANNELS 6 {positions} {rotations}\n"
+        else:
+            yield f"{tab}\tCHANNELS 3 {rotations}\n"
+        tips = [skeleton.end_offsets[end] for end in ends[joint]]
+        if not tips and not children[joint]:
+            tips = [np.zeros(3)]  # a leaf without a tip still needs its End Site
+        for tip in tips:
+            yield f"{tab}\tEnd Site\n{tab}\t{{\n{tab}\t\tOFFSET {offset(tip)}\n{tab}\t}}\n"
+        stack.append(f"{tab}}}\n")
+        stack.extend((child, depth + 1) for child in reversed(children[joint]))
+
+
+def _plain_names(names: tuple[str, ...]) -> list[str]:
+    plain: list[str] = []
+    for name in names:
+        clean = re.sub(r"[\s:{}]+", "_", name.strip()) or "joint"
+        number = 1
+        candidate = clean
+        while candidate in plain:
+            number += 1
+            candidate = f"{clean}_{number}"
+        plain.append(candidate)
+    return plain

@@ -1,0 +1,117 @@
+"""What a file does not say about its figure: which way is up, and whether frame 0 is a T-pose."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion, rotations as rot
+
+UP_AXES = {
+    "y": np.array([0.0, 1.0, 0.0]),
+    "z": np.array([0.0, 0.0, 1.0]),
+    "x": np.array([1.0, 0.0, 0.0]),
+    "-y": np.array([0.0, -1.0, 0.0]),
+    "-z": np.array([0.0, 0.0, -1.0]),
+    "-x": np.array([-1.0, 0.0, 0.0]),
+}
+_UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
+
+
+def infer_up(motion: Motion) -> tuple[str, str]:
+    """Up axis of the file ("y", "z", ...) and a warning where the evidence is divided.
+
+    A figure stands up in its rest pose, and most of the time in motion. Only when both
+    agree on another axis than y is the file taken as such; a swimmer stays a swimmer.
+    """
+    roles = motion.skeleton.roles
+    feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
+    if "head" not in roles or not feet:
+        return "y", ""
+    in_rest = _axis_of(_uprightness(motion.rest_pose(), feet))
+    in_motion = _axis_of(np.median(_uprightness(motion, feet), axis=0))
+    if in_motion in ("y", None) or in_rest is None:
+        return "y", ""
+    if in_motion == in_rest:
+        return in_motion, ""
+    return "y", (
+        f"the figure lies along {in_motion} most of the time though it rests along {in_rest}: "
+        f"someone lying down, or a file whose up axis is {in_motion}; then pass up={in_motion!r}"
+    )
+
+
+def turn_upright(up: str) -> NDArray[np.float64]:
+    """Rotation ``wxyz`` that takes a file's up axis to +Y (z up: x stays, y becomes -z)."""
+    return rot.between(UP_AXES[up], UP_AXES["y"])
+
+
+def facing(motion: Motion) -> str | None:
+    """Axis the figure faces in its rest pose, "+z" by our convention; None if unknown."""
+    roles = motion.skeleton.roles
+    if not {"left_hip", "right_hip"} <= roles.keys():
+        return None
+    angle = float(motion.rest_pose().headings()[0])
+    names = ("+z", "+x", "-z", "-x")
+    return names[int(np.round(angle / (np.pi / 2))) % 4]
+
+
+def is_tpose_frame(motion: Motion) -> bool:
+    """Whether frame 0 is a T-pose put in front of the capture, as in CMU's conversion.
+
+    The figure must stand straight with straight arms held out, and the step from frame 0
+    to frame 1 must be a jump, far larger than the steps that follow.
+    """
+    roles = motion.skeleton.roles
+    needed = {
+        f"{side}_{part}"
+        for side in ("left", "right")
+        for part in ("shoulder", "elbow", "wrist", "hip", "knee", "ankle")
+    }
+    if len(motion) < 2 or not needed <= roles.keys():
+        return False
+    if not _stands_like_a_t(motion[0]):
+        return False
+    steps = rot.angle_between(motion.rotations[1:4], motion.rotations[0:3][: len(motion) - 1])
+    jump, later = float(steps[0].max()), float(steps[1:].max()) if len(steps) > 1 else 0.0
+    if jump > np.radians(15.0) and jump > 4.0 * later:
+        return True
+    # The first captured frame may be near a T-pose itself; a made one is exact, though:
+    # its spine, head and legs are not turned at all.
+    still = rot.angle_between(motion.rotations[:2], rot.IDENTITY) < 1e-4
+    return bool(still[0].mean() > 0.5 and still[1].mean() < 0.5 * still[0].mean() and jump > 4.0 * later)
+
+
+def _stands_like_a_t(pose: Motion) -> bool:
+    def limb(*parts):
+        return [
+            pose.role_positions([f"{side}_{part}" for part in parts])[0].astype(np.float64)
+            for side in ("left", "right")
+        ]
+
+    def directions(points):
+        bones = np.diff(points, axis=0)
+        return bones / np.maximum(np.linalg.norm(bones, axis=1, keepdims=True), 1e-9)
+
+    up = UP_AXES["y"]
+    arms = [directions(points) for points in limb("shoulder", "elbow", "wrist")]
+    legs = [directions(points) for points in limb("hip", "knee", "ankle")]
+    straight = all(bones[0] @ bones[1] > 0.94 for bones in (*arms, *legs))  # within 20 degrees
+    level = all(abs(bones[0] @ up) < 0.5 for bones in arms)  # within 30 degrees
+    apart = arms[0][0] @ arms[1][0] < -0.5
+    standing = all(bones[0] @ up < -0.9 for bones in legs)
+    return bool(straight and level and apart and standing)
+
+
+def _uprightness(motion: Motion, feet: list[str]) -> NDArray[np.float64]:
+    """Unit vectors from feet to head, shape (T, 3)."""
+    points = motion.role_positions(["head", *feet]).astype(np.float64)
+    upward = points[:, 0] - points[:, 1:].mean(axis=1)
+    return upward / np.maximum(np.linalg.norm(upward, axis=1, keepdims=True), 1e-9)
+
+
+def _axis_of(direction: NDArray[np.float64]) -> str | None:
+    direction = np.atleast_2d(direction)[0]
+    for name, axis in UP_AXES.items():
+        if direction @ axis > _UPRIGHT:
+            return name
+    return None

@@ -1,0 +1,39 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """A temporary path beside `path`; renamed to `path` on success, removed on failure.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_file(f"{folder}/note.txt") as scratch:
+    ...         _ = scratch.write_text("hello")
+    ...     print(os.listdir(folder))
+    ['note.txt']
+    """
+    path = Path(path)
+    # The suffix stays: some writers choose their format by it.
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
+    )
+    os.close(handle)
+    scratch = Path(name)
+    try:
+        yield scratch
+        mask = os.umask(0)
+        os.umask(mask)
+        scratch.chmod(0o666 & ~mask)  # mkstemp is private; a file of ours is like any other
+        os.replace(scratch, path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
