@@ -1,0 +1,205 @@
+"""Who is faster, and by how much: fair timing of several ways to do one thing.
+
+All contestants run in one process, in rounds. Each round starts with another contestant,
+so that none of them always runs on a warm or a busy machine; each runs once untimed
+before the first round. The figure is the median over the rounds, as wall time and as
+processor time; quick contestants are called several times per round, so that the clock's
+grain does not show, and very slow ones take part in fewer rounds.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from motionloom.errors import InvalidInput
+
+Say = Callable[[str], None]
+
+_LEAST_S = 0.02  # a timed stretch lasts at least this long: 10,000 grains of the clock
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A name and the call to be timed. `note` is carried into the results."""
+
+    name: str
+    run: Callable[[], Any]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A rival that cannot take part, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Median seconds per call, over `rounds` rounds."""
+
+    wall_s: float
+    cpu_s: float
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """One row: ours against one rival; None where there is nothing to compare with."""
+
+    what: str
+    ours_s: float | None
+    rival: str
+    rival_s: float | None
+    ratio: float | None
+    note: str
+    ours_cpu_s: float | None = None
+    rival_cpu_s: float | None = None
+    cpu_ratio: float | None = None
+    rounds: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as plain data, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Where time is read, in seconds: on the wall, and spent by this process and its own."""
+
+    wall: Callable[[], float]
+    cpu: Callable[[], float]
+
+
+def _cpu_seconds() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows: without the processes we started
+        return time.process_time()
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+CLOCKS = Clocks(time.perf_counter, _cpu_seconds)
+
+
+def timings(
+    contestants: Sequence[Contestant],
+    *,
+    rounds: int = 7,
+    budget_s: float = 60.0,
+    clocks: Clocks = CLOCKS,
+    say: Say = lambda text: None,
+) -> list[Timing]:
+    """Median time of each contestant, in the order given.
+
+    Parameters
+    ----------
+    contestants : sequence of Contestant
+    rounds : int
+        At least 1. Round `r` starts with contestant ``r % len(contestants)``.
+    budget_s : float
+        Whoever needs more than this for all rounds runs in as many as fit, at least one.
+    clocks : Clocks
+    say : callable
+        Told who is running.
+
+    Examples
+    --------
+    >>> quick, slow = timings([Contestant("a", lambda: sum(range(10))),
+    ...                        Contestant("b", lambda: sum(range(50_000)))], rounds=3)
+    >>> quick.wall_s < slow.wall_s, quick.rounds
+    (True, 3)
+    """
+    if rounds < 1:
+        raise InvalidInput(f"rounds must be at least 1; got {rounds}")
+    calls, turns = [], []
+    for contestant in contestants:
+        say(f"warming up {contestant.name}")
+        contestant.run()  # compiles, fills caches
+        once, _ = _timed(contestant.run, 1, clocks)
+        calls.append(max(1, round(_LEAST_S / max(once, 1e-7))))
+        turns.append(min(rounds, max(1, int(budget_s / max(once, _LEAST_S)))))
+    samples: list[list[tuple[float, float]]] = [[] for _ in contestants]
+    for number in range(rounds):
+        for position in range(len(contestants)):
+            who = (number + position) % len(contestants)
+            if number < turns[who]:
+                say(f"round {number + 1} of {rounds}: {contestants[who].name}")
+                samples[who].append(_timed(contestants[who].run, calls[who], clocks))
+    return [
+        Timing(median(wall for wall, _ in taken), median(cpu for _, cpu in taken), len(taken))
+        for taken in samples
+    ]
+
+
+def compare(
+    what: str,
+    ours: Contestant,
+    rivals: Sequence[Contestant | Missing],
+    *,
+    rounds: int = 7,
+    budget_s: float = 60.0,
+    clocks: Clocks = CLOCKS,
+    say: Say = lambda text: None,
+) -> list[Result]:
+    """One row per rival: its time, ours, and how many times faster ours is.
+
+    A missing rival keeps its row, with `ratio` None and the reason as its note.
+    """
+    present = [rival for rival in rivals if isinstance(rival, Contestant)]
+    taken = timings(
+        [ours, *present],
+        rounds=rounds,
+        budget_s=budget_s,
+        clocks=clocks,
+        say=lambda text: say(f"{what}: {text}"),
+    )
+    own = taken[0]
+    by_name = dict(zip((rival.name for rival in present), taken[1:], strict=True))
+    rows = []
+    for rival in rivals:
+        if isinstance(rival, Missing):
+            rows.append(Result(what, own.wall_s, rival.name, None, None, rival.reason, own.cpu_s))
+            continue
+        theirs = by_name[rival.name]
+        rows.append(
+            Result(
+                what,
+                own.wall_s,
+                rival.name,
+                theirs.wall_s,
+                theirs.wall_s / own.wall_s,
+                _joined(ours.note, rival.note),
+                own.cpu_s,
+                theirs.cpu_s,
+                theirs.cpu_s / own.cpu_s if own.cpu_s > 0.0 else None,
+                theirs.rounds,
+            )
+        )
+    return rows
+
+
+def _timed(run: Callable[[], Any], calls: int, clocks: Clocks) -> tuple[float, float]:
+    """Wall and processor seconds per call; the garbage collector waits meanwhile."""
+    collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        wall, cpu = clocks.wall(), clocks.cpu()
+        for _ in range(calls):
+            run()
+        return (clocks.wall() - wall) / calls, (clocks.cpu() - cpu) / calls
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
