@@ -48,14 +48,19 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from motionloom import demo, formats, library, motion, plots
-    from motionloom.errors import (
-        InvalidInput,
-        LibraryError,
-        MotionFormatError,
-        MotionloomError,
-        RoleError,
-    )
-    from motionloom.formats import load, save
-    from motionloom.loom import Library
-    from motionloom.motion import Motion, Skeleton, concatenate
+    from motionloom import demo as demo
+    from motionloom import formats as formats
+    from motionloom import library as library
+    from motionloom import motion as motion
+    from motionloom import plots as plots
+    from motionloom.errors import InvalidInput as InvalidInput
+    from motionloom.errors import LibraryError as LibraryError
+    from motionloom.errors import MotionFormatError as MotionFormatError
+    from motionloom.errors import MotionloomError as MotionloomError
+    from motionloom.errors import RoleError as RoleError
+    from motionloom.formats import load as load
+    from motionloom.formats import save as save
+    from motionloom.loom import Library as Library
+    from motionloom.motion import Motion as Motion
+    from motionloom.motion import Skeleton as Skeleton
+    from motionloom.motion import concatenate as concatenate

@@ -50,7 +50,10 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except KeyboardInterrupt:
-        print("interrupted; nothing is half-written, run the same command to go on", file=sys.stderr)
+        print(
+            "interrupted; nothing is half-written, run the same command to go on",
+            file=sys.stderr,
+        )
         sys.exit(130)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def info(
     file: Annotated[str, typer.Argument(metavar="FILE|LIB:NAME", help="What to look at.")],
     unit: Annotated[
-        str | None, typer.Option(help="Unit of the file: m, cm, mm, inch, foot, cmu or metres.")
+        str | None,
+        typer.Option(help="Unit of the file: m, cm, mm, inch, foot, cmu or metres."),
     ] = None,
     fps: Annotated[float | None, typer.Option(help="Overrule the frame rate.")] = None,
     up: Annotated[str | None, typer.Option(help="Overrule the up axis: y, z, x, -y, ...")] = None,
@@ -28,7 +29,8 @@ def info(
         Path | None, typer.Option(help="Mapping file: role to joint (JSON or TOML).")
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Read the whole rows of a file that was cut off.")
+        bool,
+        typer.Option("--partial", help="Read the whole rows of a file that was cut off."),
     ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse everything off the specification.")
@@ -91,7 +93,10 @@ def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
         ("unit", f"1 = {facts['unit_m']:g} m  ({facts['unit_reason'] or 'metres'})"),
         ("height", height),
         ("axes", f"up {facts['up']}, at rest facing {facts['facing'] or 'unknown'}"),
-        ("T-pose", "frame 0, kept as the rest pose" if facts["tpose_frame"] == 0 else "none"),
+        (
+            "T-pose",
+            "frame 0, kept as the rest pose" if facts["tpose_frame"] == 0 else "none",
+        ),
         ("joints", f"{facts['joints']} and {len(facts['end_sites'])} end sites"),
         ("roles", f"{len(facts['roles'])} by {facts['role_scheme']}"),
         ("missing roles", ", ".join(facts["missing_roles"]) or "none"),

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 class Advance(Protocol):
     """Call it with the number of steps done."""
 
-    def __call__(self, steps: int = 1) -> None: ...
+    def __call__(self, steps: int = 1) -> None:  # noqa: D102
+        ...
 
 
 def print_json(value: Any) -> None:
@@ -34,7 +35,12 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps=1: bar.advance(task, steps)

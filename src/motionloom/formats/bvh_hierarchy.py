@@ -38,12 +38,12 @@ class Node:
 
 
 def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repairs) -> list[Node]:
-    """Nodes of the hierarchy in file order.
+    r"""Nodes of the hierarchy in file order.
 
     Parameters
     ----------
     text : str
-        Everything before the word MOTION, line ends as ``\\n``.
+        Everything before the word MOTION, line ends as ``\n``.
     first_line : int
         Number of the text's first line in the file.
     path : str or Path
@@ -75,9 +75,7 @@ class _Scanner:
                 continue
             if not started:
                 if keyword not in ("ROOT", "JOINT"):
-                    self._fail(
-                        f"expected HIERARCHY, found {_short(word)}; this is not a BVH file"
-                    )
+                    self._fail(f"expected HIERARCHY, found {_short(word)}; this is not a BVH file")
                 self.repairs.add("the word HIERARCHY is missing", line=self.line)
                 started = True
             self._statement(keyword, word)
@@ -157,9 +155,7 @@ class _Scanner:
             self.repairs.add("an OFFSET is missing, taken as zero", line=node.line)
             node.offset = (0.0, 0.0, 0.0)
         if node.kind != "end" and not node.has_channels:
-            self.repairs.add(
-                f"{node.name!r} has no CHANNELS, taken as none", line=node.line
-            )
+            self.repairs.add(f"{node.name!r} has no CHANNELS, taken as none", line=node.line)
 
     def _read_offset(self, node: Node) -> None:
         line = self.line
@@ -222,7 +218,8 @@ class _Scanner:
         if len(names) != int(word):
             # The rows of the motion are the judge: they must fit the names, and are checked.
             self.repairs.add(
-                f"CHANNELS says {_short(word)} but lists {len(names)}; the list is taken", line=line
+                f"CHANNELS says {_short(word)} but lists {len(names)}; the list is taken",
+                line=line,
             )
         if len(names) > 9:
             self._fail(f"{len(names)} channels for {node.name!r}; at most 9 make sense", line=line)
@@ -234,7 +231,8 @@ class _Scanner:
             self._fail(f"channels of {node.name!r} repeat: {' '.join(names)}", line=line)
         if len(set(turns)) < len(turns):
             self.repairs.add(
-                f"{node.name!r} turns twice about one axis; taken as proper Euler angles", line=line
+                f"{node.name!r} turns twice about one axis; taken as proper Euler angles",
+                line=line,
             )
         node.channels, node.has_channels = names, True
 

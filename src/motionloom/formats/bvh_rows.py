@@ -112,9 +112,7 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
             line = text.rows_line + tail.count(b"\n", 0, rows.stopped_at)
             _refuse_word(word.decode("utf-8", "replace"), rows, columns, path, line)
     if rows.glued_at >= 0:
-        repairs.add(
-            "numbers run together, split at the sign", line=text.rows_line + rows.glued_at
-        )
+        repairs.add("numbers run together, split at the sign", line=text.rows_line + rows.glued_at)
     return rows
 
 

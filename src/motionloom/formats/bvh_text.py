@@ -99,7 +99,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
 
 
 def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
-    """UTF-8 (or a one-byte encoding) without mark, with ``\\n`` or ``\\r\\n`` line ends."""
+    r"""UTF-8 (or a one-byte encoding) without mark, with ``\n`` or ``\r\n`` line ends."""
     if not data.strip():
         raise MotionFormatError("the file is empty", path=path, line=1)
     for mark, encoding in _MARKS:
@@ -112,7 +112,9 @@ def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
                 data = data.decode(encoding).encode("utf-8")
             except UnicodeError:
                 raise MotionFormatError(
-                    f"the file claims to be {encoding.upper()} but is not", path=path, line=1
+                    f"the file claims to be {encoding.upper()} but is not",
+                    path=path,
+                    line=1,
                 ) from None
             break
     stripped = data.rstrip(b"\x00\x1a \t\r\n")
@@ -122,7 +124,9 @@ def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
     if b"\x00" in stripped:
         line = stripped.count(b"\n", 0, stripped.index(b"\x00")) + 1
         raise MotionFormatError(
-            "the file is binary (it holds NUL bytes); a BVH file is text", path=path, line=line
+            "the file is binary (it holds NUL bytes); a BVH file is text",
+            path=path,
+            line=line,
         )
     if b"\r" in data and b"\n" not in data:
         repairs.add("lines end in CR alone")

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.formats.units import unit_from
-from motionloom.motion import Motion, Skeleton, rotations as rot
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion import rotations as rot
 from motionloom.whole_file import whole_file
 
 _DEFAULT_ORDER = "ZYX"
@@ -60,7 +61,10 @@ def write(
     moving = _moving_joints(motion)
     visit = _depth_first(motion.skeleton)
     table = _channel_table(motion, visit, moving, order, metres)
-    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
+    with (
+        whole_file(path) as scratch,
+        scratch.open("w", encoding="utf-8", newline="\n") as file,
+    ):
         file.write("HIERARCHY\n")
         file.writelines(_hierarchy(motion.skeleton, moving, order, metres))
         file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {_frame_time(motion)}\n")
@@ -118,9 +122,7 @@ def _depth_first(skeleton: Skeleton) -> list[int]:
 
 def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
     """Degrees and file units, one row per frame, in the order of the hierarchy."""
-    angles = np.degrees(
-        np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0)
-    )
+    angles = np.degrees(np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0))
     columns = [motion.root.astype(np.float64) / metres]
     for joint in visit:
         if moving[joint]:

@@ -43,11 +43,11 @@ class NumberRows:
 
 
 def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
-    """Read numbers from `data` (bytes as uint8) from byte `start` to the end.
+    r"""Read numbers from `data` (bytes as uint8) from byte `start` to the end.
 
     Examples
     --------
-    >>> rows = number_rows(np.frombuffer(b"1 -2.5e1\\n.5\\n", np.uint8))
+    >>> rows = number_rows(np.frombuffer(b"1 -2.5e1\n.5\n", np.uint8))
     >>> rows.values, rows.line_starts
     (array([  1. , -25. ,   0.5]), array([0, 2, 3]))
     """
@@ -57,9 +57,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     lines = int(np.count_nonzero(body == 10)) + 2
     line_starts = np.empty(lines + 1, np.int64)
     line_numbers = np.empty(lines, np.int64)
-    count, n_lines, glued_at, stopped_at = _scan(
-        body, _POWERS, values, line_starts, line_numbers
-    )
+    count, n_lines, glued_at, stopped_at = _scan(body, _POWERS, values, line_starts, line_numbers)
     return NumberRows(
         values[:count],
         line_starts[: n_lines + 1],
@@ -139,7 +137,7 @@ def _scan(data, powers, values, line_starts, line_numbers):
                     break
                 seen += 1
                 if power < 100000:
-                    power = power * 10 + np.int64(d)
+                    power = power * 10 + int(d)
                 position += 1
             if seen == 0:
                 line_starts[n_lines] = count
@@ -153,7 +151,7 @@ def _scan(data, powers, values, line_starts, line_numbers):
             elif not (c == 32 or c == 10 or c == 9 or c == 13 or c == 11 or c == 12):
                 line_starts[n_lines] = count
                 return count, n_lines, glued_at, token
-        value = np.float64(mantissa)
+        value = float(mantissa)
         if exponent > 0:
             value = value * powers[exponent] if exponent < 309 else value * np.inf
             if mantissa == 0:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion import Motion, rotations as rot
+from motionloom.motion import Motion
+from motionloom.motion import rotations as rot
 
 UP_AXES = {
     "y": np.array([0.0, 1.0, 0.0]),
@@ -78,7 +81,9 @@ def is_tpose_frame(motion: Motion) -> bool:
     # The first captured frame may be near a T-pose itself; a made one is exact, though:
     # its spine, head and legs are not turned at all.
     still = rot.angle_between(motion.rotations[:2], rot.IDENTITY) < 1e-4
-    return bool(still[0].mean() > 0.5 and still[1].mean() < 0.5 * still[0].mean() and jump > 4.0 * later)
+    return bool(
+        still[0].mean() > 0.5 and still[1].mean() < 0.5 * still[0].mean() and jump > 4.0 * later
+    )
 
 
 def _stands_like_a_t(pose: Motion) -> bool:
@@ -102,7 +107,7 @@ def _stands_like_a_t(pose: Motion) -> bool:
     return bool(straight and level and apart and standing)
 
 
-def _uprightness(motion: Motion, feet: list[str]) -> NDArray[np.float64]:
+def _uprightness(motion: Motion, feet: Sequence[str]) -> NDArray[np.float64]:
     """Unit vectors from feet to head, shape (T, 3)."""
     points = motion.role_positions(["head", *feet]).astype(np.float64)
     upward = points[:, 0] - points[:, 1:].mean(axis=1)

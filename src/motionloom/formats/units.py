@@ -70,7 +70,9 @@ def infer_unit(skeleton: Skeleton) -> Unit:
     if height is not None and height > 0.0:
         for name, metres in UNITS.items():
             if _PERSON[0] <= height * metres <= _PERSON[1]:
-                return Unit(metres, f"{name}: the skeleton then stands {height * metres:.2f} m tall")
+                return Unit(
+                    metres, f"{name}: the skeleton then stands {height * metres:.2f} m tall"
+                )
         name = min(UNITS, key=lambda unit: abs(np.log(height * UNITS[unit] / _TYPICAL)))
         metres = UNITS[name]
         return Unit(

@@ -107,7 +107,12 @@ def _positions(q, root, parents, offsets, translations, out):
                 for c in range(3):
                     for t in range(_BLOCK):
                         place[p, c, t] = offsets[p, c]
-            gw, gx, gy, gz = turn[parent, 0], turn[parent, 1], turn[parent, 2], turn[parent, 3]
+            gw, gx, gy, gz = (
+                turn[parent, 0],
+                turn[parent, 1],
+                turn[parent, 2],
+                turn[parent, 3],
+            )
             px, py, pz = place[parent, 0], place[parent, 1], place[parent, 2]
             vx, vy, vz = place[p, 0], place[p, 1], place[p, 2]
             for t in range(_BLOCK):

@@ -47,7 +47,10 @@ def mirror(motion: Motion) -> Motion:
     if moved is not None:
         moved = _mirrored_translations(skeleton, moved, twin, rest)
     return replace(
-        motion, rotations=rot.unroll(local), root=motion.root * [-1.0, 1.0, 1.0], translations=moved
+        motion,
+        rotations=rot.unroll(local),
+        root=motion.root * [-1.0, 1.0, 1.0],
+        translations=moved,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,11 +66,11 @@ class Motion:
     """
 
     skeleton: Skeleton
-    rotations: NDArray[np.float32]
-    root: NDArray[np.float32]
+    rotations: NDArray[Any]
+    root: NDArray[Any]
     fps: float
     name: str = ""
-    translations: NDArray[np.float32] | None = None
+    translations: NDArray[Any] | None = None
     origin: Origin = field(default_factory=Origin)
 
     def __post_init__(self) -> None:
@@ -258,7 +259,11 @@ class Motion:
     def rest_pose(self) -> Motion:
         """One frame in the rest pose (the skeleton's, or all rotations zero), at the origin."""
         skeleton = self.skeleton
-        rest = skeleton.rest if skeleton.rest is not None else np.tile(rot.IDENTITY, (len(skeleton), 1))
+        rest = (
+            skeleton.rest
+            if skeleton.rest is not None
+            else np.tile(rot.IDENTITY, (len(skeleton), 1))
+        )
         pose = Motion(skeleton, rest[None], np.zeros((1, 3)), self.fps, name=f"{self.name} (rest)")
         lowest = float(pose.positions(end_sites=True)[0, :, 1].min())
         return replace(pose, root=np.array([[0.0, -lowest, 0.0]]))

@@ -33,7 +33,9 @@ def resample(motion: Motion, fps: float) -> Motion:
         motion,
         rotations=rot.slerp(motion.rotations[before], motion.rotations[after], share[:, None]),
         root=_between(motion.root, before, after, share[:, None]),
-        translations=None if moved is None else _between(moved, before, after, share[:, None, None]),
+        translations=None
+        if moved is None
+        else _between(moved, before, after, share[:, None, None]),
         fps=float(fps),
     )
 

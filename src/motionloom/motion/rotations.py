@@ -9,12 +9,14 @@ same capital letters).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 
-Array = NDArray[np.floating]
+Array = NDArray[Any]
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _AXIS = {"X": 0, "Y": 1, "Z": 2}

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,12 +47,12 @@ class Skeleton:
     """
 
     names: tuple[str, ...]
-    parents: NDArray[np.int32]
-    offsets: NDArray[np.float64]
+    parents: NDArray[Any]
+    offsets: NDArray[Any]
     end_names: tuple[str, ...] = ()
-    end_parents: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    end_offsets: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
-    rest: NDArray[np.float64] | None = None
+    end_parents: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.int32))
+    end_offsets: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 3)))
+    rest: NDArray[Any] | None = None
     role_map: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
@@ -107,7 +108,13 @@ class Skeleton:
         """Digest of names, tree, offsets, rest pose and given roles: equal for equal skeletons."""
         digest = hashlib.blake2b(digest_size=12)
         digest.update(repr((self.point_names, sorted((self.role_map or {}).items()))).encode())
-        for array in (self.parents, self.offsets, self.end_parents, self.end_offsets, self.rest):
+        for array in (
+            self.parents,
+            self.offsets,
+            self.end_parents,
+            self.end_offsets,
+            self.rest,
+        ):
             digest.update(b"-" if array is None else array.tobytes())
         return digest.hexdigest()
 
@@ -147,9 +154,7 @@ class Skeleton:
 
     def scaled(self, factor: float) -> Skeleton:
         """The same skeleton, all offsets multiplied by `factor`."""
-        return replace(
-            self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor
-        )
+        return replace(self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor)
 
     def joint(self, name: str) -> int:
         """Index of the joint called `name`."""
