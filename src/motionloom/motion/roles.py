@@ -1,7 +1,33 @@
-"""Joint roles: what a joint is, whatever its file calls it."""
+"""Joint roles: what a joint is, whatever its file calls it.
+
+Algorithms ask for roles, never for names. A role is told by where the joint sits in the
+body:
+
+=========================== ==========================================================
+``hips``                    the pelvis, where the legs meet
+``spine``                   the first joint of the spine above the hips
+``chest``                   where the collar bones (or arms) and the neck branch off
+``neck``, ``head``          base of the neck, base of the skull
+``head_top``                the top of the head
+``*_collar``                clavicle (HumanIK ``LeftShoulder``, others ``LeftCollar``)
+``*_shoulder``              the upper arm's joint (``LeftArm``, ``LeftUpperArm``)
+``*_elbow``, ``*_wrist``    ``LeftForeArm``, ``LeftHand`` in HumanIK's words
+``*_hand``                  the knuckles: base of a finger, or the hand's end site
+``*_hip``, ``*_knee``       ``LeftUpLeg``, ``LeftLeg``
+``*_ankle``, ``*_foot``     ``LeftFoot``; the ball of the foot, ``LeftToeBase``
+``*_toe``                   the tip of the toes
+=========================== ==========================================================
+
+A role may be played by an end site. Where a skeleton is coarse two roles may share one
+point (a foot without a toe joint: its end site is both ``foot`` and ``toe``; a trunk of
+one joint is both ``spine`` and ``chest``); the confidence of shared roles is lower. Where
+several joints lie at one place, as in CMU's conversion, the one at a place of its own is
+preferred. What a skeleton does not have (collar bones, hands) is simply missing.
+"""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,7 +46,21 @@ ROLES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class RoleAssignment:
-    """Roles of a skeleton's points, and how they were found."""
+    """Roles of a skeleton's points, and how they were found.
+
+    Attributes
+    ----------
+    roles : dict of str to str
+        Role to point name.
+    scheme : str
+        The naming scheme (``"cmu"``, ``"mixamo"``, ...), ``"names"`` for names of no
+        known scheme, ``"shape"`` for the tree's shape, ``"none"``; ``" + map"`` is added
+        where the user's mapping took part.
+    confidence : mapping of str to float
+        For each role found, from 0 (a guess) to 1 (its name says so and the tree agrees).
+    point_names : tuple of str
+        All joints and end sites of the skeleton.
+    """
 
     roles: dict[str, str]
     scheme: str = "none"
@@ -32,13 +72,68 @@ class RoleAssignment:
         """Roles that no point plays."""
         return tuple(role for role in ROLES if role not in self.roles)
 
+    @property
+    def overall(self) -> float:
+        """Mean confidence over all roles, 0 to 1; a missing role counts as zero."""
+        return sum(self.confidence.get(role, 0.0) for role in ROLES) / len(ROLES)
+
     def require(self, roles: Sequence[str]) -> None:
         """Raise `RoleError` unless all `roles` are there."""
+        unknown = [role for role in roles if role not in ROLES]
+        if unknown:
+            raise RoleError(unknown_role(unknown[0]))
         absent = [role for role in roles if role not in self.roles]
         if absent:
-            raise RoleError(f"no joint plays {', '.join(absent)}")
+            raise RoleError(
+                f"no joint plays {_listed(absent, 8)}. The skeleton has: "
+                f"{_listed(self.point_names, 40)}.\nSay which joint plays what in a mapping "
+                f'file, for example {{"{absent[0]}": "{_example(self.point_names)}"}} in '
+                'roles.json, and load with roles="roles.json"'
+            )
 
 
 def assign_roles(skeleton: Skeleton) -> RoleAssignment:
-    """Roles of a skeleton's joints and end sites."""
-    return RoleAssignment({}, point_names=skeleton.point_names)
+    """Roles of a skeleton's joints and end sites.
+
+    By name and tree, by the tree's shape where names do not help, and by the user's
+    ``skeleton.role_map`` over both.
+
+    Raises
+    ------
+    RoleError
+        If the user's mapping names a role or a point that does not exist.
+
+    Examples
+    --------
+    >>> from motionloom.motion import Skeleton
+    >>> leg = Skeleton(["pelvis", "thigh_l", "calf_l", "foot_l"], [-1, 0, 1, 2],
+    ...                [[0, 1, 0], [0.1, 0, 0], [0, -0.4, 0], [0, -0.4, 0]])
+    >>> assign_roles(leg).roles["left_knee"]
+    'calf_l'
+    """
+    from motionloom.motion.body_tree import BodyTree
+    from motionloom.motion.named_roles import named_roles
+    from motionloom.motion.naming import labels_of
+
+    tree = BodyTree(skeleton)
+    found = named_roles(tree, labels_of(skeleton.names))
+    names = skeleton.point_names
+    roles = {role: names[found[role][0]] for role in ROLES if role in found}
+    confidence = {role: found[role][1] for role in roles}
+    return RoleAssignment(roles, "names", confidence, names)
+
+
+def unknown_role(role: str) -> str:
+    """What to say of a role that does not exist."""
+    near = difflib.get_close_matches(role, ROLES, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; roles are {', '.join(ROLES)}"
+    return f"there is no role {role!r}{hint}"
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _example(names: Sequence[str]) -> str:
+    return names[0] if names else "joint name"

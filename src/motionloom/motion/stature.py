@@ -1,0 +1,96 @@
+"""How tall a skeleton stands, from the lengths of its bones.
+
+Bones are added up along the leg and the trunk, so the answer does not depend on the rest
+pose or on which way the file's axes point. What no bone measures (below the ankle, above
+the head joint where no end site marks the top) is a fixed share of the stature.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from motionloom.motion.body_tree import BodyTree
+from motionloom.motion.naming import split_words
+
+if TYPE_CHECKING:
+    from motionloom.motion.skeleton import Skeleton
+
+# Shares of the stature. The ankle joint's height above the sole is from Winter, Biomechanics
+# and Motor Control of Human Movement (2009), figure 4.1; skull base to crown as in SMPL's mean.
+_BELOW_ANKLE = 0.039
+_ABOVE_HEAD = 0.10
+
+
+def standing_height(skeleton: Skeleton) -> float | None:
+    """Standing height in the skeleton's own unit, or None where roles are missing.
+
+    Needs the roles ``hips``, ``head`` and one whole leg.
+
+    Examples
+    --------
+    >>> from motionloom.motion import Skeleton
+    >>> names = ["Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "Spine", "Neck", "Head"]
+    >>> bones = [[0, 0, 0], [9, -8, 0], [0, -42, 0], [0, -43, 0], [0, 20, 0], [0, 30, 0], [0, 9, 0]]
+    >>> round(standing_height(Skeleton(names, [-1, 0, 1, 2, 0, 4, 5], bones)))
+    177
+    """
+    roles = skeleton.roles
+    point = {name: index for index, name in enumerate(skeleton.point_names)}
+    at = {role: point[name] for role, name in roles.items()}
+    tree = BodyTree(skeleton)
+    legs = [
+        tree.length(at[f"{side}_hip"], at[f"{side}_ankle"])
+        for side in ("left", "right")
+        if {f"{side}_hip", f"{side}_knee", f"{side}_ankle"} <= at.keys()
+    ]
+    if not legs or "hips" not in at or "head" not in at:
+        return None
+    measured = sum(legs) / len(legs) + tree.length(at["hips"], at["head"])
+    measured += _hip_drop(skeleton, tree, at) + _dropped_chest(skeleton, tree, at)
+    if measured <= 0.0:
+        return None
+    top = tree.length(at["head"], at["head_top"]) if "head_top" in at else 0.0
+    unmeasured = _BELOW_ANKLE
+    if 0.03 * measured < top < 0.25 * measured:
+        measured += top
+    else:  # no end site on the head, or one that is a mere formality
+        unmeasured += _ABOVE_HEAD
+    return float(measured / (1.0 - unmeasured))
+
+
+def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
+    """How far the hip joints lie below the hips, against the direction of the spine."""
+    hips = at["hips"]
+    spine = _offset(skeleton, tree, hips, at.get("spine", at["head"]))
+    length = float(np.linalg.norm(spine))
+    sides = [at[role] for role in ("left_hip", "right_hip") if role in at]
+    if length <= tree.near:
+        return 0.0
+    middle = np.mean([_offset(skeleton, tree, hips, joint) for joint in sides], axis=0)
+    return float(-(middle @ spine) / length)
+
+
+def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
+    """Length of the chest where a file puts the neck at the chest's own place.
+
+    CMU's conversion drops the bone of the thorax, which is as long as each of the spine
+    bones below it: on subject 1 2.065, 2.050 and 2.045 units in the Acclaim original.
+    """
+    if "chest" not in at:
+        return 0.0
+    above = tree.between(at["chest"], at["head"])[:-1]
+    if not above or tree.apart(at["chest"], above[0]):
+        return 0.0
+    if "neck" not in split_words(skeleton.point_names[above[0]]):
+        return 0.0
+    way = tree.between(at["hips"], at["chest"])
+    bones = [tree.reach[p] - tree.reach[tree.parents[p]] for p in way]
+    bones = [bone for bone in bones if bone > tree.near]
+    return sum(bones) / len(bones) if bones else 0.0
+
+
+def _offset(skeleton: Skeleton, tree: BodyTree, top: int, bottom: int):
+    """Offset from one point down to another, bones laid end to end in their own frames."""
+    return sum((skeleton.point_offsets[p] for p in tree.between(top, bottom)), np.zeros(3))
