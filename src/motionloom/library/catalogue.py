@@ -1,0 +1,310 @@
+"""The catalogue of a library: an SQLite file that says what motions there are.
+
+Tables: ``meta`` (the format's version, the library's frame rate), ``motions``,
+``skeletons`` (each once, by its key), ``labels``. No row holds a time or a counter: the
+same motions give the same rows. SQLite's rollback journal keeps readers and the one
+writer apart; it works on shared and read-only folders too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, astuple, dataclass, fields
+from pathlib import Path
+
+from motionloom.errors import LibraryError
+from motionloom.motion import Skeleton
+from motionloom.motion.motion import Origin
+
+FILE = "catalogue.sqlite"
+FORMAT = 1
+_APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
+_PATIENCE = 60.0  # seconds to wait for another process to finish its transaction
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE motions (
+    name TEXT PRIMARY KEY, file TEXT NOT NULL, digest TEXT NOT NULL,
+    source TEXT NOT NULL, source_hash TEXT NOT NULL, options TEXT NOT NULL,
+    frames INTEGER NOT NULL, fps REAL NOT NULL, skeleton TEXT NOT NULL, origin TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX motions_by_source ON motions (source);
+CREATE TABLE labels (name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name, label))
+    WITHOUT ROWID;
+CREATE INDEX labels_by_label ON labels (label);
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the catalogue says about one motion."""
+
+    name: str
+    file: str
+    digest: str  # of the frames
+    source: str  # the file it came from; empty for a motion made in memory
+    source_hash: str  # of that file's bytes
+    options: str  # how it was read, as JSON
+    frames: int
+    fps: float
+    skeleton: str  # the skeleton's key
+    origin: str  # what the reader understood and mended, as JSON
+
+    @property
+    def seconds(self) -> float:
+        """Duration: frames divided by frame rate."""
+        return self.frames / self.fps
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Entry))
+_MARKS = ", ".join("?" for _ in fields(Entry))
+
+
+class Catalogue:
+    """Reads and writes the SQLite file; one connection per thread and process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._local = threading.local()
+
+    # --- reading ------------------------------------------------------------------------
+
+    def meta(self) -> dict[str, str]:
+        """The format's version and the library's settings."""
+        return dict(self.rows("SELECT key, value FROM meta"))
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return [name for (name,) in self.rows("SELECT name FROM motions ORDER BY name")]
+
+    def entry(self, name: str) -> Entry | None:
+        """The motion called `name`, if there is one."""
+        rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
+        return Entry(*rows[0]) if rows else None
+
+    def entries(self) -> list[Entry]:
+        """All motions, sorted by name."""
+        return [Entry(*row) for row in self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")]
+
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Labels of every motion that has some, each sorted."""
+        found: dict[str, list[str]] = {}
+        for name, label in self.rows("SELECT name, label FROM labels ORDER BY name, label"):
+            found.setdefault(name, []).append(label)
+        return {name: tuple(labels) for name, labels in found.items()}
+
+    def skeleton(self, key: str) -> Skeleton:
+        """The skeleton with that key."""
+        rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
+        try:
+            skeleton = Skeleton(**json.loads(rows[0][0]))
+        except (IndexError, TypeError, ValueError):
+            skeleton = None
+        if skeleton is None or skeleton.key != key:
+            raise LibraryError(f"{self.folder}: damaged: skeleton {key} is not what it was")
+        return skeleton
+
+    def rows(self, query: str, values: tuple = ()) -> list[tuple]:
+        """All rows of a query."""
+        with self._explained():
+            return self._connection().execute(query, values).fetchall()
+
+    # --- writing ------------------------------------------------------------------------
+
+    def create(self, settings: dict[str, str]) -> bool:
+        """Make the tables, in one transaction; False if another process was quicker."""
+        with self._transaction(create=True) as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+                return False
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            settings = {"format": str(FORMAT), **settings}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(settings.items()))
+        return True
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Change a setting of the library."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def put(
+        self,
+        entries: Iterable[Entry] = (),
+        *,
+        skeletons: dict[str, str] | None = None,
+        labels: dict[str, tuple[str, ...]] | None = None,
+        remove: Iterable[str] = (),
+    ) -> list[str]:
+        """Add or replace motions and labels, remove others, all in one transaction.
+
+        Parameters
+        ----------
+        entries : iterable of Entry
+        skeletons : dict, optional
+            Key to JSON (see `skeleton_json`) of the skeletons that `entries` name.
+        labels : dict, optional
+            New labels by name, instead of those that the motion had.
+        remove : iterable of str
+            Names to take out.
+
+        Returns
+        -------
+        files : list of str
+            Frame files that no motion needs any more.
+        """
+        entries, remove = list(entries), list(remove)
+        with self._transaction() as connection:
+            before = "SELECT file FROM motions WHERE name = ?"
+            names = [(name,) for name in [*(entry.name for entry in entries), *remove]]
+            old = {file for name in names for (file,) in connection.execute(before, name)}
+            gone = [(name,) for name in remove]
+            connection.executemany("DELETE FROM motions WHERE name = ?", gone)
+            connection.executemany("DELETE FROM labels WHERE name = ?", gone)
+            connection.executemany(
+                "INSERT OR IGNORE INTO skeletons VALUES (?, ?)", (skeletons or {}).items()
+            )
+            connection.executemany(
+                f"INSERT OR REPLACE INTO motions ({_COLUMNS}) VALUES ({_MARKS})",
+                map(astuple, entries),
+            )
+            for name, given in (labels or {}).items():
+                connection.execute("DELETE FROM labels WHERE name = ?", (name,))
+                connection.executemany(
+                    "INSERT OR IGNORE INTO labels VALUES (?, ?)", ((name, x) for x in given)
+                )
+            if old:
+                connection.execute(
+                    "DELETE FROM skeletons WHERE key NOT IN (SELECT skeleton FROM motions)"
+                )
+        return sorted(old - {entry.file for entry in entries})
+
+    # --- connections --------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise `LibraryError` unless this is a library that we can read."""
+        path = self.folder / FILE
+        if not self.folder.exists():
+            raise LibraryError(
+                f"{self.folder}: no such library; make it with Library.create or "
+                "`motionloom import`"
+            )
+        if not path.is_file():
+            raise LibraryError(f"{self.folder}: not a motionloom library: it has no {FILE}")
+        tables = {name for (name,) in self.rows("SELECT name FROM sqlite_master")}
+        (application,) = self.rows("PRAGMA application_id")[0]
+        if not tables:
+            raise LibraryError(f"{self.folder}: this library was never finished; create it again")
+        if application != _APPLICATION or "meta" not in tables:
+            raise LibraryError(f"{self.folder}: not a motionloom library: {FILE} is another's")
+        found = self.meta().get("format", "")
+        if not found.isdigit() or int(found) > FORMAT:
+            raise LibraryError(
+                f"{self.folder}: made by a newer motionloom (format {found}, this one reads "
+                f"up to {FORMAT}); update motionloom"
+            )
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None and self._local.process == os.getpid():
+            connection.close()
+        self._local.connection = None
+
+    @contextmanager
+    def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._explained():
+            connection = self._connection(create=create)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _connection(self, *, create: bool = False) -> sqlite3.Connection:
+        local = self._local
+        # A connection must not be used in a forked process.
+        if getattr(local, "connection", None) is None or local.process != os.getpid():
+            if getattr(local, "connection", None) is not None:
+                _left_by_parent.append(local.connection)
+            # "rw" lets a reader undo what a killed writer left; on a read-only folder
+            # SQLite itself falls back to reading.
+            place = (
+                f"{self.folder.absolute().joinpath(FILE).as_uri()}?mode={'rwc' if create else 'rw'}"
+            )
+            local.connection = sqlite3.connect(
+                place, uri=True, timeout=_PATIENCE, isolation_level=None
+            )
+            local.process = os.getpid()
+        return local.connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "") or ""
+            raise LibraryError(f"{self.folder}: {_reason(code, str(error))}") from error
+
+
+# Connections that a forked process inherited: closing them there could undo a transaction
+# of the parent, so they are kept and never touched.
+_left_by_parent: list[sqlite3.Connection] = []
+
+
+def skeleton_json(skeleton: Skeleton) -> str:
+    """A skeleton as JSON; floats are written so that they read back exactly."""
+    rest = skeleton.rest
+    return json.dumps(
+        {
+            "names": list(skeleton.names),
+            "parents": skeleton.parents.tolist(),
+            "offsets": skeleton.offsets.tolist(),
+            "end_names": list(skeleton.end_names),
+            "end_parents": skeleton.end_parents.tolist(),
+            "end_offsets": skeleton.end_offsets.tolist(),
+            "rest": None if rest is None else rest.tolist(),
+            "role_map": None if skeleton.role_map is None else dict(skeleton.role_map),
+        },
+        sort_keys=True,
+    )
+
+
+def origin_json(origin: Origin) -> str:
+    """Where a motion came from, as JSON, without the path (the entry has it)."""
+    return json.dumps({**asdict(origin), "path": ""}, sort_keys=True)
+
+
+def origin_from(entry: Entry) -> Origin:
+    """The `Origin` of a stored motion."""
+    values = json.loads(entry.origin)
+    known = {field.name for field in fields(Origin)}
+    values = {key: value for key, value in values.items() if key in known}
+    for key in ("repairs", "warnings"):
+        values[key] = tuple(values.get(key, ()))
+    return Origin(**{**values, "path": entry.source})
+
+
+def _reason(code: str, text: str) -> str:
+    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return f"the catalogue is damaged ({text}); restore it or import into a new library"
+    if code.startswith("SQLITE_FULL"):
+        return "the disk is full; what was committed before is safe. Make room and run this again"
+    if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):
+        return (
+            "a killed import left it in mid-write, and it cannot be mended from a read-only "
+            "place; open it once where it can be written"
+        )
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"cannot open the catalogue for this: {text}"
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "the catalogue is busy: another process keeps it locked; run this again"
+    return f"the catalogue cannot be used: {text}"

@@ -1,0 +1,311 @@
+"""Import: many files into a library, in parallel, and again and again without harm.
+
+Each file is a task of its own: hash the bytes, stop if the library has them, else read,
+resample, and write the frames under a name that no other content can have. The rows are
+committed here, in the one process that holds the writer lock, a few dozen at a time. So a
+killed import loses the last half second of work, and the next one picks up the rest. What
+is stored depends on the files alone, not on their order or on when they were read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from motionloom import engine
+from motionloom.errors import InvalidInput, LibraryError, MotionFormatError, MotionloomError
+from motionloom.formats import FORMATS, load
+from motionloom.library.catalogue import Catalogue, Entry, origin_json, skeleton_json
+from motionloom.library.frames import FOLDER, is_whole, sync_folder, write_frames
+from motionloom.library.labelling import Labelling, LabelSpec, labelling
+from motionloom.library.sources import Source, assign_names, find_sources
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+
+_BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
+_WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that could not be imported, and why."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did.
+
+    `added` counts new and changed motions (the changed ones are also in `replaced`),
+    `skipped` those that were there already; `frames` and `seconds` measure what was added.
+    """
+
+    added: int
+    skipped: int
+    failed: tuple[Failure, ...]
+    frames: int
+    seconds: float
+    replaced: int = 0
+    unmatched_labels: tuple[str, ...] = ()
+    elapsed_seconds: float = 0.0
+
+    def __str__(self) -> str:
+        text = f"{self.added} added, {self.skipped} skipped, {len(self.failed)} failed"
+        return f"{text}: {self.frames} frames, {self.seconds:.1f} s of motion"
+
+
+@dataclass(frozen=True)
+class _Task:
+    source: Source
+    name: str
+    known: Entry | None  # the library's motion of that name
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    entry: Entry | None = None  # None: unchanged
+    skeleton: str = ""  # as JSON
+    failure: str = ""
+    no_storage: str = ""  # why the library cannot be written to
+
+
+def import_files(
+    library: Path,
+    catalogue: Catalogue,
+    paths: Sequence[str | Path],
+    *,
+    labels: LabelSpec | Sequence[LabelSpec] | None,
+    label_columns: str | Sequence[str] | None,
+    fps: float | None,
+    reader: Mapping[str, object],
+    force: bool,
+    workers: int | None,
+    progress: Progress | None,
+) -> ImportReport:
+    """Import `paths`; the caller holds the writer lock. See `Storage.add`."""
+    start = time.monotonic()
+    sources, unreadable = find_sources(paths)
+    if not sources and not unreadable:
+        known = ", ".join(sorted(FORMATS))
+        places = ", ".join(map(str, paths)) or "nothing"
+        raise InvalidInput(f"{places}: no motion files here (looked for {known})")
+    labelled = labelling(labels, sources, columns=label_columns)
+    tasks = _tasks(sources, catalogue)
+    options = json.dumps({"fps": fps, **reader}, sort_keys=True)
+    work = partial(
+        _import_file, library=library, fps=fps, reader=dict(reader), options=options, force=force
+    )
+    batch = _Batch(library, catalogue, labelled)
+    failures = [Failure(folder, reason) for folder, reason in unreadable]
+    if not all(task.known for task in tasks):
+        _load_readers(sources)
+    count = _useful_workers(sources) if workers is None else workers
+    try:
+        with engine.executor(count, tasks=len(tasks)) as pool:
+            for number, done in enumerate(engine.completed(work, tasks, pool), 1):
+                outcome = done.result or _Outcome(failure=_reason(done.error))
+                if outcome.no_storage:
+                    raise LibraryError(
+                        f"{library}: cannot write to this library: {outcome.no_storage}. What "
+                        "was added before is safe; run the same import again to go on"
+                    )
+                if outcome.failure:
+                    failures.append(Failure(done.item.source.shown, outcome.failure))
+                else:
+                    batch.take(done.item, outcome)
+                if progress is not None:
+                    progress(number, len(tasks))
+    finally:
+        batch.flush()
+    return ImportReport(
+        added=batch.added,
+        skipped=batch.skipped,
+        failed=tuple(sorted(failures, key=lambda failure: failure.file)),
+        frames=batch.frames,
+        seconds=batch.seconds,
+        replaced=batch.replaced,
+        unmatched_labels=labelled.unmatched,
+        elapsed_seconds=time.monotonic() - start,
+    )
+
+
+def new_entry(
+    motion: Motion, name: str, library: Path, *, source: str, source_hash: str, options: str
+) -> tuple[Entry, str]:
+    """Write a motion's frames; gives the catalogue's entry and the skeleton as JSON."""
+    stored = write_frames(motion, name, library)
+    entry = Entry(
+        name=name,
+        file=stored.file,
+        digest=stored.digest,
+        source=source,
+        source_hash=source_hash,
+        options=options,
+        frames=len(motion),
+        fps=motion.fps,
+        skeleton=motion.skeleton.key,
+        origin=origin_json(motion.origin),
+    )
+    return entry, skeleton_json(motion.skeleton)
+
+
+def sweep(library: Path, catalogue: Catalogue) -> None:
+    """Remove frame files that no motion has: what a killed import left behind."""
+    needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
+    remove_files(library, [name for name in os.listdir(library / FOLDER) if name not in needed])
+
+
+def remove_files(library: Path, files: Sequence[str]) -> None:
+    """Remove frame files; one that a reader on Windows holds open waits for the next sweep."""
+    for name in files:
+        try:
+            os.unlink(library / FOLDER / name)
+        except OSError:
+            pass
+
+
+class _Batch:
+    """Rows on their way to the catalogue."""
+
+    def __init__(self, library: Path, catalogue: Catalogue, labelled: Labelling) -> None:
+        self.library, self.catalogue = library, catalogue
+        self.wanted = labelled.by_path
+        self.held = catalogue.labels()
+        self.added = self.replaced = self.skipped = self.frames = 0
+        self.seconds = 0.0
+        self._clear()
+
+    def take(self, task: _Task, outcome: _Outcome) -> None:
+        entry = outcome.entry
+        if entry is None:
+            self.skipped += 1
+            known = task.known
+            if known is not None and known.source != task.source.path:
+                if not os.path.exists(known.source):  # the folder has moved: follow it
+                    self.entries.append(replace(known, source=task.source.path))
+        else:
+            self.added += 1
+            self.replaced += task.known is not None
+            self.frames += entry.frames
+            self.seconds += entry.seconds
+            self.entries.append(entry)
+            self.skeletons[entry.skeleton] = outcome.skeleton
+        labels = self.wanted.get(task.source.path)
+        if labels is not None and labels != self.held.get(task.name):
+            self.labels[task.name] = labels
+        if self.size >= _BATCH_ROWS or time.monotonic() - self.since >= _BATCH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.size:
+            if self.entries:
+                sync_folder(self.library / FOLDER)
+            old = self.catalogue.put(self.entries, skeletons=self.skeletons, labels=self.labels)
+            remove_files(self.library, old)
+        self._clear()
+
+    @property
+    def size(self) -> int:
+        return len(self.entries) + len(self.labels)
+
+    def _clear(self) -> None:
+        self.entries: list[Entry] = []
+        self.skeletons: dict[str, str] = {}
+        self.labels: dict[str, tuple[str, ...]] = {}
+        self.since = time.monotonic()
+
+
+def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[_Task]:
+    entries = {entry.name: entry for entry in catalogue.entries()}
+
+    def same(source: Source, name: str) -> bool:
+        held = entries.get(name)
+        try:
+            return held is not None and held.source_hash == _file_hash(source.path)
+        except OSError:
+            return False
+
+    held = {name: entry.source for name, entry in entries.items()}
+    names = assign_names(sources, held, same)
+    return [_Task(s, names[s.path], entries.get(names[s.path])) for s in sources]
+
+
+def _import_file(
+    task: _Task, *, library: Path, fps: float | None, reader: dict, options: str, force: bool
+) -> _Outcome:
+    """The task, in a worker: what goes wrong with one file is told, never raised."""
+    source, known = task.source, task.known
+    try:
+        before = _state(source.shown)
+        content = _file_hash(source.shown)
+        if known is not None and not force:
+            same = (known.source_hash, known.options) == (content, options)
+            if same and is_whole(library / FOLDER / known.file, frames=known.frames):
+                return _Outcome()
+        motion = load(source.shown, **reader)
+        if _state(source.shown) != before:
+            return _Outcome(failure="the file changed while it was being read; import it again")
+        if len(motion) == 0:
+            return _Outcome(failure="holds no frames")
+        if fps is not None:
+            motion = motion.resample(fps)
+    except Exception as error:
+        return _Outcome(failure=_reason(error))
+    try:
+        entry, skeleton = new_entry(
+            motion, task.name, library, source=source.path, source_hash=content, options=options
+        )
+    except OSError as error:
+        return _Outcome(no_storage=error.strerror or str(error))
+    return _Outcome(entry, skeleton)
+
+
+def _reason(error: Exception | None) -> str:
+    if isinstance(error, MotionFormatError):
+        return error.problem if error.line is None else f"line {error.line}: {error.problem}"
+    if isinstance(error, MotionloomError):
+        return str(error)
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, MemoryError):
+        return "too large for the memory of this machine"
+    return f"unexpected {type(error).__name__}: {error}"
+
+
+def _file_hash(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
+
+
+def _state(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
+def _load_readers(sources: Sequence[Source]) -> None:
+    """Import the readers before workers are forked, so that not each has to do it."""
+    for suffix in {Path(source.path).suffix.lower() for source in sources}:
+        importlib.import_module(FORMATS[suffix])
+
+
+def _useful_workers(sources: Sequence[Source]) -> int:
+    size = 0
+    for source in sources:
+        try:
+            size += os.path.getsize(source.shown)
+        except OSError:
+            pass  # the task will say what is wrong with it
+    return max(1, min(engine.available_cores(), size // _WORTH_A_WORKER))
