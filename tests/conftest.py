@@ -8,8 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
+
+# No deadline: a first call may compile a kernel. Derandomised: a red run is red again.
+settings.register_profile(
+    "motionloom", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("motionloom")
 
 
 def _data_folder() -> Path | None:

@@ -61,8 +61,8 @@ def facing(motion: Motion) -> str | None:
 def is_tpose_frame(motion: Motion) -> bool:
     """Whether frame 0 is a T-pose put in front of the capture, as in CMU's conversion.
 
-    The figure must stand straight with straight arms held out, and the step from frame 0
-    to frame 1 must be a jump, far larger than the steps that follow.
+    The figure must stand straight on the floor with straight arms held out, and the step
+    from frame 0 to frame 1 must be a jump, far larger than the steps that follow.
     """
     roles = motion.skeleton.roles
     needed = {
@@ -72,18 +72,26 @@ def is_tpose_frame(motion: Motion) -> bool:
     }
     if len(motion) < 2 or not needed <= roles.keys():
         return False
-    if not _stands_like_a_t(motion[0]):
+    if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
-    steps = rot.angle_between(motion.rotations[1:4], motion.rotations[0:3][: len(motion) - 1])
-    jump, later = float(steps[0].max()), float(steps[1:].max()) if len(steps) > 1 else 0.0
-    if jump > np.radians(15.0) and jump > 4.0 * later:
-        return True
+    start = motion.rotations[:7]
+    # The median over joints: hands and toes may flip in single frames of a real capture.
+    steps = np.median(rot.angle_between(start[1:], start[:-1]), axis=1)
+    usual = float(np.median(steps[1:])) if len(steps) > 1 else 0.0
+    if steps[0] <= 4.0 * usual:
+        return False
     # The first captured frame may be near a T-pose itself; a made one is exact, though:
-    # its spine, head and legs are not turned at all.
-    still = rot.angle_between(motion.rotations[:2], rot.IDENTITY) < 1e-4
-    return bool(
-        still[0].mean() > 0.5 and still[1].mean() < 0.5 * still[0].mean() and jump > 4.0 * later
-    )
+    # most of its joints are not turned at all.
+    exact = (rot.angle_between(start[:2], rot.IDENTITY) < 1e-4).mean(axis=1)
+    return bool(steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0]))
+
+
+def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:
+    """A row of zeros, as broken takes begin with, leaves the figure sunk to its hips."""
+    ankles = motion[:200].role_positions(["left_ankle", "right_ankle"])[:, :, 1].min(axis=1)
+    hips = motion.role_positions(["left_hip", "left_ankle"])[0]
+    leg = float(np.linalg.norm(hips[0] - hips[1]))
+    return bool(abs(ankles[0] - ankles[1:].min()) < 0.5 * leg)
 
 
 def _stands_like_a_t(pose: Motion) -> bool:
