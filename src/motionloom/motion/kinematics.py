@@ -9,10 +9,11 @@ joint and the compiler turns it into vector instructions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import float32, int32, njit, types, void
 from numpy.typing import ArrayLike, NDArray
 
-_BLOCK = 64  # frames per block: 31 joints x 7 floats x 64 frames stay in the L2 cache
+_BLOCK = 32  # frames per block: 31 joints x 7 floats x 32 frames stay in the L1 cache
+_BONES_KEEP_THEIR_LENGTH = np.zeros((0, 0, 3), np.float32)
 
 
 def joint_positions(
@@ -58,13 +59,13 @@ def joint_positions(
     """
     q = np.ascontiguousarray(rotations, dtype=np.float32)
     path = np.ascontiguousarray(root, dtype=np.float32)
-    frames, joints = q.shape[:2]
+    frames = len(q)
     tree = np.ascontiguousarray(parents, dtype=np.int32)
     bones = np.ascontiguousarray(offsets, dtype=np.float32)
     if end_parents is not None and end_offsets is not None and len(np.asarray(end_parents)):
         tree = np.concatenate([tree, np.asarray(end_parents, dtype=np.int32)])
         bones = np.concatenate([bones, np.asarray(end_offsets, dtype=np.float32)])
-    moved = np.zeros((0, joints, 3), np.float32)
+    moved = _BONES_KEEP_THEIR_LENGTH
     if translations is not None:
         moved = np.ascontiguousarray(translations, dtype=np.float32)
     positions = np.empty((frames, len(tree), 3), dtype=np.float32)
@@ -80,60 +81,82 @@ def global_rotations(rotations: ArrayLike, parents: ArrayLike) -> NDArray[np.flo
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+def _read_only(kind, axes):
+    return types.Array(kind, axes, "C", readonly=True)
+
+
+# One signature, so that frozen and writable arrays share the compiled code.
+@njit(
+    void(
+        _read_only(float32, 3),
+        _read_only(float32, 2),
+        _read_only(int32, 1),
+        _read_only(float32, 2),
+        _read_only(float32, 3),
+        float32[:, :, ::1],
+    ),
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+)
 def _positions(q, root, parents, offsets, translations, out):
     """Fill `out` (T, P, 3); the first J points have rotations, the rest are end sites."""
     frames, joints = q.shape[0], q.shape[1]
     points = parents.shape[0]
     moving = translations.shape[0] > 0
+    two = np.float32(2.0)
     # Global rotations and positions of one block, joint by joint: [point, component, frame].
     turn = np.empty((joints, 4, _BLOCK), np.float32)
     place = np.empty((points, 3, _BLOCK), np.float32)
+    # One joint's local rotation and offset, and what becomes of them. The compiler cannot
+    # know that a joint and its parent are different rows of `turn`; results that are put
+    # here first and copied leave it no doubt, and the long loop becomes vector code.
+    own = np.empty((4, _BLOCK), np.float32)
+    bone = np.empty((3, _BLOCK), np.float32)
+    new = np.empty((7, _BLOCK), np.float32)
     for start in range(0, frames, _BLOCK):
         size = min(_BLOCK, frames - start)
         for t in range(size):
-            for j in range(joints):
-                for c in range(4):
-                    turn[j, c, t] = q[start + t, j, c]
+            for c in range(4):
+                turn[0, c, t] = q[start + t, 0, c]
             for c in range(3):
                 place[0, c, t] = root[start + t, c]
         for p in range(1, points):
-            parent = parents[p]
+            a = parents[p]
             if moving and p < joints:
                 for t in range(size):
                     for c in range(3):
-                        place[p, c, t] = translations[start + t, p, c]
+                        bone[c, t] = translations[start + t, p, c]
             else:
                 for c in range(3):
-                    for t in range(_BLOCK):
-                        place[p, c, t] = offsets[p, c]
-            gw, gx, gy, gz = (
-                turn[parent, 0],
-                turn[parent, 1],
-                turn[parent, 2],
-                turn[parent, 3],
-            )
-            px, py, pz = place[parent, 0], place[parent, 1], place[parent, 2]
-            vx, vy, vz = place[p, 0], place[p, 1], place[p, 2]
-            for t in range(_BLOCK):
-                w, x, y, z = gw[t], gx[t], gy[t], gz[t]
-                ox, oy, oz = vx[t], vy[t], vz[t]
-                # v + w * 2(u x v) + u x 2(u x v)
-                tx = np.float32(2.0) * (y * oz - z * oy)
-                ty = np.float32(2.0) * (z * ox - x * oz)
-                tz = np.float32(2.0) * (x * oy - y * ox)
-                vx[t] = px[t] + ox + w * tx + y * tz - z * ty
-                vy[t] = py[t] + oy + w * ty + z * tx - x * tz
-                vz[t] = pz[t] + oz + w * tz + x * ty - y * tx
+                    for t in range(size):
+                        bone[c, t] = offsets[p, c]
             if p < joints:
-                lw, lx, ly, lz = turn[p, 0], turn[p, 1], turn[p, 2], turn[p, 3]
-                for t in range(_BLOCK):
-                    aw, ax, ay, az = gw[t], gx[t], gy[t], gz[t]
-                    bw, bx, by, bz = lw[t], lx[t], ly[t], lz[t]
-                    lw[t] = aw * bw - ax * bx - ay * by - az * bz
-                    lx[t] = aw * bx + ax * bw + ay * bz - az * by
-                    ly[t] = aw * by - ax * bz + ay * bw + az * bx
-                    lz[t] = aw * bz + ax * by - ay * bx + az * bw
+                for t in range(size):
+                    for c in range(4):
+                        own[c, t] = q[start + t, p, c]
+            for t in range(size):
+                w, x, y, z = turn[a, 0, t], turn[a, 1, t], turn[a, 2, t], turn[a, 3, t]
+                lw, lx, ly, lz = own[0, t], own[1, t], own[2, t], own[3, t]
+                ox, oy, oz = bone[0, t], bone[1, t], bone[2, t]
+                # The turned offset: v + w * 2(u x v) + u x 2(u x v).
+                tx = two * (y * oz - z * oy)
+                ty = two * (z * ox - x * oz)
+                tz = two * (x * oy - y * ox)
+                new[0, t] = place[a, 0, t] + ox + w * tx + y * tz - z * ty
+                new[1, t] = place[a, 1, t] + oy + w * ty + z * tx - x * tz
+                new[2, t] = place[a, 2, t] + oz + w * tz + x * ty - y * tx
+                new[3, t] = w * lw - x * lx - y * ly - z * lz
+                new[4, t] = w * lx + x * lw + y * lz - z * ly
+                new[5, t] = w * ly - x * lz + y * lw + z * lx
+                new[6, t] = w * lz + x * ly - y * lx + z * lw
+            for c in range(3):
+                for t in range(size):
+                    place[p, c, t] = new[c, t]
+            if p < joints:
+                for c in range(4):
+                    for t in range(size):
+                        turn[p, c, t] = new[3 + c, t]
         for t in range(size):
             for p in range(points):
                 for c in range(3):
