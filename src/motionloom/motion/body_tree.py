@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import rotations as rot
 
 if TYPE_CHECKING:
     from motionloom.motion.skeleton import Skeleton
@@ -79,6 +82,21 @@ class BodyTree:
         for child in found:
             found.extend(self.children[child])
         return found
+
+    def rest_positions(self) -> NDArray[np.float64]:
+        """Places (P, 3) of all points in the rest pose, the root at the origin."""
+        skeleton = self.skeleton
+        offsets = skeleton.point_offsets
+        places = np.zeros_like(offsets)
+        turns = None if skeleton.rest is None else skeleton.rest.copy()
+        for point, parent in enumerate(self.parents):
+            if parent < 0:
+                continue
+            bone = offsets[point] if turns is None else rot.rotate(turns[parent], offsets[point])
+            places[point] = places[parent] + bone
+            if turns is not None and point < self.joints:
+                turns[point] = rot.multiply(turns[parent], turns[point])
+        return places
 
     def is_end_site(self, point: int) -> bool:
         """Whether the point is an end site rather than a joint."""

@@ -163,11 +163,15 @@ def _knuckles(
         distinct = [joint for joint in joints if tree.apart(wrist, joint)]
         if distinct:
             return distinct[0], NAMED if part != "palm" else INFERRED
-    thumbs = {p for p in under if not tree.is_end_site(p) and labels[p].part == "thumb"}
+    wrong = {
+        joint
+        for joint in under
+        if not tree.is_end_site(joint) and (labels[joint].part == "thumb" or labels[joint].aside)
+    }
     tips = [
         point
         for point in under
-        if not tree.children[point] and not thumbs.intersection(tree.path_up(point))
+        if not tree.children[point] and not wrong.intersection(tree.path_up(point))
     ]
     # A tip at the wrist itself says nothing; where there are no lengths at all, any will do.
     tips.sort(key=lambda point: (not tree.apart(wrist, point), not tree.is_end_site(point)))
@@ -253,6 +257,9 @@ def _hips(tree, named, legs, arms) -> tuple[int, float] | None:
     both = [joint for joint in above if arms is None or tree.is_above(joint, arms)]
     if both or above:
         return (both or above)[-1], NAMED
+    beside = [joint for joint in candidates if tree.parents[joint] == legs]
+    if beside and arms is not None and tree.is_above(beside[0], arms):
+        return beside[0], DECIDED  # the legs hang on a root of their own beside the pelvis
     return legs, INFERRED
 
 

@@ -34,7 +34,7 @@ _PARTS = {
     "thigh": "upleg upperleg legupper thigh femur legup thighbend upperlegs hipthigh",
     "leg": "leg legs 足",
     "shin": "lowleg lowerleg leglower leglow shin calf tibia knee shank shinbend crus ひざ",
-    "ankle": "ankle tarsal 足首",
+    "ankle": "ankle tarsal talus 足首",
     "foot": "foot feet",
     "ball": "ball toebase metatarsal metatarsals midfoot football toesbase basetoe toeball"
     " forefoot",
@@ -46,7 +46,7 @@ _PARTS = {
     "arm": "arm 腕",
     "forearm": "forearm lowerarm lowarm armlower armlow elbow radius ulna forearmbend forarm ひじ",
     "wrist": "wrist carpus 手首",
-    "hand": "hand",
+    "hand": "hand fist",
 }
 _STEMS = {stem: part for part, stems in _PARTS.items() for stem in stems.split()}
 
@@ -81,13 +81,19 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a name says: `part` of the body (None: nothing we know), `side`, numbers, tip."""
+    """What a name says.
+
+    `part` of the body (None: nothing we know), `side`, the `numbers` in it; whether it is
+    a `tip` (``HeadTop_End``), stands `aside` of the body (twists, controls, face, props),
+    or is a `tail`.
+    """
 
     part: str | None = None
     side: str | None = None
     numbers: tuple[str, ...] = ()
     tip: bool = False
     aside: bool = False
+    tail: bool = False
 
 
 def labels_of(names: Sequence[str]) -> list[Label]:
@@ -102,7 +108,10 @@ def labels_of(names: Sequence[str]) -> list[Label]:
     """
     words = [split_words(name) for name in names]
     drop = _common_words(words)
-    return [_label(tuple(word[_shared(word, drop) :]), name) for word, name in zip(words, names)]
+    return [
+        _label(tuple(word[_shared(word, drop) :]), name)
+        for word, name in zip(words, names, strict=True)
+    ]
 
 
 @lru_cache(maxsize=16384)
@@ -164,7 +173,7 @@ def _label(words: tuple[str, ...], name: str) -> Label:
     if not tip and stem not in _STEMS:
         stem, tip = _glued_tip(stem)
     part = None if aside else _part(stem, side, kept)
-    return Label(part, side, numbers, tip, aside)
+    return Label(part, side, numbers, tip, aside, "tail" in kept)
 
 
 def _part(stem: str, side: str | None, words: list[str]) -> str | None:
@@ -172,7 +181,9 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
         part = _STEMS.get(stem)
         return part if part in CENTRE else None
     finger = next((finger for finger in _FINGERS if finger in stem), None)
-    if finger and finger != "ring" or "ring" in words:
+    if finger is None and "mid" in words and stem not in _STEMS:
+        finger = "middle"
+    if (finger and finger != "ring") or "ring" in words:
         if "foot" in stem or "toe" in stem:
             return None
         return "palm" if any(word in stem for word in _PALM) else finger
@@ -181,6 +192,8 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
     part = _STEMS.get(stem)
     if part == "hips":
         return "hip"
+    if stem == "thorax":  # one on either side: what carries the arm
+        return "collar"
     return part if part not in CENTRE else None
 
 

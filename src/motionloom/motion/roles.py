@@ -33,15 +33,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from motionloom.errors import RoleError
+from motionloom.motion.body_tree import BodyTree
+from motionloom.motion.named_roles import Found, named_roles
+from motionloom.motion.naming import Label, labels_of
+from motionloom.motion.role_maps import apply_role_map, load_role_map, save_role_map
+from motionloom.motion.schemes import scheme_of
+from motionloom.motion.tree_shape import shape_roles
 
 if TYPE_CHECKING:
     from motionloom.motion.skeleton import Skeleton
 
+__all__ = ["ROLES", "RoleAssignment", "assign_roles", "load_role_map", "save_role_map"]
+
+_SIDES = ("left", "right")
 _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hand", "hip", "knee", "ankle", "foot", "toe")
 ROLES: tuple[str, ...] = (
     "hips", "spine", "chest", "neck", "head", "head_top",
-    *(f"{side}_{limb}" for side in ("left", "right") for limb in _LIMBS),
+    *(f"{side}_{limb}" for side in _SIDES for limb in _LIMBS),
 )  # fmt: skip
+
+# Names are trusted alone once they give this many of the roles every person has.
+_CORE = (
+    "hips", "head",
+    *(f"{side}_{part}" for side in _SIDES
+      for part in ("hip", "knee", "ankle", "shoulder", "elbow", "wrist")),
+)  # fmt: skip
+_ENOUGH = 12
 
 
 @dataclass(frozen=True)
@@ -54,8 +71,8 @@ class RoleAssignment:
         Role to point name.
     scheme : str
         The naming scheme (``"cmu"``, ``"mixamo"``, ...), ``"names"`` for names of no
-        known scheme, ``"shape"`` for the tree's shape, ``"none"``; ``" + map"`` is added
-        where the user's mapping took part.
+        known scheme, ``"shape"`` for the tree's shape, ``"map"`` for the user's mapping,
+        ``"none"`` where nothing was found; joined by ``" + "`` where several took part.
     confidence : mapping of str to float
         For each role found, from 0 (a guess) to 1 (its name says so and the tree agrees).
     point_names : tuple of str
@@ -111,16 +128,41 @@ def assign_roles(skeleton: Skeleton) -> RoleAssignment:
     >>> assign_roles(leg).roles["left_knee"]
     'calf_l'
     """
-    from motionloom.motion.body_tree import BodyTree
-    from motionloom.motion.named_roles import named_roles
-    from motionloom.motion.naming import labels_of
-
     tree = BodyTree(skeleton)
-    found = named_roles(tree, labels_of(skeleton.names))
+    labels = labels_of(skeleton.names)
+    found = named_roles(tree, labels)
+    scheme = scheme_of(skeleton.names) if found else "none"
+    if sum(role in found for role in _CORE) < _ENOUGH:
+        shape = shape_roles(tree, labels)
+        if shape and _agree(found, shape):
+            scheme = f"{scheme} + shape" if found else "shape"
+            found = {**shape, **found}
+        elif shape:
+            scheme, found = "shape", shape
+    found = _doubted(found, labels)
     names = skeleton.point_names
     roles = {role: names[found[role][0]] for role in ROLES if role in found}
     confidence = {role: found[role][1] for role in roles}
-    return RoleAssignment(roles, "names", confidence, names)
+    assignment = RoleAssignment(roles, scheme, confidence, names)
+    if skeleton.role_map:
+        assignment = apply_role_map(assignment, skeleton.role_map)
+    return assignment
+
+
+def _agree(named: Found, shape: Found) -> bool:
+    """Whether what names say of the body fits what its shape says."""
+    shared = [role for role in named if role in shape]
+    same = sum(named[role][0] == shape[role][0] for role in shared)
+    return same >= 0.7 * len(shared)
+
+
+def _doubted(found: Found, labels: Sequence[Label]) -> Found:
+    """Confidence halved where the body is not a person's: no pair of limbs, or a tail."""
+    legs = all(f"{side}_{part}" in found for side in _SIDES for part in ("hip", "knee"))
+    arms = all(f"{side}_{part}" in found for side in _SIDES for part in ("shoulder", "elbow"))
+    if (legs or arms) and not any(label.tail for label in labels):
+        return found
+    return {role: (point, 0.5 * sure) for role, (point, sure) in found.items()}
 
 
 def unknown_role(role: str) -> str:

@@ -37,6 +37,7 @@ class Skeleton:
         Local rotations ``wxyz`` of the rest pose. Default: none (identity).
     role_map : mapping, optional
         Roles given by the user, role to point name; they overrule the names' meaning.
+        None or an empty name takes a role away.
 
     Examples
     --------
@@ -53,7 +54,7 @@ class Skeleton:
     end_parents: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.int32))
     end_offsets: NDArray[Any] = field(default_factory=lambda: np.zeros((0, 3)))
     rest: NDArray[Any] | None = None
-    role_map: Mapping[str, str] | None = None
+    role_map: Mapping[str, str | None] | None = None
 
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
@@ -148,9 +149,23 @@ class Skeleton:
         self.role_assignment.require(roles)
         return np.array([self.point(role) for role in roles], dtype=np.intp)
 
-    def with_roles(self, role_map: Mapping[str, str]) -> Skeleton:
-        """The same skeleton with the user's roles on top of those found by name."""
-        return replace(self, role_map=role_map)
+    def with_roles(self, role_map: Mapping[str, str | None]) -> Skeleton:
+        """The same skeleton with the user's roles on top of those found by name.
+
+        Raises
+        ------
+        RoleError
+            If the mapping names a role or a point that does not exist.
+
+        Examples
+        --------
+        >>> ape = Skeleton(["Becken", "Schwanz"], [-1, 0], [[0, 0, 0], [0, 0, -0.3]])
+        >>> ape.with_roles({"hips": "Becken"}).roles
+        {'hips': 'Becken'}
+        """
+        given = replace(self, role_map=role_map)
+        _ = given.role_assignment  # a wrong mapping is told here, not at the first use
+        return given
 
     def scaled(self, factor: float) -> Skeleton:
         """The same skeleton, all offsets multiplied by `factor`."""
