@@ -7,32 +7,76 @@ nowhere else.
 from __future__ import annotations
 
 import importlib
+import inspect
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.errors import InvalidInput, MotionFormatError
 
 if TYPE_CHECKING:
-    from motionloom.motion import Motion
-
-# Suffix -> module with `read(path, **options)` and `write(motion, path, **options)`.
-FORMATS = {".bvh": "motionloom.formats.bvh"}
+    from motionloom.motion import Markers, Motion
 
 
-def load(path: str | Path, **options) -> Motion:
+@dataclass(frozen=True)
+class Format:
+    """What a suffix stands for.
+
+    Attributes
+    ----------
+    name : str
+        What people call it.
+    module : str
+        Module with ``read(path, **options)`` and ``write(motion, path, **options)``, as
+        far as the format is read and written.
+    reads : {"motion", "markers", ""}
+        What `load` gives; empty where the format is only written.
+    writes : tuple of str
+        What `save` takes: ``"motion"``, ``"markers"``; empty where it is only read.
+    extra : str
+        The optional dependency it needs, as in ``pip install motionloom[usd]``.
+    """
+
+    name: str
+    module: str
+    reads: str = "motion"
+    writes: tuple[str, ...] = ("motion",)
+    extra: str = ""
+
+
+FORMATS = {
+    ".bvh": Format("BVH", "motionloom.formats.bvh"),
+    ".amc": Format("Acclaim", "motionloom.formats.acclaim", writes=()),
+    ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", ("motion", "markers")),
+    ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
+    ".glb": Format("binary glTF", "motionloom.formats.gltf"),
+    ".gltf": Format("glTF", "motionloom.formats.gltf"),
+    ".usd": Format("USD", "motionloom.formats.usd", extra="usd"),
+    ".usda": Format("USD text", "motionloom.formats.usd", extra="usd"),
+    ".usdc": Format("USD crate", "motionloom.formats.usd", extra="usd"),
+    ".csv": Format("CSV", "motionloom.formats.tables", "", ("motion", "markers")),
+    ".parquet": Format(
+        "Parquet", "motionloom.formats.tables", "", ("motion", "markers"), "parquet"
+    ),
+}
+
+MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "motion")
+
+
+def load(path: str | Path, **options) -> Motion | Markers:
     """Read one motion from a file; the format follows the suffix.
 
     Parameters
     ----------
     path : str or Path
-        For example ``kick.bvh``.
+        For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found), ``kick.glb``.
     **options
         Passed to the format's reader, for example ``unit="cm"``, ``fps=120``,
         ``strict=True``, ``roles="map.json"`` for BVH.
 
     Returns
     -------
-    motion : Motion
+    motion : Motion, or Markers from a C3D file
         In metres, y up; ``motion.repairs`` lists what was mended on the way in.
 
     Raises
@@ -48,29 +92,55 @@ def load(path: str | Path, **options) -> Motion:
     ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
     True
     """
-    return _module_for(path, "read").read(Path(path), **options)
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS or not FORMATS[suffix].reads:
+        if suffix == ".asf":
+            raise MotionFormatError(
+                "an .asf file is a skeleton; read the .amc file beside it", path=path
+            )
+        what = "written, not read:" if suffix in FORMATS else "unknown"
+        known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].reads)
+        raise MotionFormatError(f"{what} suffix {suffix!r}; one of {known} expected", path=path)
+    read = importlib.import_module(FORMATS[suffix].module).read
+    _check_options(read, options, f"reading {FORMATS[suffix].name}")
+    return read(path, **options)
 
 
-def save(motion: Motion, path: str | Path, **options) -> Path:
-    """Write one motion to a file; the format follows the suffix. Returns the path.
+def save(motion: Motion | Markers, path: str | Path, **options) -> Path:
+    """Write one motion (or markers) to a file; the format follows the suffix.
 
     The file appears whole or not at all: it is written under a temporary name and renamed.
+
+    Returns
+    -------
+    path : Path
     """
     path = Path(path)
-    _module_for(path, "write").write(motion, path, **options)
+    kind = "markers" if hasattr(motion, "labels") else "motion"
+    known = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS or kind not in FORMATS[suffix].writes:
+        raise InvalidInput(f"cannot write {kind} to {path}: the suffix must be one of {known}")
+    write = importlib.import_module(FORMATS[suffix].module).write
+    _check_options(write, options, f"writing {FORMATS[suffix].name}")
+    write(motion, path, **options)
     return path
 
 
 def is_motion_file(path: Path) -> bool:
-    """Whether the suffix is one we read."""
-    return path.suffix.lower() in FORMATS
+    """Whether the suffix is one that gives a motion (a C3D file gives markers)."""
+    return path.suffix.lower() in MOTION_SUFFIXES
 
 
-def _module_for(path: str | Path, verb: str):
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        known = ", ".join(sorted(FORMATS))
-        if verb == "write":
-            raise InvalidInput(f"cannot write {path}: the suffix must be one of {known}")
-        raise MotionFormatError(f"unknown suffix {suffix!r}; one of {known} expected", path=path)
-    return importlib.import_module(FORMATS[suffix])
+def _check_options(function, options: dict[str, object], deed: str) -> None:
+    known = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    for name in options:
+        if name not in known:
+            raise InvalidInput(
+                f"{deed} takes no option {name!r}; it takes {', '.join(known) or 'none'}"
+            )

@@ -15,18 +15,25 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh_figure import Figure
 from motionloom.formats.bvh_hierarchy import Node, read_hierarchy
 from motionloom.formats.bvh_rows import read_rows
 from motionloom.formats.bvh_text import BvhText, split_bvh
 from motionloom.formats.bvh_writer import write
+from motionloom.formats.conventions import (
+    check_fps,
+    check_up,
+    file_bytes,
+    in_metres,
+    upright,
+    with_given_roles,
+)
 from motionloom.formats.frame_rate import nominal_rate
-from motionloom.formats.posture import UP_AXES, infer_up, is_tpose_frame, turn_upright
+from motionloom.formats.posture import infer_up, is_tpose_frame
 from motionloom.formats.repairs import Repairs
 from motionloom.formats.units import Unit, infer_unit, unit_from
-from motionloom.motion import Motion, Origin, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion import Motion, Origin
 
 __all__ = ["read", "write"]
 
@@ -79,12 +86,10 @@ def read(
         With file and line, if the file has no one sensible reading.
     """
     path = Path(path)
-    if up is not None and up not in UP_AXES:
-        raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {up!r}")
-    if path.is_dir():
-        raise MotionFormatError("this is a folder, not a BVH file", path=path)
+    check_up(up)
+    check_fps(fps)
     repairs = Repairs(path, strict=strict)
-    text = split_bvh(path.read_bytes(), path, repairs)
+    text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
     nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
     table = read_rows(text, _column_names(nodes), path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
@@ -98,8 +103,7 @@ def read(
 def _motion(nodes, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
     figure = Figure(nodes, table, path, repairs)
     skeleton = figure.skeleton()
-    if roles is not None:
-        skeleton = _with_roles(skeleton, roles)
+    skeleton = with_given_roles(skeleton, roles)
     warnings = list(figure.warnings)
     motion = Motion(
         skeleton, figure.rotations(), figure.root, 1.0 / frame_time, path.stem, figure.moved
@@ -107,7 +111,7 @@ def _motion(nodes, table, frame_time, path, repairs, unit, up, roles, tpose) -> 
     if up is None:
         up, doubt = infer_up(motion)
         warnings += [doubt] if doubt else []
-    motion = _upright(motion, up)
+    motion = upright(motion, up)
     is_tpose = is_tpose_frame(motion) if tpose is None else tpose
     if is_tpose and len(motion) > 1:
         rest = motion.rotations[0].astype(np.float64)
@@ -132,12 +136,7 @@ def _motion(nodes, table, frame_time, path, repairs, unit, up, roles, tpose) -> 
         warnings=tuple(warnings),
     )
     return replace(
-        motion,
-        skeleton=motion.skeleton.scaled(scale.metres),
-        root=motion.root * scale.metres,
-        translations=None if motion.translations is None else motion.translations * scale.metres,
-        fps=nominal_rate(1.0 / frame_time),
-        origin=origin,
+        in_metres(motion, scale.metres), fps=nominal_rate(1.0 / frame_time), origin=origin
     )
 
 
@@ -179,8 +178,6 @@ def _column_names(nodes: list[Node]) -> list[str]:
 
 def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
     if fps is not None:
-        if not (np.isfinite(fps) and fps > 0.0):
-            raise InvalidInput(f"fps must be positive; got {fps}")
         return 1.0 / float(fps)
     word = text.frame_time
     if word is None:
@@ -204,32 +201,3 @@ def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
             line=text.frame_time_line,
         )
     return value
-
-
-def _upright(motion: Motion, up: str) -> Motion:
-    """The same motion with +Y up; the rest pose turns with it."""
-    if up == "y":
-        return motion
-    turn = turn_upright(up)
-    # Turning every offset and conjugating every rotation keeps all local frames upright, so
-    # that the rest pose of the turned skeleton stands, too.
-    conjugate = lambda q: rot.multiply(rot.multiply(turn, q), rot.inverse(turn))  # noqa: E731
-    skeleton = motion.skeleton
-    moved = motion.translations
-    return replace(
-        motion,
-        skeleton=replace(
-            skeleton,
-            offsets=rot.rotate(turn, skeleton.offsets),
-            end_offsets=rot.rotate(turn, skeleton.end_offsets),
-        ),
-        rotations=conjugate(motion.rotations.astype(np.float64)),
-        root=rot.rotate(turn, motion.root.astype(np.float64)),
-        translations=None if moved is None else rot.rotate(turn, moved.astype(np.float64)),
-    )
-
-
-def _with_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str]) -> Skeleton:
-    from motionloom.motion.roles import load_role_map
-
-    return skeleton.with_roles(roles if isinstance(roles, Mapping) else load_role_map(roles))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh_hierarchy import Node
+from motionloom.formats.conventions import free_name
 from motionloom.formats.repairs import Repairs
 from motionloom.motion import Skeleton
 
@@ -99,7 +100,7 @@ class Figure:
         joint_names = []
         for index in self.joints:
             node = self.nodes[index]
-            name = _free_name(node.name, taken)
+            name = free_name(node.name, taken)
             if name != node.name:
                 self.repairs.add(
                     f"a second joint called {node.name!r}, renamed {name!r}", line=node.line
@@ -109,7 +110,7 @@ class Figure:
         end_names = []
         for parent, index in zip(self.end_parents, self.ends, strict=True):
             name = self.nodes[index].name or f"{joint_names[parent]}_End"
-            end_names.append(_free_name(name, taken))
+            end_names.append(free_name(name, taken))
             taken.add(end_names[-1])
         leaves = set(range(len(self.joints))) - set(self.parents) - set(self.end_parents)
         for joint in sorted(leaves):
@@ -207,12 +208,3 @@ def _compose(cosines, sines, columns, axes, out):
                 else:
                     w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
             out[t, j, 0], out[t, j, 1], out[t, j, 2], out[t, j, 3] = w, x, y, z
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
