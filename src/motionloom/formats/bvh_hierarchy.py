@@ -59,7 +59,10 @@ class _Scanner:
         self.text = text
         self.path = path
         self.repairs = repairs
-        self.position = 0
+        self.position = 0  # behind the word read last
+        self._word_start = 0
+        self._words = _WORD.finditer(text)
+        self._ahead: re.Match[str] | None = None
         self._first_line = first_line
         self._line_ends = [match.start() for match in re.finditer("\n", text)]
         self._nodes: list[Node] = []
@@ -133,7 +136,9 @@ class _Scanner:
             if site.lower() != "site":  # `End LeftToe`: the word Site left out
                 name = f"{site} {name}".strip()
                 self.repairs.add("an end site without the word Site", line=line)
-            elif name:
+            elif keyword == "END" and site != "Site":
+                self.repairs.add("keywords in other case", line=line)
+            if site.lower() == "site" and name:
                 self.repairs.add(f"a named end site: {_short(name)}", line=line)
         elif not name:
             name = f"joint_{len(self._nodes)}"
@@ -206,6 +211,9 @@ class _Scanner:
         while (word_ahead := self._peek()) is not None and word_ahead.upper() not in _KEYWORDS:
             match = _CHANNEL.fullmatch(word_ahead)
             if match is None:
+                if len(names) == int(word):
+                    break  # a statement of its own, for better or worse
+                self._next()
                 self._fail(
                     f"unknown channel {_short(word_ahead)}; Xposition, Yposition, Zposition, "
                     "Xrotation, Yrotation or Zrotation expected"
@@ -250,27 +258,32 @@ class _Scanner:
         """Line of the word read last."""
         return self._first_line + bisect_right(self._line_ends, max(self._word_start, 0) - 1)
 
-    _word_start = 0
-
     def _next(self) -> str | None:
-        while True:
-            match = _WORD.search(self.text, self.position)
-            if match is None:
-                self._word_start = max(len(self.text.rstrip()) - 1, 0)
-                self.position = len(self.text)
-                return None
-            self._word_start, self.position = match.start(), match.end()
-            if match[0][0] != "#" and not match[0].startswith("//"):
-                return match[0]
-            self.repairs.add("comments skipped", line=self.line)
-            end = self.text.find("\n", self.position)
-            self.position = len(self.text) if end < 0 else end
+        match = self._ahead or self._pull()
+        self._ahead = None
+        if match is None:
+            self._word_start = max(len(self.text.rstrip()) - 1, 0)
+            return None
+        self._word_start, self.position = match.span()
+        return match[0]
 
     def _peek(self) -> str | None:
-        state = self.position, self._word_start
-        word = self._next()
-        self.position, self._word_start = state
-        return word
+        if self._ahead is None:
+            self._ahead = self._pull()
+        return self._ahead[0] if self._ahead else None
+
+    def _pull(self) -> re.Match[str] | None:
+        """The next word that is neither part of a name nor of a comment."""
+        for match in self._words:
+            if match.start() < self.position:
+                continue
+            if match[0][0] != "#" and not match[0].startswith("//"):
+                return match
+            self._word_start = match.start()
+            self.repairs.add("comments skipped", line=self.line)
+            end = self.text.find("\n", match.end())
+            self.position = len(self.text) if end < 0 else end
+        return None
 
     def _keyword(self, word: str) -> str:
         upper = word.upper()

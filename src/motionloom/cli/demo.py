@@ -1,0 +1,99 @@
+"""``motionloom demo``: a tour of the product on the built-in corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from motionloom.cli.terminal import print_json, progress, remark
+
+_STRIPS = ("walk_p0", "kick_front_high_right_p0", "jump_forward_p1")
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Where to put it; made if missing.")
+    ] = Path("motionloom-demo"),
+    seed: Annotated[int, typer.Option(help="Another seed makes another corpus.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Make the built-in corpus, import it into a library, draw it, and say what to try next."""
+    from motionloom.demo import write
+    from motionloom.loom import Library
+    from motionloom.plots import contact_sheet, film_strip
+
+    folder.mkdir(parents=True, exist_ok=True)
+    takes, place = folder / "takes", folder / "demo.loom"
+
+    remark("1. Making motions from code: walks, kicks, reaches, dances ...")
+    with progress("making", 0, quiet=json) as advance:
+        count = write(takes, seed=seed, progress=advance)
+    remark(f"   {count} files in {takes}, with truth.csv and labels.csv beside them.")
+
+    remark("2. Importing them into a library, as you would your own takes:")
+    remark(f"   $ motionloom import {place} {takes} --labels {takes / 'labels.csv'}")
+    lib = Library.create(place, exist_ok=True)
+    with progress("importing", count, quiet=json) as advance:
+        report = lib.add(takes, labels=takes / "labels.csv", progress=advance)
+    minutes = sum(lib[name].duration for name in lib.names) / 60.0
+    remark(
+        f"   {len(lib)} motions, {minutes:.1f} minutes; {report.added} added, "
+        f"{report.skipped} unchanged."
+    )
+
+    remark("3. Drawing film strips:")
+    pictures = []
+    for name in _STRIPS:
+        picture = folder / f"{name}.png"
+        film_strip(lib[name]).savefig(picture)
+        pictures.append(picture)
+        remark(f"   $ motionloom show {place}:{name} -o {picture}")
+
+    remark("4. A contact sheet with live figures, one file for any browser:")
+    sheet = folder / "sheet.html"
+    remark(f"   $ motionloom sheet {place} -o {sheet}")
+    with progress("drawing", len(lib), quiet=json) as advance:
+        contact_sheet(_titled(lib, advance), sheet, title="The built-in corpus")
+
+    if json:
+        print_json(
+            {
+                "folder": str(folder),
+                "library": str(place),
+                "motions": len(lib),
+                "minutes": minutes,
+                "pictures": [str(picture) for picture in pictures],
+                "sheet": str(sheet),
+            }
+        )
+        return
+    print(f"\nOpen {sheet} in a browser. Then try, with your own files:\n")
+    print(f"  motionloom info {takes / 'walk_p0.bvh'}")
+    print("  motionloom import takes.loom PATH/TO/YOUR/TAKES --labels folder")
+    print("  motionloom sheet takes.loom -o takes.html")
+    print("\nor in Python:\n")
+    print("  import motionloom as ml")
+    print(f"  lib = ml.Library({str(place)!r})")
+    print("  lib['walk_p0']          # a figure that walks, in a notebook")
+
+
+def warm_up() -> None:
+    """Compile and cache the kernels, so that the first real command is quick."""
+    import tempfile
+
+    from motionloom.demo import clip
+    from motionloom.formats import load
+
+    with tempfile.TemporaryDirectory() as scratch:
+        motion = load(clip("walk").save(Path(scratch) / "walk.bvh"))
+    motion.positions(end_sites=True)
+    motion.global_rotations()
+    remark("ready")
+
+
+def _titled(lib, advance):
+    for name in lib.names:
+        yield name, lib[name], ", ".join(lib.labels(name))
+        advance()
