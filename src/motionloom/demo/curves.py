@@ -1,0 +1,135 @@
+"""Control curves: keys in continuous time, joined by the smoothest moves there are.
+
+Between two keys a value follows the quintic that matches value, velocity and acceleration
+at both: with zeros there, it is the minimum-jerk move of human reaching (Flash and Hogan
+1985); with a ballistic start and end, it is exactly the parabola of free flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+
+class Curve:
+    """A scalar or vector over time, given by keys in order of time.
+
+    Parameters
+    ----------
+    value : array_like, shape (D,) or scalar
+        Value before the first key.
+
+    Examples
+    --------
+    >>> curve = Curve(0.0)
+    >>> curve.ease(1.0, 2.0, 10.0)
+    >>> curve.sample([0.0, 1.5, 3.0])
+    array([ 0.,  5., 10.])
+    """
+
+    def __init__(self, value: ArrayLike = 0.0) -> None:
+        self.scalar = np.ndim(value) == 0
+        first = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        self._times: list[float] = []
+        self._keys: list[tuple[Array, Array, Array]] = []
+        self._first = first
+
+    @property
+    def last(self) -> Array:
+        """Value of the last key so far."""
+        value = self._keys[-1][0] if self._keys else self._first
+        return value[0] if self.scalar else value
+
+    @property
+    def last_time(self) -> float:
+        """Time of the last key so far, seconds."""
+        return self._times[-1] if self._times else -np.inf
+
+    def key(
+        self,
+        time: float,
+        value: ArrayLike,
+        *,
+        velocity: ArrayLike = 0.0,
+        acceleration: ArrayLike = 0.0,
+    ) -> None:
+        """Add a key; one at the same time as the last replaces it, an earlier one waits."""
+        shape = self._first.shape
+        key = tuple(
+            np.broadcast_to(np.asarray(v, dtype=np.float64), shape)
+            for v in (value, velocity, acceleration)
+        )
+        if self._times and time <= self._times[-1] + 1e-9:
+            self._keys[-1] = key  # type: ignore[assignment]
+            return
+        self._times.append(float(time))
+        self._keys.append(key)  # type: ignore[arg-type]
+
+    def hold(self, time: float) -> None:
+        """Keep the last value until `time`."""
+        if time > self.last_time + 1e-9:
+            self.key(time, self.last)
+
+    def ease(self, start: float, end: float, value: ArrayLike) -> None:
+        """Hold until `start`, then a minimum-jerk move that arrives at `end`."""
+        self.hold(start)
+        self.key(max(end, self.last_time + 1e-3), value)
+
+    def sample(self, times: ArrayLike) -> Array:
+        """Values at `times` (T,): shape (T, D), or (T,) for a scalar curve."""
+        t = np.asarray(times, dtype=np.float64)
+        if not self._times:
+            out = np.broadcast_to(self._first, (*t.shape, *self._first.shape)).copy()
+            return out[..., 0] if self.scalar else out
+        knots = np.array([self._times[0] - 1.0, *self._times, self._times[-1] + 1.0])
+        still = np.zeros_like(self._first)
+        keys = [(self._keys[0][0], still, still), *self._keys, (self._keys[-1][0], still, still)]
+        values, velocities, accelerations = (np.array(part) for part in zip(*keys, strict=True))
+        inside = np.clip(t, knots[0], knots[-1])
+        k = np.clip(np.searchsorted(knots, inside, side="right") - 1, 0, len(knots) - 2)
+        h = (knots[k + 1] - knots[k])[:, None]
+        out = _quintic(
+            (inside[:, None] - knots[k][:, None]) / h,
+            (values[k], velocities[k] * h, accelerations[k] * h**2),
+            (values[k + 1], velocities[k + 1] * h, accelerations[k + 1] * h**2),
+        )
+        return out[..., 0] if self.scalar else out
+
+
+def _quintic(u: Array, start: Sequence[Array], end: Sequence[Array]) -> Array:
+    """Quintic over u in [0, 1] with value, slope and curvature given at both ends."""
+    p0, v0, a0 = start
+    p1, v1, a1 = end
+    d = p1 - p0
+    c3 = 10 * d - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1
+    c4 = -15 * d + 8 * v0 + 7 * v1 + 1.5 * a0 - a1
+    c5 = 6 * d - 3 * (v0 + v1) - 0.5 * (a0 - a1)
+    return p0 + u * (v0 + u * (0.5 * a0 + u * (c3 + u * (c4 + u * c5))))
+
+
+def bump(times: Array, start: float, end: float) -> Array:
+    """A hill of height 1 over [start, end], flat at both feet, shape (T,)."""
+    u = np.clip((times - start) / (end - start), 0.0, 1.0)
+    return 64.0 * (u * (1.0 - u)) ** 3
+
+
+def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
+    """Smooth involuntary movement below one hertz, about unit size, shape (T, channels).
+
+    Each channel is a sum of six sinusoids with random frequency and phase, so it is a
+    function of continuous time and has no seams.
+    """
+    waves = 6
+    frequency = rng.uniform(0.12, 0.9, size=(waves, channels))
+    phase = rng.uniform(0.0, 2.0 * np.pi, size=(waves, channels))
+    angle = 2.0 * np.pi * frequency * times[:, None, None] + phase
+    return np.sin(angle).sum(axis=1) / np.sqrt(waves / 2.0)
+
+
+def on_grid(time: float, rate: float = 30.0) -> float:
+    """`time` moved to the nearest frame of the corpus' base rate."""
+    return round(time * rate) / rate

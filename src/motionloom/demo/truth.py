@@ -1,0 +1,129 @@
+"""What is known about a motion of the corpus: the truth that tests compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.demo.feet import planned_feet
+from motionloom.demo.performers import SIDES
+from motionloom.demo.score import Performed, Score
+from motionloom.demo.torso import loose
+
+
+@dataclass(frozen=True)
+class Action:
+    """One row of the truth table.
+
+    Attributes
+    ----------
+    action : str
+        What is done: ``walk``, ``kick``, ``reach``, ...
+    start_frame, end_frame : int
+        Half-open range of frames in which it is done.
+    parameters : dict
+        How: metres, seconds, radians. ``target`` is a world position met by the point
+        ``point`` of the skeleton at the frame ``hit_frame``.
+    beats : tuple of float
+        Seconds from the start of the motion; empty where there are none.
+    tempo_bpm : float or None
+        Beats per minute.
+    """
+
+    action: str
+    start_frame: int
+    end_frame: int
+    parameters: dict[str, Any] = field(default_factory=dict)
+    beats: tuple[float, ...] = ()
+    tempo_bpm: float | None = None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Everything known about one motion.
+
+    Attributes
+    ----------
+    actions : tuple of Action
+        In order of time; one for a clip, several for a take.
+    contacts : dict
+        Half-open frame ranges in which a part of a foot stands still on the floor:
+        ``left``, ``right`` for the ball of the foot and the toes, ``left_heel``,
+        ``right_heel`` for the whole sole, ankle included.
+    performer : str
+        ``p0``, ``p1``, ...
+    """
+
+    actions: tuple[Action, ...]
+    contacts: dict[str, tuple[tuple[int, int], ...]]
+    performer: str
+
+    @property
+    def action(self) -> str:
+        """What the first action is called; the label of a clip."""
+        return self.actions[0].action
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the first action."""
+        return self.actions[0].parameters
+
+    @property
+    def beats(self) -> tuple[float, ...]:
+        """Beats of all actions, seconds."""
+        return tuple(beat for action in self.actions for beat in action.beats)
+
+    @property
+    def tempo_bpm(self) -> float | None:
+        """Tempo of the first action."""
+        return self.actions[0].tempo_bpm
+
+
+def truth_of(score: Score, times: NDArray[np.float64], fps: float) -> Truth:
+    """The truth about the frames at `times` of a performed score."""
+    contacts = {}
+    feet = planned_feet(score, times)
+    for side in SIDES:
+        held = loose(score, side, times) < 1e-9
+        contacts[side] = _ranges(feet[side].ball_still & held)
+        contacts[f"{side}_heel"] = _ranges(feet[side].heel_still & held)
+    actions = tuple(
+        _action(row, float(times[0]), len(times), fps)
+        for row in score.rows
+        if row.end > times[0] + 1e-6 and row.start < times[-1] - 1e-6
+    )
+    return Truth(actions, contacts, score.performer.name)
+
+
+def _action(row: Performed, start: float, frames: int, fps: float) -> Action:
+    def frame(moment: float) -> int:
+        return int(np.clip(round((moment - start) * fps), 0, frames))
+
+    parameters: dict[str, Any] = {}
+    for key, value in row.parameters.items():
+        if key.endswith("_time"):  # moments become frames of this motion
+            parameters[key.removesuffix("_time") + "_frame"] = frame(value)
+        elif isinstance(value, (float, np.floating)):
+            parameters[key] = round(float(value), 4)
+        else:
+            parameters[key] = value
+    return Action(
+        row.action,
+        frame(row.start),
+        frame(row.end),
+        parameters,
+        tuple(
+            round(beat - start, 6)
+            for beat in row.beats
+            if 0.0 <= beat - start <= (frames - 1) / fps + 1e-9
+        ),
+        row.tempo_bpm,
+    )
+
+
+def _ranges(mask: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return tuple((int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True))
