@@ -43,6 +43,10 @@ def import_(
         str | None,
         typer.Option(help="Unit of the files: m, cm, mm, inch, cmu, or metres per unit."),
     ] = None,
+    up: Annotated[str | None, typer.Option(help="Up axis of the files: y, z, x, -y ...")] = None,
+    roles: Annotated[
+        Path | None, typer.Option(help="JSON file that says which joint plays which role.")
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Read files again even if they are unchanged.")
     ] = False,
@@ -57,12 +61,11 @@ def import_(
     the same command again to go on after an interruption or to bring in what has changed.
     Bad files are listed at the end, with the reason; the exit code is then 1.
     """
-    from motionloom.errors import InvalidInput
+    from motionloom.library.sources import find_sources
     from motionloom.loom import Library
 
-    for path in paths:
-        if not path.exists():
-            raise InvalidInput(f"{path}: no such file or folder")
+    if not library.exists():
+        find_sources(paths)  # complain before an empty library is made
     lib = Library.create(library, fps=fps, exist_ok=True)
     with ExitStack() as stack:
         advance: list[Advance] = []
@@ -78,6 +81,8 @@ def import_(
             label_columns=label_column or None,
             fps=fps,
             unit=_number_or_name(unit),
+            up=up,
+            roles=roles,
             force=force,
             workers=workers,
             progress=step,

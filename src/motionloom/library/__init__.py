@@ -3,8 +3,8 @@
 `Storage` holds them by name; `motionloom.Library` is it with the verbs on top.
 """
 
-from motionloom.library.catalogue import Entry
 from motionloom.library.importing import Failure, ImportReport
+from motionloom.library.records import Entry
 from motionloom.library.storage import Storage
 
 __all__ = ["Entry", "Failure", "ImportReport", "Storage"]

@@ -8,18 +8,17 @@ writer apart; it works on shared and read-only folders too.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 
 from motionloom.errors import LibraryError
+from motionloom.library.records import Entry, skeleton_from
 from motionloom.motion import Skeleton
-from motionloom.motion.motion import Origin
 
 FILE = "catalogue.sqlite"
 FORMAT = 1
@@ -38,27 +37,6 @@ CREATE TABLE labels (name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name,
     WITHOUT ROWID;
 CREATE INDEX labels_by_label ON labels (label);
 """
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What the catalogue says about one motion."""
-
-    name: str
-    file: str
-    digest: str  # of the frames
-    source: str  # the file it came from; empty for a motion made in memory
-    source_hash: str  # of that file's bytes
-    options: str  # how it was read, as JSON
-    frames: int
-    fps: float
-    skeleton: str  # the skeleton's key
-    origin: str  # what the reader understood and mended, as JSON
-
-    @property
-    def seconds(self) -> float:
-        """Duration: frames divided by frame rate."""
-        return self.frames / self.fps
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
@@ -101,10 +79,7 @@ class Catalogue:
     def skeleton(self, key: str) -> Skeleton:
         """The skeleton with that key."""
         rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
-        try:
-            skeleton = Skeleton(**json.loads(rows[0][0]))
-        except (IndexError, TypeError, ValueError):
-            skeleton = None
+        skeleton = skeleton_from(rows[0][0]) if rows else None
         if skeleton is None or skeleton.key != key:
             raise LibraryError(f"{self.folder}: damaged: skeleton {key} is not what it was")
         return skeleton
@@ -209,6 +184,9 @@ class Catalogue:
                 f"up to {FORMAT}); update motionloom"
             )
 
+    def __del__(self) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close this thread's connection."""
         connection = getattr(self._local, "connection", None)
@@ -258,39 +236,6 @@ class Catalogue:
 # Connections that a forked process inherited: closing them there could undo a transaction
 # of the parent, so they are kept and never touched.
 _left_by_parent: list[sqlite3.Connection] = []
-
-
-def skeleton_json(skeleton: Skeleton) -> str:
-    """A skeleton as JSON; floats are written so that they read back exactly."""
-    rest = skeleton.rest
-    return json.dumps(
-        {
-            "names": list(skeleton.names),
-            "parents": skeleton.parents.tolist(),
-            "offsets": skeleton.offsets.tolist(),
-            "end_names": list(skeleton.end_names),
-            "end_parents": skeleton.end_parents.tolist(),
-            "end_offsets": skeleton.end_offsets.tolist(),
-            "rest": None if rest is None else rest.tolist(),
-            "role_map": None if skeleton.role_map is None else dict(skeleton.role_map),
-        },
-        sort_keys=True,
-    )
-
-
-def origin_json(origin: Origin) -> str:
-    """Where a motion came from, as JSON, without the path (the entry has it)."""
-    return json.dumps({**asdict(origin), "path": ""}, sort_keys=True)
-
-
-def origin_from(entry: Entry) -> Origin:
-    """The `Origin` of a stored motion."""
-    values = json.loads(entry.origin)
-    known = {field.name for field in fields(Origin)}
-    values = {key: value for key, value in values.items() if key in known}
-    for key in ("repairs", "warnings"):
-        values[key] = tuple(values.get(key, ()))
-    return Origin(**{**values, "path": entry.source})
 
 
 def _reason(code: str, text: str) -> str:

@@ -41,7 +41,10 @@ def write_frames(motion: Motion, name: str, library: Path) -> Stored:
     mark = hashlib.blake2b(f"{name}\0{digest}".encode(), digest_size=6).hexdigest()
     file = f"{_slug(name)}.{mark}.npy"
     with whole_file(library / FOLDER / file) as scratch, open(scratch, "wb") as out:
-        np.lib.format.write_array(out, table, version=(1, 0), allow_pickle=False)
+        # Not by `np.save`: when the disk is full, that does not say so.
+        header = np.lib.format.header_data_from_array_1_0(table)
+        np.lib.format.write_array_header_1_0(out, header)
+        out.write(table.data)
         out.flush()
         os.fsync(out.fileno())
     return Stored(file, digest)

@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING
 from motionloom import engine
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError, MotionloomError
 from motionloom.formats import FORMATS, load
-from motionloom.library.catalogue import Catalogue, Entry, origin_json, skeleton_json
+from motionloom.library.catalogue import Catalogue
 from motionloom.library.frames import FOLDER, is_whole, sync_folder, write_frames
 from motionloom.library.labelling import Labelling, LabelSpec, labelling
+from motionloom.library.records import Entry, origin_json, skeleton_json
 from motionloom.library.sources import Source, assign_names, find_sources
 
 if TYPE_CHECKING:
@@ -98,10 +99,6 @@ def import_files(
     """Import `paths`; the caller holds the writer lock. See `Storage.add`."""
     start = time.monotonic()
     sources, unreadable = find_sources(paths)
-    if not sources and not unreadable:
-        known = ", ".join(sorted(FORMATS))
-        places = ", ".join(map(str, paths)) or "nothing"
-        raise InvalidInput(f"{places}: no motion files here (looked for {known})")
     labelled = labelling(labels, sources, columns=label_columns)
     tasks = _tasks(sources, catalogue)
     options = json.dumps({"fps": fps, **reader}, sort_keys=True)
@@ -140,6 +137,32 @@ def import_files(
         unmatched_labels=labelled.unmatched,
         elapsed_seconds=time.monotonic() - start,
     )
+
+
+def reader_options(
+    *,
+    unit: str | float | None,
+    up: str | None,
+    roles: str | Path | Mapping[str, str] | None,
+) -> dict[str, object]:
+    """Options for the readers, checked once and not anew in every file."""
+    options: dict[str, object] = {}
+    if unit is not None:
+        from motionloom.formats.units import unit_from
+
+        unit_from(unit)
+        options["unit"] = unit
+    if up is not None:
+        from motionloom.formats.posture import UP_AXES
+
+        if up not in UP_AXES:
+            raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {up!r}")
+        options["up"] = up
+    if roles is not None:
+        from motionloom.motion.roles import load_role_map
+
+        options["roles"] = dict(roles if isinstance(roles, Mapping) else load_role_map(roles))
+    return options
 
 
 def new_entry(
@@ -298,7 +321,7 @@ def _state(path: str) -> tuple[int, int]:
 def _load_readers(sources: Sequence[Source]) -> None:
     """Import the readers before workers are forked, so that not each has to do it."""
     for suffix in {Path(source.path).suffix.lower() for source in sources}:
-        importlib.import_module(FORMATS[suffix])
+        importlib.import_module(FORMATS[suffix].module)
 
 
 def _useful_workers(sources: Sequence[Source]) -> int:

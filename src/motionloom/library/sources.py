@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from motionloom.errors import InvalidInput
-from motionloom.formats import FORMATS, is_motion_file
+from motionloom.formats import MOTION_SUFFIXES, is_motion_file
+from motionloom.library.catalogue import FILE
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,10 @@ def find_sources(
     Raises
     ------
     InvalidInput
-        If a path does not exist, or a single file is of a kind that we cannot read.
+        If a path does not exist, a single file is of a kind that we cannot read, or there
+        are no motion files at all.
     """
+    paths = list(paths)
     found: dict[str, Source] = {}
     unreadable: list[tuple[str, str]] = []
     for path in sorted({Path(path).expanduser() for path in paths}, key=_outermost_first):
@@ -68,7 +71,7 @@ def find_sources(
         elif is_motion_file(path):
             files = [path]
         else:
-            known = ", ".join(sorted(FORMATS))
+            known = ", ".join(MOTION_SUFFIXES)
             raise InvalidInput(f"{path}: cannot read {path.suffix or 'this'} files; only {known}")
         for file in files:
             identity = storable(os.path.join(os.path.realpath(file.parent), file.name))
@@ -76,6 +79,9 @@ def find_sources(
             folders = inner or (Path(os.path.abspath(file)).parent.name,)
             source = Source(identity, str(file), tuple(map(storable, folders)))
             found.setdefault(identity, source)
+    if not found and not unreadable:
+        places, known = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
+        raise InvalidInput(f"{places}: no motion files here (looked for {known})")
     return [found[identity] for identity in sorted(found)], sorted(set(unreadable))
 
 
@@ -166,7 +172,8 @@ def _files_in(folder: Path, unreadable: list[tuple[str, str]]) -> list[Path]:
     for place, folders, files in os.walk(folder, onerror=note, followlinks=True):
         status = os.stat(place)
         here = (status.st_dev, status.st_ino)
-        if here in seen:  # a link that leads back, or a second way to the same place
+        # A link that leads back, a second way to the same place, or a library.
+        if here in seen or FILE in files:
             folders.clear()
             continue
         seen.add(here)

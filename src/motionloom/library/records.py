@@ -1,0 +1,76 @@
+"""What the catalogue records of a motion: its entry, its skeleton and its origin as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+
+import numpy as np
+
+from motionloom.motion import Skeleton
+from motionloom.motion.motion import Origin
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the catalogue says about one motion."""
+
+    name: str
+    file: str
+    digest: str  # of the frames
+    source: str  # the file it came from; empty for a motion made in memory
+    source_hash: str  # of that file's bytes
+    options: str  # how it was read, as JSON
+    frames: int
+    fps: float
+    skeleton: str  # the skeleton's key
+    origin: str  # what the reader understood and mended, as JSON
+
+    @property
+    def seconds(self) -> float:
+        """Duration: frames divided by frame rate."""
+        return self.frames / self.fps
+
+
+def skeleton_json(skeleton: Skeleton) -> str:
+    """A skeleton as JSON; floats are written so that they read back exactly."""
+    rest = skeleton.rest
+    return json.dumps(
+        {
+            "names": list(skeleton.names),
+            "parents": skeleton.parents.tolist(),
+            "offsets": skeleton.offsets.tolist(),
+            "end_names": list(skeleton.end_names),
+            "end_parents": skeleton.end_parents.tolist(),
+            "end_offsets": skeleton.end_offsets.tolist(),
+            "rest": None if rest is None else rest.tolist(),
+            "role_map": None if skeleton.role_map is None else dict(skeleton.role_map),
+        },
+        sort_keys=True,
+    )
+
+
+def skeleton_from(data: str) -> Skeleton | None:
+    """The skeleton in that JSON, or None if it is damaged."""
+    try:
+        values = json.loads(data)
+        for key in ("offsets", "end_offsets"):  # JSON forgets the width of an empty table
+            values[key] = np.array(values[key], dtype=np.float64).reshape(-1, 3)
+        return Skeleton(**values)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def origin_json(origin: Origin) -> str:
+    """Where a motion came from, as JSON, without the path (the entry has it)."""
+    return json.dumps({**asdict(origin), "path": ""}, sort_keys=True)
+
+
+def origin_from(entry: Entry) -> Origin:
+    """The `Origin` of a stored motion."""
+    values = json.loads(entry.origin)
+    known = {field.name for field in fields(Origin)}
+    values = {key: value for key, value in values.items() if key in known}
+    for key in ("repairs", "warnings"):
+        values[key] = tuple(values.get(key, ()))
+    return Origin(**{**values, "path": entry.source})

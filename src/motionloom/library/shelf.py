@@ -1,0 +1,206 @@
+"""A library as it lies on disk: motions by name, with labels.
+
+::
+
+    takes.loom/
+      catalogue.sqlite     what there is (see `motionloom.library.catalogue`)
+      frames/NAME.MARK.npy the frames of one motion (see `motionloom.library.frames`)
+      lock                 held by the one process that writes
+
+Any number of processes may read while one writes; a reader sees a motion whole or not at
+all. Later parts of motionloom keep what they derive from motions in files beside these,
+keyed by the motions' digests.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+from motionloom.errors import LibraryError
+from motionloom.library.catalogue import Catalogue
+from motionloom.library.frames import FOLDER, open_frames, table_digest, unpacked
+from motionloom.library.records import Entry, origin_from
+from motionloom.motion import Motion, Skeleton
+
+
+class Shelf:
+    """Reads a library: motions by name, their entries and labels.
+
+    Parameters
+    ----------
+    path : str or Path
+        An existing library.
+    timeout : float
+        Seconds that a write waits for another process that is writing.
+    """
+
+    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
+        self.path = Path(path)
+        self._timeout = timeout
+        self._catalogue = Catalogue(self.path)
+        self._skeletons: dict[str, Skeleton] = {}
+        self._catalogue.check()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """The library at `path`; the same as calling the class."""
+        return cls(path)
+
+    def close(self) -> None:
+        """Let go of the catalogue; using the library again opens it again."""
+        self._catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict:
+        return {"path": self.path.absolute(), "timeout": self._timeout}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(state["path"], timeout=state["timeout"])  # type: ignore[misc]
+
+    # --- what there is ------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all motions, sorted."""
+        return tuple(self._catalogue.names())
+
+    def __len__(self) -> int:
+        return self._catalogue.rows("SELECT count(*) FROM motions")[0][0]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._catalogue.entry(name) is not None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {len(self)} motions)"
+
+    @property
+    def fps(self) -> float | None:
+        """The library's frame rate, or None if every motion keeps its own."""
+        value = self._catalogue.meta().get("fps")
+        return None if value is None else float(value)
+
+    @property
+    def frames(self) -> int:
+        """Frames of all motions together."""
+        return self._catalogue.rows("SELECT coalesce(sum(frames), 0) FROM motions")[0][0]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all motions together."""
+        rows = self._catalogue.rows("SELECT total(frames / fps) FROM motions")
+        return rows[0][0]
+
+    def entry(self, name: str) -> Entry:
+        """Frames, rate, source and digest of a motion, without opening its frames."""
+        entry = self._catalogue.entry(name)
+        if entry is None:
+            raise LibraryError(self._not_found(name))
+        return entry
+
+    def entries(self) -> list[Entry]:
+        """The entries of all motions, sorted by name."""
+        return self._catalogue.entries()
+
+    def __getitem__(self, name: str) -> Motion:
+        """The motion called `name`; its arrays are views of the file on disk."""
+        for attempt in range(10):
+            entry = self.entry(name)
+            skeleton = self._skeleton(entry.skeleton)
+            path = self.path / FOLDER / entry.file
+            try:
+                table = open_frames(path, frames=entry.frames, joints=len(skeleton))
+            except FileNotFoundError:
+                # Replaced between our look at the catalogue and now: look again.
+                if attempt and self._catalogue.entry(name) == entry:
+                    break
+                continue
+            return Motion(
+                skeleton,
+                fps=entry.fps,
+                name=name,
+                origin=origin_from(entry),
+                **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
+            )
+        raise LibraryError(f"{path}: the frames of {name!r} are missing; import it again")
+
+    # --- labels -------------------------------------------------------------------------
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Labels of a motion, sorted."""
+        rows = self._catalogue.rows(
+            "SELECT label FROM labels WHERE name = ? ORDER BY label", (name,)
+        )
+        if not rows:
+            self.entry(name)  # raises if there is no such motion
+        return tuple(label for (label,) in rows)
+
+    def label_counts(self) -> dict[str, int]:
+        """All labels, sorted, and how many motions have each."""
+        query = "SELECT label, count(*) FROM labels GROUP BY label ORDER BY label"
+        return dict(self._catalogue.rows(query))
+
+    def with_label(self, label: str) -> tuple[str, ...]:
+        """Names of the motions that have `label`, sorted."""
+        query = "SELECT name FROM labels WHERE label = ? ORDER BY name"
+        return tuple(name for (name,) in self._catalogue.rows(query, (label,)))
+
+    # --- the whole ----------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Fingerprint of all motions and labels; equal for equal content.
+
+        Where the files lay, and when and in which order they were added, does not matter.
+        """
+        labels = self._catalogue.labels()
+        digest = hashlib.blake2b(repr(self.fps).encode(), digest_size=16)
+        for e in self.entries():
+            facts = (e.name, e.digest, e.source_hash, e.options, e.frames, e.fps, e.skeleton)
+            digest.update(repr((*facts, e.origin, labels.get(e.name, ()))).encode())
+        return digest.hexdigest()
+
+    def damage(self) -> list[str]:
+        """Read everything and compare it with the catalogue; one sentence per fault found."""
+        found = []
+        for entry in self.entries():
+            path = self.path / FOLDER / entry.file
+            try:
+                joints = len(self._skeleton(entry.skeleton))
+                table = open_frames(path, frames=entry.frames, joints=joints)
+            except FileNotFoundError:
+                found.append(f"{entry.name}: its frames are missing ({path})")
+            except LibraryError as error:
+                found.append(f"{entry.name}: {error}")
+            else:
+                if table_digest(table) != entry.digest:
+                    found.append(f"{entry.name}: its frames are not what was stored ({path})")
+        return found
+
+    def _skeleton(self, key: str) -> Skeleton:
+        if key not in self._skeletons:
+            self._skeletons[key] = self._catalogue.skeleton(key)
+        return self._skeletons[key]
+
+    def _not_found(self, name: str) -> str:
+        names = self.names
+        if not names:
+            return f"{self.path}: no motion {name!r}: the library is empty"
+        ends = [other for other in names if other.endswith(f"/{name}")]
+        near = [*ends, *difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)]
+        listed = ", ".join(dict.fromkeys(near[:8] or names[:8]))
+        also = "did you mean" if near else f"the first of {len(names)} are"
+        return f"{self.path}: no motion {name!r}; {also} {listed}"

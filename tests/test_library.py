@@ -1,0 +1,395 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_takes import contents, small_motion
+
+from motionloom import Library, LibraryError
+from motionloom.errors import InvalidInput
+from motionloom.library.lock import writer_lock
+from motionloom.motion.motion import Origin
+
+
+@pytest.fixture
+def lib(tmp_path):
+    return Library.create(tmp_path / "takes.loom")
+
+
+def frame_files(lib) -> list[str]:
+    return sorted(file.name for file in (lib.path / "frames").iterdir())
+
+
+def test_a_motion_comes_back_as_it_was(lib):
+    origin = Origin(
+        format="bvh",
+        unit_m=0.01,
+        unit_reason="cm",
+        up="z",
+        frame_time=0.0333333,
+        tpose_frame=0,
+        euler_order="ZYX",
+        repairs=("a comma was taken for a point",),
+        warnings=("thin", "short"),
+    )
+    motion = small_motion(1, origin=origin, name="sway")
+    motion = replace(motion, skeleton=motion.skeleton.with_roles({"left_knee": "knee"}))
+    lib.add_motion(motion)
+    again = Library(lib.path)["sway"]
+    np.testing.assert_array_equal(again.rotations, motion.rotations)
+    np.testing.assert_array_equal(again.root, motion.root)
+    assert again.translations is None
+    assert (again.name, again.fps, again.origin) == ("sway", 30.0, origin)
+    assert again.skeleton.key == motion.skeleton.key
+    assert again.skeleton.role_map == {"left_knee": "knee"}
+    np.testing.assert_array_equal(again.skeleton.offsets, motion.skeleton.offsets)
+
+
+def test_bones_that_change_length_are_kept(lib):
+    motion = small_motion(2, stretching=True)
+    lib.add_motion(motion, name="stretch")
+    np.testing.assert_array_equal(lib["stretch"].translations, motion.translations)
+    np.testing.assert_array_equal(lib["stretch"].positions(), motion.positions())
+
+
+def test_frames_are_views_of_the_file(lib):
+    lib.add_motion(small_motion(3, stretching=True), name="m")
+    motion = lib["m"]
+    for array in (motion.rotations, motion.root, motion.translations, motion[5:9].root):
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+            assert not array.flags.writeable
+        assert isinstance(array, np.memmap)
+
+
+def test_equal_skeletons_are_stored_and_opened_once(lib):
+    for seed in range(3):
+        lib.add_motion(small_motion(seed), name=f"m{seed}")
+    assert len(lib._catalogue.rows("SELECT key FROM skeletons")) == 1
+    assert lib["m0"].skeleton is lib["m2"].skeleton
+
+
+def test_behaves_like_a_collection_of_names(lib):
+    assert lib.names == () and len(lib) == 0 and lib.frames == 0 and lib.seconds == 0.0
+    for name in ("b", "a", "c/d"):
+        lib.add_motion(small_motion(), name=name)
+    assert lib.names == tuple(lib) == ("a", "b", "c/d")
+    assert len(lib) == 3 and "a" in lib and "x" not in lib and 3 not in lib
+    assert lib.frames == 60 and lib.seconds == 2.0
+    assert lib.entry("a").frames == 20 and lib.entry("a").seconds == pytest.approx(2 / 3)
+    assert [entry.name for entry in lib.entries()] == ["a", "b", "c/d"]
+    assert repr(lib) == f"Library({str(lib.path)!r}, 3 motions)"
+    lib.remove("b")
+    assert lib.names == ("a", "c/d") and len(frame_files(lib)) == 2
+
+
+def test_labels_are_sorted_and_looked_up_both_ways(lib):
+    lib.add_motion(small_motion(1), name="a", labels=["walk", " slow ", "walk", ""])
+    lib.add_motion(small_motion(2), name="b", labels=["walk"])
+    lib.add_motion(small_motion(3), name="c")
+    assert lib.labels("a") == ("slow", "walk") and lib.labels("c") == ()
+    assert lib.with_label("walk") == ("a", "b") and lib.with_label("none") == ()
+    assert lib.label_counts() == {"slow": 1, "walk": 2}
+    lib.set_labels("a", ["run"])
+    assert lib.labels("a") == ("run",) and lib.with_label("walk") == ("b",)
+    lib.remove("b")
+    assert lib.label_counts() == {"run": 1}
+    with pytest.raises(InvalidInput, match=r"labels must be several texts, as in \['run'\]"):
+        lib.set_labels("a", "run")
+    with pytest.raises(LibraryError, match="no motion 'x'"):
+        lib.set_labels("x", ["run"])
+
+
+def test_an_unknown_name_brings_the_nearest_ones(lib):
+    with pytest.raises(LibraryError, match="no motion 'walk': the library is empty"):
+        lib["walk"]
+    for name in ("a/walk", "b/walk", "86_01", "86_02"):
+        lib.add_motion(small_motion(), name=name)
+    with pytest.raises(LibraryError, match="no motion 'walk'; did you mean a/walk, b/walk"):
+        lib["walk"]
+    with pytest.raises(LibraryError, match="no motion '86_03'; did you mean 86_02, 86_01"):
+        lib.labels("86_03")
+    with pytest.raises(LibraryError, match=r"no motion '\?\?\?'; the first of 4 are 86_01"):
+        lib.remove("???")
+
+
+def test_another_motion_of_the_same_name_is_refused_unless_asked_for(lib):
+    lib.add_motion(small_motion(1), name="m", labels=["a"])
+    lib.add_motion(small_motion(1), name="m", labels=["b"])  # the same: only labels change
+    assert lib.labels("m") == ("b",)
+    with pytest.raises(LibraryError, match="another motion called 'm'.*replace=True"):
+        lib.add_motion(small_motion(2), name="m")
+    open_motion = lib["m"]
+    before = open_motion.root.copy()
+    lib.add_motion(small_motion(2), name="m", replace=True)
+    np.testing.assert_array_equal(lib["m"].root, small_motion(2).root)
+    np.testing.assert_array_equal(open_motion.root, before)  # a reader keeps what it has
+    assert len(frame_files(lib)) == 1
+    assert lib.labels("m") == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("motion", "name", "message"),
+    [
+        (small_motion(), None, "name must be a printable text; got ''"),
+        (small_motion(), "a\nb", "name must be a printable text"),
+        (small_motion()[:0], "m", "motion 'm' has no frames"),
+    ],
+)
+def test_says_what_is_wrong_with_a_motion(lib, motion, name, message):
+    with pytest.raises(InvalidInput, match=message):
+        lib.add_motion(motion, name=name)
+    assert len(lib) == 0 and frame_files(lib) == []
+
+
+def test_a_library_of_one_rate_resamples_what_comes_in(tmp_path):
+    lib = Library.create(tmp_path / "l.loom", fps=15)
+    lib.add_motion(small_motion(frames=21), name="m")
+    assert lib.fps == 15.0 and lib["m"].fps == 15.0 and len(lib["m"]) == 11
+    np.testing.assert_array_equal(lib["m"].root, small_motion(frames=21).root[::2])
+    with pytest.raises(InvalidInput, match="fps must be positive; got 0"):
+        Library.create(tmp_path / "other.loom", fps=0)
+
+
+def test_digest_tells_content_and_not_history(tmp_path):
+    one, other = (Library.create(tmp_path / f"{x}.loom") for x in "ab")
+    for seed in range(4):
+        one.add_motion(small_motion(seed), name=f"m{seed}", labels=["x", "y"])
+    other.add_motion(small_motion(9), name="gone")
+    other.add_motion(small_motion(8), name="m0")
+    for seed in reversed(range(4)):
+        other.add_motion(small_motion(seed), name=f"m{seed}", labels=["y", "x"], replace=True)
+    assert one.digest() != other.digest()
+    other.remove("gone")
+    assert one.digest() == other.digest()
+    assert contents(one.path) == contents(other.path)
+    other.set_labels("m1", ["x"])
+    assert one.digest() != other.digest()
+
+
+def test_create_does_not_take_over_what_is_there(tmp_path):
+    Library.create(tmp_path / "l.loom")
+    with pytest.raises(LibraryError, match="there is a library already; open it"):
+        Library.create(tmp_path / "l.loom")
+    assert Library.create(tmp_path / "l.loom", exist_ok=True).names == ()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LibraryError, match="there is a file of that name"):
+        Library.create(tmp_path / "file")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/thesis.tex").write_text("x")
+    with pytest.raises(LibraryError, match=r"holds other things \(thesis.tex\)"):
+        Library.create(tmp_path / "folder")
+    (tmp_path / "empty").mkdir()
+    assert Library.create(tmp_path / "empty").names == ()
+
+
+def test_a_library_whose_making_was_cut_short_is_made_again(tmp_path):
+    path = tmp_path / "l.loom"
+    (path / "frames").mkdir(parents=True)
+    (path / "lock").touch()
+    (path / "catalogue.sqlite").touch()
+    with pytest.raises(LibraryError, match="was never finished; create it again"):
+        Library(path)
+    assert Library.create(path).names == ()
+
+
+def test_says_why_a_library_cannot_be_opened(tmp_path):
+    with pytest.raises(LibraryError, match="no such library; make it with Library.create"):
+        Library(tmp_path / "nowhere")
+    with pytest.raises(LibraryError, match="not a motionloom library: it has no catalogue"):
+        Library(tmp_path)
+    for name in ("foreign", "newer", "garbage", "cut"):
+        Library.create(tmp_path / name).add_motion(small_motion(), name="m")
+    files = {path.name: path / "catalogue.sqlite" for path in tmp_path.iterdir()}
+    files["foreign"].unlink()
+    connection = sqlite3.connect(files["foreign"])
+    connection.execute("CREATE TABLE meta (key, value)")
+    connection.close()
+    with pytest.raises(LibraryError, match="catalogue.sqlite is another's"):
+        Library(tmp_path / "foreign")
+    connection = sqlite3.connect(files["newer"])
+    connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LibraryError, match="made by a newer motionloom .format 99, .* up to 1"):
+        Library(tmp_path / "newer")
+    files["garbage"].write_bytes(b"this is not a database " * 400)
+    with pytest.raises(LibraryError, match="the catalogue is damaged"):
+        Library(tmp_path / "garbage")
+    data = files["cut"].read_bytes()
+    files["cut"].write_bytes(data[: len(data) // 2])
+    with pytest.raises(LibraryError, match="the catalogue is damaged"):
+        Library(tmp_path / "cut").names  # noqa: B018
+
+
+def test_damaged_frames_are_told_from_good_ones(lib):
+    for seed, name in enumerate(["cut", "flipped", "gone", "good", "other"]):
+        lib.add_motion(small_motion(seed), name=name)
+    paths = {name: lib.path / "frames" / lib.entry(name).file for name in lib}
+    paths["cut"].write_bytes(paths["cut"].read_bytes()[:-8])
+    data = bytearray(paths["flipped"].read_bytes())
+    data[-1] ^= 1
+    paths["flipped"].write_bytes(data)
+    paths["gone"].unlink()
+    np.save(paths["other"], np.zeros((20, 7), np.float32))
+    with pytest.raises(LibraryError, match="damaged frames"):
+        lib["cut"]
+    with pytest.raises(LibraryError, match="the frames of 'gone' are missing; import it"):
+        lib["gone"]
+    with pytest.raises(LibraryError, match=r"expected float32 of shape \(20, 15\), found"):
+        lib["other"]
+    faults = [fault.split(":")[0] for fault in lib.damage()]
+    assert faults == ["cut", "flipped", "gone", "other"]
+
+
+def test_travels_to_other_processes_and_threads(lib, monkeypatch):
+    lib.add_motion(small_motion(4), name="m")
+    expected = small_motion(4).root
+    monkeypatch.chdir(lib.path.parent)
+    travelled = pickle.loads(pickle.dumps(Library("takes.loom")))
+    monkeypatch.chdir("/")
+    np.testing.assert_array_equal(travelled["m"].root, expected)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_names_and_frames, [lib]) == (("m",), 20)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(lib["m"].root.copy()))
+    thread.start()
+    thread.join()
+    np.testing.assert_array_equal(found[0], expected)
+
+
+def _names_and_frames(lib):
+    return lib.names, lib.frames
+
+
+def test_a_closed_library_opens_again_when_it_is_used(lib):
+    with lib:
+        lib.add_motion(small_motion(), name="m")
+    assert lib.names == ("m",)
+
+
+def test_a_second_writer_waits_and_then_gives_up(lib, caplog):
+    patient = Library(lib.path, timeout=1.3)
+    with writer_lock(lib.path, timeout=0.0):
+        with pytest.raises(LibraryError, match="another process has been writing .* for 1 s"):
+            patient.add_motion(small_motion(), name="m")
+        assert lib.names == ()  # reading needs no lock
+    assert "waiting for another process" in caplog.text
+    patient.add_motion(small_motion(), name="m")
+    assert lib.names == ("m",)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_writer_lock_dies_with_its_process_even_if_workers_live_on(lib):
+    script = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from motionloom.library.lock import writer_lock\n"
+        "with writer_lock(Path(sys.argv[1]), timeout=5):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        time.sleep(60)\n"
+        "    print(child, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", script, lib.path], stdout=subprocess.PIPE, text=True
+    )
+    child = int(holder.stdout.readline())
+    with pytest.raises(LibraryError, match="another process has been writing"):
+        Library(lib.path, timeout=0.1).add_motion(small_motion(), name="m")
+    holder.kill()
+    holder.wait()
+    try:
+        Library(lib.path, timeout=5.0).add_motion(small_motion(), name="m")
+    finally:
+        os.kill(child, 9)
+        holder.stdout.close()
+    assert lib.names == ("m",)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_library_in_a_read_only_folder_can_be_read():
+    script = (
+        "import os\n"
+        "from motionloom import Library, LibraryError\n"
+        "from small_takes import small_motion\n"
+        "lib = Library.create('takes.loom')\n"
+        "lib.add_motion(small_motion(6), name='m', labels=['x'])\n"
+        "lib['m'], lib.close()\n"
+        "for folder, _, files in os.walk('takes.loom', topdown=False):\n"
+        "    for file in files:\n"
+        "        os.chmod(f'{folder}/{file}', 0o444)\n"
+        "    os.chmod(folder, 0o555)\n"
+        "if os.geteuid() == 0:\n"  # root may write everywhere
+        "    os.setgid(65534), os.setuid(65534)\n"
+        "lib = Library('takes.loom')\n"
+        "print(lib.names, lib.labels('m'), float(lib['m'].root.sum()))\n"
+        "try:\n"
+        "    lib.add_motion(small_motion(1), name='n')\n"
+        "except LibraryError as error:\n"
+        "    print(error)\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:  # one that any user may enter
+        os.chmod(folder, 0o755)
+        done = _python(script, cwd=Path(folder))
+        for place in ("takes.loom", "takes.loom/frames"):
+            os.chmod(f"{folder}/{place}", 0o755)
+    first, second = done.stdout.splitlines()
+    assert first == f"('m',) ('x',) {float(small_motion(6).root.sum())}"
+    assert second == "takes.loom: cannot write to this library: Permission denied"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="resource limits")
+def test_a_full_disk_leaves_the_library_whole(lib):
+    lib.add_motion(small_motion(1), name="m")
+    before = contents(lib.path)
+    script = (
+        "import resource\n"
+        "from motionloom import Library, LibraryError\n"
+        "from small_takes import small_motion\n"
+        "lib = Library('takes.loom')\n"
+        "motion = small_motion(2, frames=5000)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try:\n"
+        "    lib.add_motion(motion, name='n')\n"
+        "except LibraryError as error:\n"
+        "    print(error)\n"
+    )
+    done = _python(script, cwd=lib.path.parent)
+    assert done.stdout == "takes.loom: cannot write to this library: File too large\n"
+    assert contents(lib.path) == before
+
+
+def test_two_libraries_share_nothing(tmp_path):
+    one = Library.create(tmp_path / "one.loom")
+    one.add_motion(small_motion(1), name="m")
+    shutil.copytree(one.path, tmp_path / "two.loom")
+    two = Library(tmp_path / "two.loom")
+    one.remove("m")
+    np.testing.assert_array_equal(two["m"].root, small_motion(1).root)
+
+
+def _python(script: str, cwd: Path) -> subprocess.CompletedProcess:
+    root = Path(__file__).parents[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root / 'tests'}",
+        "NUMBA_CACHE_DIR": str(cwd),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done
