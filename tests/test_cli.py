@@ -1,0 +1,101 @@
+"""The command line as a user meets it: output, errors, exit codes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import motionloom as ml
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-c", "from motionloom.cli import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory):
+    return ml.demo.clip("walk").save(tmp_path_factory.mktemp("cli") / "walk.bvh")
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; import motionloom.cli; "
+        "print([m for m in ('numpy', 'numba', 'scipy', 'matplotlib', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
+    assert "import" in run("--help").stdout
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, motionloom; print('numba' in sys.modules, 'matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_info_as_json_keeps_its_contract(walk):
+    done = run("info", walk, "--json")
+    facts = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert {
+        "joints", "frames", "fps", "seconds", "unit_m", "height_m", "up", "facing",
+        "tpose_frame", "roles", "missing_roles", "repairs", "warnings",
+    } <= facts.keys()  # fmt: skip
+    motion = ml.demo.clip("walk")
+    assert (facts["frames"], facts["fps"]) == (len(motion), 30.0)
+    assert facts["seconds"] == pytest.approx(motion.duration)
+    assert 1.4 < facts["height_m"] < 2.1
+    assert facts["up"] == "y"
+    assert facts["facing"] == "+z"
+    assert facts["roles"]["left_ankle"] == "LeftFoot"
+    assert facts["missing_roles"] == []
+
+
+def test_info_for_people_names_the_essentials(walk):
+    text = run("info", walk).stdout
+    for word in ("30 fps", "cm", "left_ankle", "none"):
+        assert word in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "nothing.bvh"], "nothing.bvh: No such file"),
+        (["info", "broken.bvh"], "broken.bvh:1: expected HIERARCHY"),
+        (["info", "walk.bvh:5000-6000"], "the range must lie within the motion's"),
+        (["info", "walk.bvh", "--unit", "furlong"], "unit must be one of"),
+        (["info", "walk.bvh", "--up", "w"], "up must be one of"),
+        (["info", "walk.doc"], "unknown suffix '.doc'"),
+        (["bench", "nonsense"], "nonsense"),
+        (["import", "x.loom", "no-such-folder"], "no-such-folder"),
+        (["show", "no.loom:walk"], "no.loom"),
+        (["sheet", "no-such-folder"], "no-such-folder"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_wrong_input_ends_with_one_clear_line_and_code_2(walk, arguments, message):
+    folder = walk.parent
+    (folder / "broken.bvh").write_text("hello\n")
+    (folder / "walk.doc").write_text("")
+    done = run(*arguments, cwd=folder)
+    assert done.returncode == 2, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_ranges_are_given_in_frames_or_seconds(walk):
+    in_frames = json.loads(run("info", f"{walk}:30-60", "--json").stdout)
+    in_seconds = json.loads(run("info", f"{walk}:1s-2s", "--json").stdout)
+    assert in_frames["frames"] == in_seconds["frames"] == 30
+
+
+def test_prints_its_version():
+    assert run("--version").stdout.strip() == f"motionloom {ml.__version__}"

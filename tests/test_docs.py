@@ -1,0 +1,94 @@
+"""Every block of code in README and docs runs; every command is in the reference."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="session")
+def workplace(tmp_path_factory):
+    """What the pages assume a reader has: some takes, a library, nothing else."""
+    folder = tmp_path_factory.mktemp("reader")
+    for action in ("walk", "kick_front_high_right"):
+        for performer in (0, 1):
+            motion = ml.demo.clip(action, performer=performer)
+            target = folder / "takes" / action.split("_")[0]
+            target.mkdir(parents=True, exist_ok=True)
+            name = action.split("_")[0] + ("" if performer == 0 else f"_{performer}")
+            motion.save(target / f"{name}.bvh")
+    ml.demo.clip("walk").save(folder / "walk.bvh")
+    ml.demo.clip("kick_front_high_right").save(folder / "kick.bvh")
+    lib = ml.Library.create(folder / "demo.loom")
+    lib.add(folder / "takes", labels="folder")
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
+    for item in workplace.iterdir():
+        target = tmp_path / item.name
+        if item.is_dir():
+            _copy_tree(item, target)
+        else:
+            target.write_bytes(item.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    namespace: dict = {"__name__": "__main__"}
+    for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            exec(compile(code, f"{page.name}", "exec"), namespace)
+        else:
+            for line in code.splitlines():
+                if line.startswith("$ motionloom "):
+                    _run(line.removeprefix("$ motionloom "), page)
+
+
+def test_every_command_has_help_and_is_documented():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for command in app.registered_commands:
+        assert command.callback is not None and command.callback.__doc__, command.name
+        assert f"motionloom {command.name}" in text, f"no page shows motionloom {command.name}"
+
+
+def test_every_public_name_can_be_reached():
+    for name in ml.__all__:
+        assert getattr(ml, name) is not None
+    assert set(dir(ml)) == set(ml.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        ml.nonsense  # noqa: B018
+
+
+def test_every_page_is_reachable_from_the_readme():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"docs/{page.name}" in readme or page.name == "index.md", page.name
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def _run(arguments, page):
+    words = shlex.split(arguments, comments=True)
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, (
+        f"{page.name}: motionloom {arguments}\n{result.output}\n{result.exception!r}"
+    )
+
+
+def _copy_tree(source, target):
+    import shutil
+
+    shutil.copytree(source, target)
