@@ -10,6 +10,7 @@ only says which *part* is named; `motionloom.motion.named_roles` decides in cont
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ _ASIDE = frozenset(
 _TIPS = frozenset("end nub tip top site endsite effector eff leafend endpoint term".split())
 _FINGERS = ("middle", "index", "finger", "ring", "pinky", "pinkie", "little", "thumb")
 _PALM = ("inhand", "metacarpal", "carpal", "palm", "meta")
-_VERTEBRAE = re.compile(r"(?:.*[^A-Za-z0-9])?(L[1-5]|T(?:[1-9]|1[0-2]))", re.ASCII)
+_VERTEBRAE = {("l", "5"), ("l", "3"), ("t", "12"), ("t", "8")}  # the spine of Xsens MVN
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 
@@ -106,12 +107,23 @@ def labels_of(names: Sequence[str]) -> list[Label]:
     >>> labels_of(["LeftHandIndex1"])[0].part
     'index'
     """
+    labels = _labels(names)
+    glued = len(os.path.commonprefix(list(names)))
+    if glued and len(names) > 3 and _told(labels) < len(names) / 3:
+        # A prefix with no sign or capital after it: mixamorighips, mixamorigspine.
+        bare = _labels([name[glued:] for name in names])
+        return max(labels, bare, key=_told)
+    return labels
+
+
+def _told(labels: Sequence[Label]) -> int:
+    return sum(label.part is not None for label in labels)
+
+
+def _labels(names: Sequence[str]) -> list[Label]:
     words = [split_words(name) for name in names]
     drop = _common_words(words)
-    return [
-        _label(tuple(word[_shared(word, drop) :]), name)
-        for word, name in zip(words, names, strict=True)
-    ]
+    return [_label(word[_shared(word, drop) :]) for word in words]
 
 
 @lru_cache(maxsize=16384)
@@ -150,8 +162,8 @@ def _shared(word: tuple[str, ...], prefix: tuple[str, ...]) -> int:
 
 
 @lru_cache(maxsize=16384)
-def _label(words: tuple[str, ...], name: str) -> Label:
-    if _VERTEBRAE.fullmatch(name):  # Xsens MVN: L5, L3, T12, T8
+def _label(words: tuple[str, ...]) -> Label:
+    if words in _VERTEBRAE:
         return Label("spine")
     numbers = tuple(word for word in words if word.isdigit())
     spoken = [word for word in words if not word.isdigit()]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -142,7 +143,9 @@ def _parsed(text: str, path: Path):
     except json.JSONDecodeError as error:
         raise MotionFormatError(error.msg, path=path, line=error.lineno) from None
     except tomllib.TOMLDecodeError as error:
-        raise MotionFormatError(str(error), path=path) from None
+        place = re.search(r"\(at line (\d+)", str(error))
+        line = int(place[1]) if place else None
+        raise MotionFormatError(str(error), path=path, line=line) from None
 
 
 def _entry(role: str, name: object, path: Path) -> str | None:

@@ -1,0 +1,512 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rigs import RIGS, rig, skeleton_of
+from scipy.spatial.transform import Rotation
+
+from motionloom.errors import MotionFormatError, RoleError
+from motionloom.motion import Skeleton
+from motionloom.motion.naming import labels_of
+from motionloom.motion.roles import ROLES, assign_roles, load_role_map, save_role_map
+from motionloom.motion.stature import standing_height
+
+# A person 1.7 m tall: (joint, parent, place). Places, not offsets, are easier to read.
+PERSON = [
+    ("pelvis", None, (0.0, 0.95, 0.0)),
+    ("thigh_L", "pelvis", (0.09, 0.90, 0.0)), ("shin_L", "thigh_L", (0.10, 0.49, 0.0)),
+    ("foot_L", "shin_L", (0.10, 0.08, -0.02)), ("toe_L", "foot_L", (0.10, 0.02, 0.12)),
+    ("thigh_R", "pelvis", (-0.09, 0.90, 0.0)), ("shin_R", "thigh_R", (-0.10, 0.49, 0.0)),
+    ("foot_R", "shin_R", (-0.10, 0.08, -0.02)), ("toe_R", "foot_R", (-0.10, 0.02, 0.12)),
+    ("spine", "pelvis", (0.0, 1.05, 0.0)), ("chest", "spine", (0.0, 1.25, 0.0)),
+    ("neck", "chest", (0.0, 1.45, 0.0)), ("head", "neck", (0.0, 1.53, 0.01)),
+    ("collar_L", "chest", (0.03, 1.40, 0.0)), ("upperarm_L", "collar_L", (0.18, 1.40, 0.0)),
+    ("forearm_L", "upperarm_L", (0.46, 1.40, 0.0)), ("hand_L", "forearm_L", (0.71, 1.40, 0.0)),
+    ("collar_R", "chest", (-0.03, 1.40, 0.0)), ("upperarm_R", "collar_R", (-0.18, 1.40, 0.0)),
+    ("forearm_R", "upperarm_R", (-0.46, 1.40, 0.0)), ("hand_R", "forearm_R", (-0.71, 1.40, 0.0)),
+]  # fmt: skip
+TIPS = [
+    ("toe_L", (0.10, 0.02, 0.18)), ("toe_R", (-0.10, 0.02, 0.18)), ("head", (0.0, 1.7, 0.0)),
+    ("hand_L", (0.80, 1.40, 0.0)), ("hand_R", (-0.80, 1.40, 0.0)),
+]  # fmt: skip
+
+
+def person(*, end_sites=True, turn=None, names=None, joints=PERSON):
+    place = {name: np.array(where) for name, _, where in joints}
+    order = [name for name, _, _ in joints]
+    parents = [-1 if parent is None else order.index(parent) for _, parent, _ in joints]
+    offsets = np.array([place[n] - (place[p] if p else 0.0) for n, p, _ in joints])
+    turn = np.eye(3) if turn is None else turn
+    ends = TIPS if end_sites else []
+    return Skeleton(
+        names or order,
+        parents,
+        offsets @ turn.T,
+        end_names=[f"tip{number}" for number in range(len(ends))],
+        end_parents=[order.index(parent) for parent, _ in ends],
+        end_offsets=np.array([where - place[p] for p, where in ends]).reshape(-1, 3) @ turn.T,
+    )
+
+
+def nameless(skeleton):
+    return replace(skeleton, names=[f"joint{number}" for number in range(len(skeleton))])
+
+
+def role_points(skeleton):
+    return {role: skeleton.point_names.index(name) for role, name in skeleton.roles.items()}
+
+
+# --- by name ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_every_rig_of_the_field_is_understood(name):
+    skeleton, expected = rig(name)
+    assert skeleton.roles == expected
+
+
+@pytest.mark.parametrize(
+    "respelt",
+    [
+        lambda name: f"Actor01:{name}",
+        lambda name: f"Hero_{name}",
+        lambda name: f"|group|{name}",
+        lambda name: f"{name}_bn",
+        lambda name: f"{name}_12",
+        lambda name: name.replace(" ", "_").replace(".", "_").replace(":", "_"),
+        lambda name: name.replace("_", "-").replace(" ", "-"),
+    ],
+)
+@pytest.mark.parametrize("name", RIGS)
+def test_prefixes_and_signs_do_not_matter(name, respelt):
+    skeleton, expected = rig(name)
+    new = {old: respelt(old) for old in skeleton.names}
+    again = replace(skeleton, names=[new[old] for old in skeleton.names])
+    assert again.roles == {role: new.get(point, point) for role, point in expected.items()}
+
+
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+@pytest.mark.parametrize("name", sorted(set(RIGS) - {"poser", "daz"}))  # LMID1 is beyond us
+def test_case_does_not_matter(name, case):
+    skeleton, expected = rig(name)
+    new = {old: case(old) for old in skeleton.names}
+    again = replace(skeleton, names=[new[old] for old in skeleton.names])
+    assert again.roles == {role: new.get(point, point) for role, point in expected.items()}
+
+
+@pytest.mark.parametrize("name", ["cmu", "acclaim", "humanik", "mixamo", "lafan1", "smpl", "biped",
+    "perception neuron", "rokoko", "xsens", "bandai-namco", "rigify", "daz", "unreal", "unity",
+    "vrm", "openpose", "makehuman", "second life"])  # fmt: skip
+def test_the_scheme_is_told(name):
+    assert rig(name)[0].role_assignment.scheme == name
+
+
+def test_order_of_joints_does_not_matter():
+    skeleton, expected = rig("humanik")
+    # Children in reverse order, still parents first.
+    order = sorted(range(len(skeleton)), key=lambda j: (depth(skeleton, j), -j))
+    place = {old: new for new, old in enumerate(order)}
+    shuffled = Skeleton(
+        [skeleton.names[j] for j in order],
+        [place.get(int(skeleton.parents[j]), -1) for j in order],
+        skeleton.offsets[order],
+        end_names=skeleton.end_names,
+        end_parents=[place[int(j)] for j in skeleton.end_parents],
+        end_offsets=skeleton.end_offsets,
+    )
+    assert shuffled.roles == expected
+
+
+def depth(skeleton, joint):
+    return 0 if joint == 0 else 1 + depth(skeleton, int(skeleton.parents[joint]))
+
+
+def test_a_shoulder_is_the_collar_only_where_an_arm_hangs_below():
+    with_arm, _ = skeleton_of("Chest\n  {S}Shoulder\n    {S}Arm\n      {S}ForeArm")
+    without, _ = skeleton_of("Chest\n  {S}Shoulder\n    {S}Elbow\n      {S}Wrist")
+    assert with_arm.roles["left_collar"] == "LeftShoulder"
+    assert with_arm.roles["left_shoulder"] == "LeftArm"
+    assert without.roles["left_shoulder"] == "LeftShoulder"
+    assert "left_collar" in without.role_assignment.missing
+
+
+def test_a_foot_is_the_ankle_unless_there_is_one():
+    leg, _ = skeleton_of("Hips\n  {S}Hip\n    {S}Knee\n      {S}Foot")
+    ankle, _ = skeleton_of("Hips\n  {S}Hip\n    {S}Knee\n      {S}Ankle\n        {S}Foot")
+    assert leg.roles["right_ankle"] == "RightFoot"
+    assert "right_foot" not in leg.roles
+    assert (ankle.roles["right_ankle"], ankle.roles["right_foot"]) == ("RightAnkle", "RightFoot")
+
+
+def test_of_joints_at_one_place_the_one_with_a_place_of_its_own_is_taken():
+    skeleton, _ = rig("cmu")
+    assert skeleton.roles["neck"] == "Neck1"  # Neck lies in Spine1
+    assert skeleton.roles["left_hand"] == "LeftHandIndex1"  # LeftFingerBase lies in LeftHand
+
+
+def test_a_skeleton_without_any_lengths_is_read_by_names_alone():
+    skeleton, expected = rig("lafan1")
+    flat = replace(
+        skeleton, offsets=np.zeros((len(skeleton), 3)), end_offsets=skeleton.end_offsets * 0
+    )
+    assert flat.roles == expected
+
+
+def test_shared_roles_are_less_certain_than_named_ones():
+    found = rig("perception neuron")[0].role_assignment
+    assert found.roles["left_foot"] == found.roles["left_toe"]
+    assert found.confidence["left_foot"] < found.confidence["left_knee"]
+    assert all(0.0 < sure <= 1.0 for sure in found.confidence.values())
+    assert found.confidence.keys() == found.roles.keys()
+    assert 0.8 < found.overall <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "part"),
+    [
+        ("LeftUpLeg", "left", "thigh"),
+        ("lfemur", "left", "thigh"),
+        ("Bip01 R Calf", "right", "shin"),
+        ("upper_arm.L.001", "left", "upperarm"),
+        ("m_avg_R_Hip", "right", "hip"),
+        ("ORG-shin.R", "right", "shin"),
+        ("LEFTFOREARM", "left", "forearm"),
+        ("HandTipRight", "right", "hand"),
+        ("LeftForeArmRoll", "left", None),
+        ("root", None, None),
+        ("lowerback", None, "spine"),
+        ("leg", None, None),  # a leg without a side is nobody's
+        ("", None, None),
+        ("!?", None, None),
+    ],
+)
+def test_labels_of_single_names(name, side, part):
+    (label,) = labels_of([name])
+    assert (label.side, label.part) == (side, part)
+
+
+# --- by shape -----------------------------------------------------------------------------
+
+
+Z_UP = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
+FACING_BACK = np.diag([-1.0, 1.0, -1.0])
+
+
+@pytest.mark.parametrize("turn", [np.eye(3), Z_UP, FACING_BACK], ids=["y up", "z up", "back"])
+def test_names_that_say_nothing_leave_it_to_the_shape(turn):
+    skeleton = nameless(person(turn=turn))
+    assert skeleton.role_assignment.scheme == "shape"
+    assert role_points(skeleton) == role_points(person())
+    assert skeleton.role_assignment.missing == ()
+
+
+def test_shape_works_without_end_sites():
+    skeleton = nameless(person(end_sites=False))
+    expected = role_points(person(end_sites=False))
+    assert role_points(skeleton) == expected
+    assert skeleton.role_assignment.missing == ("head_top", "left_hand", "right_hand")
+
+
+def test_shape_is_never_as_sure_as_names():
+    shape, names = nameless(person()).role_assignment, person().role_assignment
+    assert shape.overall < 0.7 < names.overall
+
+
+def test_shape_reads_the_rest_pose():
+    """Joints with arbitrary axes: only the rest rotations put the bones where they belong."""
+    upright = person()
+    turns = Rotation.random(len(upright), rng=np.random.default_rng(1))
+    turns = Rotation.concatenate([Rotation.identity(), turns[1:]])
+    parents = np.maximum(upright.parents, 0)
+    local = turns[parents].inv() * turns
+    turned = replace(
+        nameless(upright),
+        offsets=turns[parents].inv().apply(upright.offsets.copy()),
+        end_offsets=turns[upright.end_parents].inv().apply(upright.end_offsets.copy()),
+        rest=local.as_quat(scalar_first=True),
+    )
+    assert role_points(turned) == role_points(upright)
+
+
+def test_foreign_names_with_side_letters_keep_their_sides():
+    """Names win over places: here the toes point the wrong way."""
+    joints = [(n, p, (x, y, -z)) for n, p, (x, y, z) in PERSON]
+    words = dict(
+        pelvis="medence", thigh="comb", shin="labszar", foot="labfej", toe="ujj",
+        spine="gerinc", chest="mellkas", neck="nyak", head="fej", collar="kulcs",
+        upperarm="felkar", forearm="alkar", hand="kez",
+    )  # fmt: skip
+    names = ["_".join(words.get(word, word) for word in n.split("_")) for n, _, _ in PERSON]
+    skeleton = person(joints=joints, names=names, end_sites=False)
+    assert skeleton.roles["left_knee"] == "labszar_L"
+    assert skeleton.roles["right_elbow"] == "alkar_R"
+    assert skeleton.role_assignment.scheme == "shape"
+
+
+def test_shape_fills_in_what_names_leave_out():
+    skeleton = person()
+    names = [n.replace("shin", "x1").replace("forearm", "x2").replace("thigh", "x3")
+             for n in skeleton.names]  # fmt: skip
+    assert role_points(replace(skeleton, names=names)) == role_points(skeleton)
+
+
+# --- what is not a person -----------------------------------------------------------------
+
+
+def quadruped(names=None):
+    joints = [
+        ("body", None, (0.0, 0.6, -0.4)),
+        *(
+            row
+            for side, x in (("a", 0.1), ("b", -0.1))
+            for row in (
+                (f"hind1{side}", "body", (x, 0.58, -0.4)),
+                (f"hind2{side}", f"hind1{side}", (x, 0.3, -0.35)),
+                (f"hind3{side}", f"hind2{side}", (x, 0.05, -0.45)),
+                (f"hind4{side}", f"hind3{side}", (x, 0.0, -0.35)),
+            )
+        ),
+        ("back", "body", (0.0, 0.6, 0.0)),
+        ("withers", "back", (0.0, 0.62, 0.4)),
+        ("nape", "withers", (0.0, 0.8, 0.6)),
+        ("snout", "nape", (0.0, 0.85, 0.8)),
+        *(
+            row
+            for side, x in (("a", 0.1), ("b", -0.1))
+            for row in (
+                (f"fore1{side}", "withers", (x, 0.55, 0.4)),
+                (f"fore2{side}", f"fore1{side}", (x, 0.3, 0.35)),
+                (f"fore3{side}", f"fore2{side}", (x, 0.05, 0.4)),
+                (f"fore4{side}", f"fore3{side}", (x, 0.0, 0.5)),
+            )
+        ),
+    ]
+    return person(joints=joints, end_sites=False, names=names)
+
+
+def chain(length):
+    offsets = np.tile([0.0, 0.1, 0.0], (length, 1))
+    return Skeleton([f"link{i}" for i in range(length)], np.arange(length) - 1, offsets)
+
+
+def spider():
+    outline = "Body\n  Head\n" + "".join(
+        f"  Leg_{{S}}{n}\n    Leg_{{S}}{n}_b\n      Leg_{{S}}{n}_c\n" for n in "1234"
+    )
+    return skeleton_of(outline, ("L", "R"))[0]
+
+
+@pytest.mark.parametrize(
+    "skeleton", [quadruped(), chain(1), chain(20)], ids=["dog", "cube", "chain"]
+)
+def test_no_roles_where_there_is_no_person(skeleton):
+    assert skeleton.roles == {}
+    assert skeleton.role_assignment.scheme == "none"
+    assert skeleton.role_assignment.missing == ROLES
+    assert standing_height(skeleton) is None
+
+
+def test_roles_of_animals_are_doubted():
+    dog, _ = skeleton_of(RIGS["lafan1"][1] + "  Tail\n    Tail1\n")
+    assert dog.role_assignment.overall < 0.5
+    assert max(spider().role_assignment.confidence.values(), default=0.0) <= 0.5
+
+
+@pytest.mark.parametrize("joints", [1, 2, 3, 7, 30])
+def test_any_tree_is_answered(rng, joints):
+    for _ in range(20):
+        parents = [-1, *(int(rng.integers(0, j)) for j in range(1, joints))]
+        names = [f"{rng.choice(['L', 'R', ''])}{rng.choice(['Arm', 'Leg', 'Hip', 'x'])}{j}"
+                 for j in range(joints)]  # fmt: skip
+        tree = Skeleton(names, parents, rng.normal(size=(joints, 3)) * rng.integers(0, 2))
+        assert set(tree.roles.values()) <= set(tree.point_names)
+        standing_height(tree)
+
+
+# --- errors and mapping files -------------------------------------------------------------
+
+
+def test_missing_roles_are_named_with_the_joints_there_are():
+    with pytest.raises(
+        RoleError, match=r"no joint plays left_hip, right_hip\. The skeleton has: link0, link1"
+    ):
+        chain(2).role_assignment.require(["left_hip", "right_hip"])
+    with pytest.raises(RoleError, match=r'mapping file, for example \{"hips": "link0"\}'):
+        chain(2).point("hips")
+    with pytest.raises(RoleError, match="link39 and 30 more"):
+        chain(70).points(["hips"])
+
+
+def test_a_role_that_does_not_exist_is_corrected():
+    with pytest.raises(RoleError, match="there is no role 'left_hips'; did you mean left_hip"):
+        chain(2).role_assignment.require(["left_hips"])
+    with pytest.raises(RoleError, match="there is no role 'zzz'; roles are hips, spine"):
+        chain(2).with_roles({"zzz": "link0"})
+
+
+def test_nothing_required_is_no_error():
+    chain(2).role_assignment.require([])
+
+
+def test_the_users_roles_overrule_what_was_found():
+    skeleton, _ = rig("cmu")
+    mapped = skeleton.with_roles({"chest": "Spine", "head_top": None, "neck": ""})
+    assert mapped.roles["chest"] == "Spine"
+    assert {"head_top", "neck"} <= set(mapped.role_assignment.missing)
+    assert mapped.roles["left_knee"] == "LeftLeg"
+    assert mapped.role_assignment.scheme == "cmu + map"
+    assert mapped.role_assignment.confidence["chest"] == 1.0
+    assert chain(2).with_roles({"hips": "link1"}).role_assignment.scheme == "map"
+
+
+def test_an_end_site_can_be_mapped():
+    skeleton = person().with_roles({"left_wrist": "tip3"})
+    assert skeleton.point("left_wrist") == len(skeleton) + 3
+
+
+def test_a_mapped_joint_that_does_not_exist_is_named():
+    skeleton, _ = rig("cmu")
+    with pytest.raises(RoleError, match="left_knee is mapped to 'LeftLge', .* near: LeftLeg"):
+        skeleton.with_roles({"left_knee": "LeftLge"})
+    with pytest.raises(RoleError, match="'Qqq', which is not in the skeleton; it has: Hips"):
+        skeleton.with_roles({"left_knee": "Qqq"})
+
+
+@pytest.mark.parametrize("suffix", [".json", ".toml"])
+def test_role_maps_come_back_from_files(tmp_path, suffix):
+    skeleton, expected = rig("mixamo")
+    path = save_role_map(skeleton.role_assignment, tmp_path / f"roles{suffix}")
+    assert load_role_map(path) == expected
+    assert skeleton.with_roles(load_role_map(path)).roles == expected
+    names = {"hips": 'Becken "unten" \\ 腰', "head": None}
+    path = save_role_map(names, tmp_path / f"odd{suffix}")
+    assert load_role_map(path) == names
+    assert [file.name for file in tmp_path.glob(".*")] == []
+
+
+def test_a_saved_assignment_lists_the_missing_roles_to_fill_in(tmp_path):
+    path = save_role_map(chain(2).role_assignment, tmp_path / "roles.toml")
+    assert 'left_knee = ""\n' in path.read_text()
+    assert chain(2).with_roles(load_role_map(path)).roles == {}
+
+
+def test_toml_maps_may_hold_comments_and_a_table(tmp_path):
+    path = tmp_path / "roles.toml"
+    path.write_text('# ours\n[roles]\nhips = "Becken" # the pelvis\n')
+    assert load_role_map(path) == {"hips": "Becken"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", '{"hips": "x",\n "hips" }', r"a.json:2: Expecting ':' delimiter"),
+        ("a.json", "[1, 2]", r"a.json: a role map must be an object .* got list"),
+        ("a.json", '{"hipps": "x"}', r"a.json: there is no role 'hipps'; did you mean hips"),
+        ("a.json", '{"hips": 3}', r"a.json: hips must be a joint's name; got 3"),
+        ("a.toml", "# ours\nhips = x", r"a.toml:2: Invalid value"),
+        ("a.toml", "hips = ", r"a.toml: Invalid value"),
+        ("a.yaml", "hips: x", r"a.yaml: a role map must end in .json or .toml"),
+        ("a.json", None, r"a.json: cannot read the role map: No such file"),
+        ("a.json", b"\xff\xfe{}", r"a.json: a role map must be text in UTF-8"),
+    ],
+)
+def test_bad_role_maps_are_refused(tmp_path, name, text, message):
+    if text is not None:
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(MotionFormatError, match=message):
+        load_role_map(tmp_path / name)
+
+
+# --- stature ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turn", [np.eye(3), Z_UP], ids=["y up", "z up"])
+def test_a_person_is_as_tall_as_the_bones_say(turn):
+    assert standing_height(person(turn=turn)) == pytest.approx(1.70, abs=0.04)
+    assert standing_height(person(turn=turn).scaled(100.0)) == pytest.approx(170, abs=4)
+
+
+def test_without_a_top_of_the_head_a_share_is_added():
+    assert standing_height(person(end_sites=False)) == pytest.approx(1.70, abs=0.06)
+
+
+def test_height_needs_a_leg_and_a_head():
+    skeleton = person()
+    assert standing_height(skeleton.with_roles({"head": None})) is None
+    assert standing_height(skeleton.with_roles({"left_knee": None})) is not None
+    assert standing_height(skeleton.with_roles({"left_knee": None, "right_hip": ""})) is None
+    assert standing_height(skeleton.scaled(0.0)) is None
+
+
+def test_a_neck_in_the_chest_stands_for_a_bone_that_was_dropped():
+    """The same person as CMU's conversion would write it: the neck at the chest's place."""
+    joints = [
+        (n, p, (x, y - 0.2, z) if n in ("neck", "neck2", "head") else (x, y, z))
+        for n, p, (x, y, z) in [*PERSON[:12], ("neck2", "neck", (0.0, 1.48, 0.0)), *PERSON[12:]]
+    ]
+    joints = [(n, "neck2" if n == "head" else p, where) for n, p, where in joints]
+    crushed = person(joints=joints, end_sites=False)
+    assert crushed.roles["neck"] == "neck2"
+    whole = standing_height(person(end_sites=False))
+    assert standing_height(crushed) == pytest.approx(whole, abs=0.08)
+
+
+# --- real data ----------------------------------------------------------------------------
+
+
+def hierarchy(path):
+    """Skeleton of a BVH file in its own unit: a few lines for well-formed files."""
+    names, parents, offsets, ends, stack, last = [], [], [], [], [], None
+    with path.open(encoding="utf-8") as lines:
+        for words in map(str.split, lines):
+            if words[:1] in (["ROOT"], ["JOINT"]):
+                names.append(words[1])
+                parents.append(stack[-1] if stack else -1)
+                last = len(names) - 1
+            elif words[:1] == ["End"]:
+                last = -stack[-1] - 1
+            elif words == ["{"]:
+                stack.append(last)
+            elif words == ["}"]:
+                stack.pop()
+            elif words[:1] == ["OFFSET"]:
+                place = [float(word) for word in words[1:]]
+                if last < 0:
+                    ends.append((-last - 1, place))
+                else:
+                    offsets.append(place)
+            elif words == ["MOTION"]:
+                break
+    return Skeleton(
+        names,
+        parents,
+        offsets,
+        end_names=[f"{names[p]} end" for p, _ in ends],
+        end_parents=[p for p, _ in ends],
+        end_offsets=[place for _, place in ends],
+    )
+
+
+@pytest.mark.cmu
+def test_cmu_has_all_roles_and_human_heights(cmu30, cmu_raw):
+    files = [*sorted(cmu30.glob("*/*.bvh")), *sorted(cmu_raw.glob("*.bvh"))]
+    heights = []
+    for path in files:
+        skeleton = hierarchy(path)
+        assert skeleton.role_assignment.missing == (), path.name
+        heights.append(standing_height(skeleton) * 0.056444)
+    human = [1.4 < height < 2.1 for height in heights]
+    assert len(human) > 2400
+    assert np.mean(human) >= 0.99
+
+
+@pytest.mark.cmu
+def test_cmu_without_names_gets_the_same_roles(cmu30):
+    for path in sorted(cmu30.glob("*/*.bvh"))[::100]:
+        skeleton = hierarchy(path)
+        assert role_points(nameless(skeleton)) == role_points(skeleton), path.name
+
+
+def test_assigning_again_gives_the_same():
+    skeleton, _ = rig("unreal")
+    assert assign_roles(skeleton) == assign_roles(replace(skeleton))
