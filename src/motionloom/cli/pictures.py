@@ -1,0 +1,227 @@
+"""``motionloom show`` and ``motionloom sheet``: one motion in a picture, many on a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from motionloom.cli.arguments import motion_from
+from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.errors import InvalidInput, MotionloomError
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+    from motionloom.plots import SheetClip
+
+_STRIPS = (".png", ".svg", ".pdf")
+_FILMS = (".gif", ".mp4")
+_JSON = typer.Option("--json", help="Machine-readable output.")
+
+
+def show(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|LIB:NAME", help="What to draw; may end in :START-END.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where to: .png, .svg, .pdf, .gif or .mp4. [NAME.png]"),
+    ] = None,
+    gif: Annotated[bool, typer.Option("--gif", help="Also an animated GIF beside it.")] = False,
+    mp4: Annotated[
+        bool, typer.Option("--mp4", help="Also an MP4 film beside it (needs ffmpeg).")
+    ] = False,
+    frames: Annotated[int, typer.Option(help="Figures in the strip.", min=1, max=200)] = 8,
+    view: Annotated[
+        str, typer.Option(help="three-quarter, side, front, back or top.")
+    ] = "three-quarter",
+    layout: Annotated[
+        str, typer.Option(help="world (figures where they stand), stages (side by side) or auto.")
+    ] = "auto",
+    width: Annotated[
+        int | None, typer.Option(help="Pixels across, for --gif and --mp4. [480, 720]")
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Frames per second, for --gif and --mp4. [20, 30]")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Length at most, for --gif and --mp4. [20, all]")
+    ] = None,
+    json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Draw one motion: a film strip of stick figures, a GIF, a film."""
+    motion = motion_from(file)
+    target = output or Path(f"{_file_name(motion.name)}.png")
+    targets = [target]
+    if gif:
+        targets.append(target.with_suffix(".gif"))
+    if mp4:
+        targets.append(target.with_suffix(".mp4"))
+    targets = list(dict.fromkeys(targets))
+    asked = {"width": width, "fps": fps, "seconds": seconds}
+    film = {key: value for key, value in asked.items() if value is not None}
+    _check_targets(targets)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for path in targets:
+        _draw(motion, path, {"frames": frames, "layout": layout}, film, view)
+        if not json:
+            print(path)
+    if json:
+        print_json({"files": [str(path) for path in targets]})
+
+
+def _check_targets(targets: list[Path]) -> None:
+    """Complain before the first file is drawn."""
+    for path in targets:
+        suffix = path.suffix.lower()
+        if suffix not in _STRIPS + _FILMS:
+            known = ", ".join(_STRIPS + _FILMS)
+            raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
+        if suffix == ".mp4":
+            from motionloom.plots.animation import ffmpeg
+
+            ffmpeg()
+
+
+def _draw(motion: Motion, path: Path, strip: dict[str, Any], film: dict[str, Any], view: str):
+    suffix = path.suffix.lower()
+    if suffix in _STRIPS:
+        from motionloom.plots.filmstrip import write_strip
+
+        write_strip(motion, path, view=view, **strip)
+        return
+    from motionloom.plots.animation import GIF_SECONDS, write_gif, write_mp4
+
+    write = write_gif if suffix == ".gif" else write_mp4
+    write(motion, path, view=view, **film)
+    if suffix == ".gif" and "seconds" not in film and motion.duration > GIF_SECONDS:
+        remark(
+            f"{path} shows the first {GIF_SECONDS:g} of {motion.duration:.1f} s; "
+            f"--seconds {motion.duration:.0f} draws all of it"
+        )
+
+
+def sheet(
+    place: Annotated[
+        Path, typer.Argument(metavar="LIB|FOLDER", help="A library, or a folder of files.")
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("sheet.html"),
+    title: Annotated[str | None, typer.Option(help="Heading of the page. [the name]")] = None,
+    max_clips: Annotated[
+        int | None, typer.Option("--max", help="Only the first so many.", metavar="N", min=1)
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(help="Longer clips show their beginning only.", min=0.1)
+    ] = 6.0,
+    json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Put all motions of a library or folder on one page, as small live figures.
+
+    The page is one file that needs no server and no internet. Files that cannot be read
+    are listed at the end; the exit code is then 1.
+    """
+    from motionloom.plots.sheet import contact_sheet
+
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(f"{output}: a sheet is a web page; its name must end in .html")
+    source = _source(place)
+    found = len(source.loads)
+    source.loads = source.loads[:max_clips]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with progress("drawing", len(source.loads), quiet=json) as advance:
+        clips = _clips(source, advance)
+        made = contact_sheet(clips, output, title=title or source.name, seconds=seconds)
+    for failure in source.failed:
+        remark(f"{failure['file']}: {failure['reason']}")
+    if json:
+        failed = source.failed
+        print_json(
+            {"file": str(output), "clips": made.clips, "bytes": made.bytes, "failed": failed}
+        )
+    else:
+        cut = f", {made.cut} of them cut to {seconds:g} s" if made.cut else ""
+        print(f"{output}: {made.clips} clips{cut}, {made.bytes / 1e6:.1f} MB")
+        if found > len(source.loads):
+            print(f"{found - len(source.loads)} more were left out (--max {max_clips})")
+    if source.failed:
+        if not json:
+            remark(f"{len(source.failed)} could not be drawn, see above")
+        raise typer.Exit(1)
+
+
+@dataclass
+class _Source:
+    """Motions to put on a sheet: what to call each, and how to get it."""
+
+    name: str
+    loads: list[tuple[str, Callable[[], SheetClip]]] = field(default_factory=list)
+    failed: list[dict[str, str]] = field(default_factory=list)
+
+
+def _source(place: Path) -> _Source:
+    from motionloom.library.catalogue import FILE
+
+    if not place.exists():
+        raise InvalidInput(f"{place}: no such library or folder")
+    if place.suffix == ".loom" or (place / FILE).exists():
+        return _library_source(place)
+    return _folder_source(place)
+
+
+def _library_source(place: Path) -> _Source:
+    from motionloom.loom import Library
+    from motionloom.plots import SheetClip
+
+    library = Library(place)
+
+    def load(name: str) -> SheetClip:
+        return SheetClip(library[name], name, library.labels(name))
+
+    source = _Source(place.resolve().stem)
+    source.loads = [(name, partial(load, name)) for name in library.names]
+    if not source.loads:
+        raise InvalidInput(f"{place} holds no motions yet; fill it with motionloom import")
+    return source
+
+
+def _folder_source(place: Path) -> _Source:
+    from motionloom.library.sources import assign_names, find_sources
+    from motionloom.plots import SheetClip
+
+    files, unreadable = find_sources([place])
+    names = assign_names(files, {})
+
+    def load(path: str, title: str, labels: tuple[str, ...]) -> SheetClip:
+        return SheetClip(motion_from(path), title, labels)
+
+    source = _Source(place.resolve().name)
+    source.failed = [{"file": folder, "reason": reason} for folder, reason in unreadable]
+    for file in files:
+        shown, title = file.shown, names[file.path]
+        labels = Path(shown).relative_to(place).parts[:-1]
+        source.loads.append((shown, partial(load, shown, title, labels)))
+    return source
+
+
+def _clips(source: _Source, advance: Callable[[int], None]) -> Iterator[SheetClip]:
+    """Clips one at a time; what fails is noted and passed over."""
+    for name, load in source.loads:
+        try:
+            clip = load()
+            if len(clip.motion) == 0:
+                raise InvalidInput("it has no frames")
+            yield clip
+        except (MotionloomError, OSError) as error:
+            reason = str(error).removeprefix(f"{name}:").strip()
+            source.failed.append({"file": name, "reason": reason})
+        advance(1)
+
+
+def _file_name(name: str) -> str:
+    """`name` with what file names cannot hold replaced."""
+    return re.sub(r'[\x00-\x1f/\\:*?"<>|]+', "_", name).strip(". ") or "motion"

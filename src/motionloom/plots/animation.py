@@ -1,0 +1,144 @@
+"""Moving pictures: a motion as an animated GIF or as an MP4 film.
+
+A GIF plays everywhere and grows quickly; a film is small and needs the program ffmpeg.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
+from motionloom.motion import Motion
+from motionloom.plots.film import film_of, palette
+from motionloom.whole_file import whole_file
+
+GIF_SECONDS = 20.0  # about 3 MB; a GIF of minutes is no use to anyone
+
+
+def write_gif(
+    motion: Motion,
+    path: str | Path,
+    *,
+    width: int = 480,
+    fps: float = 20.0,
+    seconds: float | None = GIF_SECONDS,
+    view: str = "three-quarter",
+) -> Path:
+    """Write an animated GIF that loops.
+
+    Parameters
+    ----------
+    motion : Motion
+    path : str or Path
+        Where to; written under a temporary name and renamed.
+    width : int
+        Pixels. The height follows from the motion.
+    fps : float
+        Frames per second, at most the motion's own. A GIF counts hundredths of a second, so
+        the nearest rate it can show is taken; the motion keeps its speed.
+    seconds : float or None
+        Leave out what comes later, and say so in the picture; None shows all.
+    view : str
+        As for `motionloom.plots.film_strip`.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    InvalidInput
+        If the motion is empty or an option is out of range.
+    """
+    _check(width, fps, seconds)
+    from PIL.Image import Dither
+
+    hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down below 2
+    film = film_of(motion, width, 100.0 / hundredths, seconds, view)
+    colours = palette()
+    frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in film.pictures())
+    with whole_file(path) as scratch:
+        next(frames).save(
+            scratch, format="GIF", save_all=True, append_images=frames,
+            duration=10 * hundredths, loop=0, disposal=1,
+        )  # fmt: skip
+    return Path(path)
+
+
+def write_mp4(
+    motion: Motion,
+    path: str | Path,
+    *,
+    width: int = 720,
+    fps: float = 30.0,
+    seconds: float | None = None,
+    view: str = "three-quarter",
+) -> Path:
+    """Write an MP4 film (H.264) with the program ``ffmpeg``; options as for `write_gif`.
+
+    Raises
+    ------
+    MissingExtra
+        If there is no ffmpeg on this machine.
+    """
+    _check(width, fps, seconds)
+    program = ffmpeg()
+    film = film_of(motion, width, min(fps, motion.fps), seconds, view)
+    with whole_file(path) as scratch:
+        command = [
+            program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
+            "-s", f"{film.width}x{film.height}", "-r", f"{film.fps:.6f}", "-i", "-", "-an",
+            "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
+            "-movflags", "+faststart", "-f", "mp4", str(scratch),
+        ]  # fmt: skip
+        work = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert work.stdin is not None and work.stderr is not None
+        try:
+            for picture in film.pictures():
+                work.stdin.write(picture.tobytes())
+            work.stdin.close()
+        except BrokenPipeError:
+            pass  # ffmpeg gave up; its own words follow
+        except BaseException:
+            work.kill()
+            raise
+        words = work.stderr.read().decode(errors="replace").strip()
+        if work.wait() != 0:
+            raise MotionloomError(f"{path}: ffmpeg failed: {words or 'it gave no reason'}")
+    return Path(path)
+
+
+def ffmpeg() -> str:
+    """Path of the program ffmpeg, from the PATH or from the package imageio-ffmpeg.
+
+    Raises
+    ------
+    MissingExtra
+        If there is none; the message says how to get it.
+    """
+    program = shutil.which("ffmpeg")
+    if program:
+        return program
+    try:
+        import imageio_ffmpeg  # type: ignore[import-not-found,unused-ignore]
+
+        return imageio_ffmpeg.get_ffmpeg_exe()
+    except (ImportError, RuntimeError):
+        raise MissingExtra(
+            "an MP4 needs the program ffmpeg, and there is none on the PATH; install it "
+            "(apt install ffmpeg, brew install ffmpeg, winget install ffmpeg, or "
+            "pip install imageio-ffmpeg), or write a GIF instead"
+        ) from None
+
+
+def _check(width: int, fps: float, seconds: float | None) -> None:
+    if not 64 <= width <= 4096:
+        raise InvalidInput(f"width must be 64 to 4096 pixels; got {width}")
+    if not (np.isfinite(fps) and fps > 0.0):
+        raise InvalidInput(f"fps must be positive; got {fps}")
+    if seconds is not None and not seconds > 0.0:
+        raise InvalidInput(f"seconds must be positive; got {seconds}")

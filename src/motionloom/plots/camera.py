@@ -1,0 +1,102 @@
+"""A camera without perspective: the same scale everywhere in the picture.
+
+The camera is turned relative to one direction on the floor, the way a motion goes, and
+keeps still: every figure of a picture is seen the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots.stickfigure import StickFigure
+
+# View -> how far the motion's direction points from the right of the picture towards the
+# viewer, and how far the camera looks down; degrees.
+VIEWS = {
+    "three-quarter": (32.0, 12.0),
+    "side": (0.0, 8.0),
+    "front": (90.0, 8.0),
+    "back": (-90.0, 8.0),
+    "top": (0.0, 89.9),
+}
+
+
+@dataclass(frozen=True)
+class Camera:
+    """An orthographic camera.
+
+    Parameters
+    ----------
+    direction : float
+        Direction on the floor that `view` is relative to: radians about +Y, 0 is +Z.
+    view : str
+        One of `VIEWS`.
+
+    Examples
+    --------
+    Seen from the side, what lies ahead lies to the right:
+
+    >>> camera = Camera(direction=0.0, view="side")
+    >>> camera.project([[0.0, 0.0, 2.0]])[0].round(6)
+    array([2., 0., 0.])
+    """
+
+    direction: float = 0.0
+    view: str = "three-quarter"
+
+    def __post_init__(self) -> None:
+        if self.view not in VIEWS:
+            raise InvalidInput(f"view must be one of {', '.join(VIEWS)}; got {self.view!r}")
+
+    @property
+    def axes(self) -> NDArray[np.float64]:
+        """Right, up and towards the viewer, as rows, shape (3, 3)."""
+        aside, down = np.radians(VIEWS[self.view])
+        right = floor_direction(self.direction + aside)
+        near = floor_direction(self.direction + aside - np.pi / 2)
+        above = np.array([0.0, 1.0, 0.0])
+        return np.stack(
+            [
+                right,
+                np.cos(down) * above - np.sin(down) * near,
+                np.cos(down) * near + np.sin(down) * above,
+            ]
+        )
+
+    def project(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Right, up and nearness (..., 3) in metres of world `points` (..., 3)."""
+        return np.asarray(points, dtype=np.float64) @ self.axes.T
+
+
+def floor_direction(angle: float) -> NDArray[np.float64]:
+    """Unit vector (3,) on the floor at `angle` radians about +Y from +Z."""
+    return np.array([np.sin(angle), 0.0, np.cos(angle)])
+
+
+def camera_for(
+    motion: Motion, figure: StickFigure, path: NDArray[np.floating], *, view: str
+) -> Camera:
+    """A camera relative to where the motion goes, else to where it faces.
+
+    Parameters
+    ----------
+    motion : Motion
+    figure : StickFigure
+    path : ndarray, shape (T, 3)
+        Path of the figure's anchor.
+    view : str
+        One of `VIEWS`.
+    """
+    seen = np.flatnonzero(np.isfinite(path).all(axis=1))
+    if len(seen):
+        gone = path[seen[-1]].astype(np.float64) - path[seen[0]]
+        if np.hypot(gone[0], gone[2]) > 0.8 * figure.size:
+            return Camera(float(np.arctan2(gone[0], gone[2])), view)
+    facing = motion[:: max(len(motion) // 100, 1)].headings()
+    mean = np.nanmean(np.exp(1j * facing)) if np.isfinite(facing).any() else 1.0
+    return Camera(float(np.angle(mean)), view)

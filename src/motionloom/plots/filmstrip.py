@@ -1,0 +1,300 @@
+"""Film strips: one motion as a row of stick figures on the ground, with its path.
+
+A motion that gets ahead is drawn as it stands in the world, on a lane with metre marks.
+One that stays, turns back or goes very far is drawn as a row of small stages seen by the
+same camera, and a plan of the path from above where there is one worth a plan.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots import strokes as ink
+from motionloom.plots.camera import Camera, camera_for, floor_direction
+from motionloom.plots.paper import FAINT, floor_lines, page, paint, scale_bar, time_label
+from motionloom.plots.stickfigure import PATH_COLOUR, StickFigure, stick_figure
+from motionloom.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LAYOUTS = ("auto", "world", "stages")
+
+# Kinds of picture, with what to leave out so that the same strip gives the same bytes.
+_KINDS: dict[str, dict] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+_PER_ROW = 10
+_TRAIL_SECONDS = 2.0
+
+
+def film_strip(
+    motion: Motion, *, frames: int = 8, view: str = "three-quarter", layout: str = "auto"
+) -> Figure:
+    """Draw a motion as a strip of stick figures.
+
+    Parameters
+    ----------
+    motion : Motion
+        Any skeleton, at least one frame.
+    frames : int
+        How many poses, spread evenly in time from the first frame to the last.
+    view : str
+        ``three-quarter``, ``side``, ``front``, ``back`` or ``top``, relative to where the
+        motion goes (where it faces, if it stays).
+    layout : str
+        ``world`` draws all figures where they stand, ``stages`` each on its own piece of
+        floor, ``auto`` the first if the figures then keep clear of each other.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Not registered with pyplot. Save it with ``figure.savefig("strip.png")``.
+
+    Raises
+    ------
+    InvalidInput
+        If the motion is empty, or an option is none of the above.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> strip = film_strip(ml.demo.clip("walk"), frames=6, view="side")
+    >>> strip.savefig("walk.png")                                   # doctest: +SKIP
+    """
+    if frames < 1:
+        raise InvalidInput(f"frames must be at least 1; got {frames}")
+    if layout not in LAYOUTS:
+        raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}; got {layout!r}")
+    scene = _scene(motion, frames, view)
+    if layout == "world" or (layout == "auto" and _gets_ahead(scene)):
+        return _draw_world(scene)
+    return _draw_stages(scene)
+
+
+def write_strip(motion: Motion, path: str | Path, **options) -> Path:
+    """Write a film strip to a .png, .svg or .pdf file; options as for `film_strip`.
+
+    The file appears whole or not at all.
+    """
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in _KINDS:
+        raise InvalidInput(f"cannot draw to {path}: the suffix must be .png, .svg or .pdf")
+    strip = film_strip(motion, **options)
+    with whole_file(path) as scratch:
+        strip.savefig(scratch, format=kind, metadata=_KINDS[kind])
+    return path
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """What a strip shows, with the camera that shows it."""
+
+    motion: Motion
+    figure: StickFigure
+    camera: Camera
+    path: NDArray[np.float32]  # (T, 3) of the anchor
+    shown: NDArray[np.intp]  # (K,) frames
+    poses: NDArray[np.float64]  # (K, P, 3)
+
+    @property
+    def boxes(self) -> NDArray[np.float64]:
+        """Left, bottom, right, top (K, 4) of the figures in the camera's plane."""
+        seen = self.camera.project(self.poses)[..., :2]
+        seen = np.where(np.isfinite(seen), seen, np.nan)
+        edge = 0.5 * max(self.figure.widths.max(), self.figure.head_width)
+        boxes = []
+        for pose in seen:
+            pose = pose[np.isfinite(pose).all(axis=1)]
+            pose = pose if len(pose) else np.zeros((1, 2))
+            boxes.append([*(pose.min(axis=0) - edge), *(pose.max(axis=0) + edge)])
+        return np.array(boxes)
+
+    def on_floor(self, point) -> NDArray[np.float64]:
+        """`point` (3,) dropped to the floor."""
+        return np.array([point[0], self.figure.ground, point[2]], dtype=np.float64)
+
+
+def _scene(motion: Motion, frames: int, view: str) -> _Scene:
+    figure = stick_figure(motion)
+    shown = np.unique(np.rint(np.linspace(0, len(motion) - 1, frames)).astype(np.intp))
+    anchor = int(figure.points[figure.anchor])
+    path = _point_path(motion, anchor)
+    poses = np.stack([figure.positions(motion[int(f)])[0] for f in shown]).astype(np.float64)
+    poses[~np.isfinite(poses).all(axis=-1)] = np.nan
+    camera = camera_for(motion, figure, path, view=view)
+    return _Scene(motion, figure, camera, path, shown, poses)
+
+
+def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
+    """Path of one point (T, 3), a block of frames at a time."""
+    if point == 0:
+        return motion.root
+    blocks = range(0, len(motion), 4096)
+    return np.concatenate([motion[b : b + 4096].positions()[:, point] for b in blocks])
+
+
+def _gets_ahead(scene: _Scene) -> bool:
+    """Whether the figures, where they stand, keep clear of each other from left to right."""
+    if len(scene.shown) < 2:
+        return False
+    boxes, size = scene.boxes, scene.figure.size
+    middle = scene.camera.project(scene.path[scene.shown])[:, 0]
+    gaps = np.diff(middle)
+    width = float(np.median(boxes[:, 2] - boxes[:, 0]))
+    span = boxes[:, 2].max() - boxes[:, 0].min()
+    return bool(gaps.min() > max(0.55 * width, 0.22 * size) and span < 13.0 * size)
+
+
+# --- as it stands in the world --------------------------------------------------------
+
+
+def _draw_world(scene: _Scene) -> Figure:
+    figure, camera, size = scene.figure, scene.camera, scene.figure.size
+    ahead = floor_direction(camera.direction)
+    aside = np.array([ahead[2], 0.0, -ahead[0]])
+    start = scene.on_floor(scene.path[scene.shown[0]])
+    floor = scene.poses.reshape(-1, 3) - start
+    floor = floor[np.isfinite(floor).all(axis=1)]
+    step = 2.0 * ink.grid_step(size)
+    along, across = floor @ ahead, floor @ aside
+    near, far = along.min() - 0.2 * size, along.max() + 0.2 * size
+    side = max(np.abs(across).max() + 0.1 * size, 0.4 * size)
+    place = lambda x, z: camera.project(start + x * ahead + z * aside)[:2]  # noqa: E731
+    # `aside` is the character's left, away from the viewer in a side view.
+    front = side if (camera.project(aside)[2] > 0) else -side
+
+    lane = np.array([place(near, -side), place(far, -side), place(far, side), place(near, side)])
+    boxes = scene.boxes
+    low, high = lane[:, 1].min(), max(boxes[:, 3].max(), lane[:, 1].max())
+    extent = (
+        min(lane[:, 0].min(), boxes[:, 0].min()),
+        low - 0.36 * size,
+        max(lane[:, 0].max(), boxes[:, 2].max()),
+        high + 0.06 * size,
+    )
+    sheet, axes, scale = page(scene.motion, scene.figure, extent)
+    axes.fill(*lane.T, color=ink.FLOOR, lw=0, zorder=1)
+    marks = np.arange(math.ceil(near / step), math.floor(far / step) + 1) * step
+    ties = np.array([[place(x, -side), place(x, side)] for x in marks]).reshape(-1, 2, 2)
+    rails = np.array([[place(near, z), place(far, z)] for z in (-side, 0.0, side)])
+    paint(axes, floor_lines(np.concatenate([ties, rails]), 0.004 * size), scale, zorder=2)
+    for x in marks:
+        label, at = f"{x + 0.0:g} m", place(x, front)
+        axes.text(at[0], at[1] - 0.03 * size, label, size=7, color=FAINT, ha="center", va="top")
+    trail = ink.path_strokes(figure, scene.path, camera)
+    shadows = [ink.shadow_strokes(figure, pose, camera) for pose in scene.poses]
+    paint(axes, sum(shadows, ink.NOTHING) + trail, scale, zorder=3)
+    nearness = camera.project(scene.path[scene.shown])[:, 2]
+    for k in np.argsort(np.nan_to_num(nearness), kind="stable"):
+        paint(axes, ink.figure_strokes(figure, scene.poses[k], camera), scale, zorder=4)
+        x = camera.project(scene.path[scene.shown[k]])[0]
+        time_label(axes, int(scene.shown[k]), scene.motion.fps, (x, low - 0.16 * size), size)
+    return sheet
+
+
+# --- each on its own stage ------------------------------------------------------------
+
+
+def _draw_stages(scene: _Scene) -> Figure:
+    figure, camera, size = scene.figure, scene.camera, scene.figure.size
+    centres = _stage_centres(scene)
+    at = camera.project(centres)[:, :2]
+    boxes = scene.boxes - np.tile(at, 2)
+    radius = 0.42 * size
+    rim = np.array([ink.disc(figure, camera, c, radius) for c in centres[:1]])[0] - at[0]
+    left = min(boxes[:, 0].min(), rim[:, 0].min()) - 0.03 * size
+    right = max(boxes[:, 2].max(), rim[:, 0].max()) + 0.03 * size
+    bottom = min(boxes[:, 1].min(), rim[:, 1].min()) - 0.26 * size
+    top = max(boxes[:, 3].max(), rim[:, 1].max()) + 0.06 * size
+    count = len(scene.shown)
+    plan = _path_extent(scene) > 0.35 * size
+    cells = count + (1 if plan else 0)
+    columns = min(cells, _PER_ROW) if count > _PER_ROW else cells
+    rows = math.ceil(cells / columns)
+    wide, tall = right - left, top - bottom
+    sheet, axes, scale = page(scene.motion, scene.figure, (0.0, -rows * tall, columns * wide, 0.0))
+    for k in range(count):
+        row, column = divmod(k, columns)
+        shift = np.array([column * wide - left, -row * tall - top]) - at[k]
+        _draw_stage(axes, scene, k, centres[k], shift, radius, scale)
+        x, y = at[k] + shift + [0.0, bottom + 0.2 * size]
+        time_label(axes, int(scene.shown[k]), scene.motion.fps, (x, y), size)
+    if plan:
+        row, column = divmod(count, columns)
+        _draw_plan(axes, scene, (column * wide, -(row + 1) * tall, wide, tall), scale)
+    return sheet
+
+
+def _stage_centres(scene: _Scene) -> NDArray[np.float64]:
+    """Middle of each stage on the floor: one for all if the motion stays in place."""
+    path = np.where(np.isfinite(scene.path), scene.path, np.nan).astype(np.float64)
+    own = np.array([scene.on_floor(p) for p in np.nan_to_num(path[scene.shown])])
+    if _path_extent(scene) > 0.35 * scene.figure.size:
+        return own
+    return np.tile(scene.on_floor(np.nan_to_num(np.nanmedian(path, axis=0))), (len(own), 1))
+
+
+def _path_extent(scene: _Scene) -> float:
+    path = scene.path[np.isfinite(scene.path).all(axis=1)][:, [0, 2]]
+    return float(np.ptp(path, axis=0).max()) if len(path) else 0.0
+
+
+def _draw_stage(axes, scene: _Scene, k: int, centre, shift, radius: float, scale: float) -> None:
+    figure, camera, now = scene.figure, scene.camera, int(scene.shown[k])
+    rim = ink.disc(figure, camera, centre, radius) + shift
+    axes.fill(*rim.T, color=ink.FLOOR, lw=0, zorder=1)
+    step = ink.grid_step(figure.size)
+    grid = ink.grid_strokes(figure, camera, centre, radius, step=step)
+    paint(axes, grid.shifted(shift), scale, zorder=2)
+    # The trail of the last seconds and the next: more would be a tangle in a long dance.
+    first = max(now - int(_TRAIL_SECONDS * scene.motion.fps), 0)
+    path = scene.path[first : now + int(0.5 * _TRAIL_SECONDS * scene.motion.fps) + 1]
+    near = np.linalg.norm((path - centre)[:, [0, 2]], axis=1) < radius
+    path = np.where(near[:, None], path, np.nan)
+    trail = ink.path_strokes(figure, path, camera, now=now - first)
+    shadow = ink.shadow_strokes(figure, scene.poses[k], camera)
+    paint(axes, (shadow + trail).shifted(shift), scale, zorder=3)
+    body = ink.figure_strokes(figure, scene.poses[k], camera)
+    paint(axes, body.shifted(shift), scale, zorder=4)
+
+
+def _draw_plan(axes: Axes, scene: _Scene, box, scale: float) -> None:
+    """The whole path from above, with a dot for every figure and a scale bar."""
+    left, bottom, wide, tall = box
+    size = scene.figure.size
+    above = Camera(scene.camera.direction, "top")
+    path = above.project(scene.path)[:, :2]
+    known = path[np.isfinite(path).all(axis=1)]
+    low, extent = known.min(axis=0), np.maximum(np.ptp(known, axis=0), 1e-9)
+    room = np.array([0.78 * wide, 0.52 * tall])
+    zoom = float((room / extent).min())
+    corner = np.array([left + 0.5 * wide, bottom + 0.52 * tall]) - 0.5 * zoom * extent
+    place = lambda p: corner + zoom * (p - low)  # noqa: E731
+    axes.text(left + 0.5 * wide, bottom + 0.92 * tall, "path from above",
+              size=7.5, color=FAINT, ha="center", va="top")  # fmt: skip
+    line = place(path)
+    ends = np.stack([line[:-1], line[1:]], axis=1)
+    whole = np.isfinite(ends).all(axis=(1, 2))
+    age = 1.0 - np.arange(len(ends)) / max(len(ends) - 1, 1)
+    colours = ink.mix(PATH_COLOUR, ink.PAPER, 0.7 * age)
+    windings = np.nansum(np.linalg.norm(np.diff(line, axis=0), axis=1)) / wide
+    widths = np.full(len(ends), 0.018 * size / max(1.0, windings / 2.0) ** 0.5)
+    paint(axes, ink.Strokes(ends[whole], widths[whole], colours[whole]), scale, zorder=3)
+    dots = place(path[scene.shown])
+    axes.scatter(
+        dots[:, 0], dots[:, 1], s=14, color=PATH_COLOUR, edgecolors=ink.PAPER, lw=0.7, zorder=5
+    )
+    scale_bar(axes, (left + 0.5 * wide, bottom + 0.13 * tall), zoom, 0.6 * wide, size)

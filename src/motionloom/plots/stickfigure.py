@@ -1,0 +1,253 @@
+"""The stick figure of a skeleton: which bones to draw, how thick, in which colour.
+
+Thickness follows the pipe model: a bone is as thick as the square root of all the bone
+that hangs from it. That makes thighs thicker than shins and spines thicker than necks on
+any tree, human or not. Sides come from joint roles and, where there are none, from names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+
+LEFT, MIDDLE, RIGHT = 1, 0, -1
+
+# Left and right differ in hue and in lightness, so that they also differ in grey and to
+# eyes that do not tell red from green.
+COLOURS = {LEFT: "#2f7ed8", MIDDLE: "#3d4653", RIGHT: "#e8672c"}
+PATH_COLOUR = "#12946f"
+
+_PROBES = 48  # frames looked at for bone lengths, size and floor
+_THICKEST = 0.062  # of the figure's size, for a bone that carried the whole tree
+_THINNEST = 0.009
+
+
+@dataclass(frozen=True)
+class StickFigure:
+    """What to draw of a skeleton; made by `stick_figure`.
+
+    Attributes
+    ----------
+    points : ndarray of int, shape (P,)
+        The motion's points (joints, then end sites) that are drawn.
+    bones : ndarray of int, shape (B, 2)
+        Upper and lower end of each bone, as indices into `points`.
+    sides : ndarray of int, shape (B,)
+        `LEFT`, `MIDDLE` or `RIGHT`.
+    widths : ndarray, shape (B,)
+        Thickness in metres.
+    anchor : int
+        The point whose path is drawn (the hips, else the root), an index into `points`.
+    head : tuple of int or None
+        Two ends of the head, as indices into `points`.
+    size : float
+        Typical extent of a pose in metres: about the height of a standing person.
+    ground : float
+        Height of the floor in metres.
+    """
+
+    points: NDArray[np.intp]
+    bones: NDArray[np.intp]
+    sides: NDArray[np.int8]
+    widths: NDArray[np.float64]
+    anchor: int
+    head: tuple[int, int] | None
+    size: float
+    ground: float
+
+    def positions(self, motion: Motion) -> NDArray[np.float32]:
+        """World positions of the drawn points in metres, shape (T, P, 3)."""
+        return motion.positions(end_sites=True)[:, self.points]
+
+    @property
+    def head_width(self) -> float:
+        """Diameter of the head in metres at least; 0 without a head."""
+        return 0.085 * self.size if self.head is not None else 0.0
+
+
+def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigure:
+    """The stick figure that draws `motion`.
+
+    Parameters
+    ----------
+    motion : Motion
+        At least one frame.
+    max_points : int, optional
+        Leave out the thinnest tips (fingers first) until no more points are left.
+
+    Raises
+    ------
+    InvalidInput
+        If the motion has no frames.
+
+    Examples
+    --------
+    >>> arm = Skeleton(["shoulder", "elbow"], [-1, 0], [[0, 0, 0], [0.3, 0, 0]],
+    ...                end_names=["fist"], end_parents=[1], end_offsets=[[0.25, 0, 0]])
+    >>> motion = Motion(arm, [[[1, 0, 0, 0], [1, 0, 0, 0]]], [[0, 1, 0]], 30)
+    >>> stick_figure(motion).bones
+    array([[0, 1],
+           [1, 2]])
+    """
+    if len(motion) == 0:
+        raise InvalidInput(f"{motion.name or 'the motion'} has no frames, so nothing to draw")
+    skeleton = motion.skeleton
+    poses = _probe(motion)
+    parents = skeleton.point_parents.astype(np.intp)
+    hips, hidden = _anchor(skeleton)
+    shown = ~hidden
+    size = _size(poses[:, shown])
+    length = np.zeros(len(parents))
+    length[1:] = _middle(np.linalg.norm(poses[:, 1:] - poses[:, parents[1:]], axis=-1))
+    # A joint that lies on its parent is no bone; its children start at the parent.
+    stands_for = np.arange(len(parents))
+    drawn = np.zeros(len(parents), dtype=bool)
+    for point in range(1, len(parents)):
+        if length[point] > 2e-3 * size and shown[point] and shown[parents[point]]:
+            drawn[point] = True
+        elif shown[parents[point]]:
+            stands_for[point] = stands_for[parents[point]]
+    carried = _carried(parents, length * drawn)
+    if max_points is not None:
+        drawn = _thinned(parents, drawn, carried, max_points)
+    children = np.flatnonzero(drawn)
+    ends = np.stack([stands_for[parents[children]], children], axis=1)
+    anchor = int(stands_for[hips])
+    points = np.unique(np.append(ends, anchor))
+    place = np.full(len(parents), -1)
+    place[points] = np.arange(len(points))
+    total = max(float(carried[anchor]), float(carried.max()), 1e-12)
+    widths = size * np.clip(_THICKEST * np.sqrt(carried[children] / total), _THINNEST, None)
+    sides = _sides(skeleton)[children]
+    bones = place[ends]
+    if not len(children):  # nothing but a point: drawn as a ball
+        bones, widths = np.array([[place[anchor]] * 2]), np.array([0.06 * size])
+        sides = np.zeros(1, np.int8)
+    return StickFigure(
+        points=points,
+        bones=bones,
+        sides=sides,
+        widths=widths,
+        anchor=int(place[anchor]),
+        head=_head(skeleton, stands_for, place),
+        size=size,
+        ground=_ground(poses[:, shown], size),
+    )
+
+
+def _probe(motion: Motion) -> NDArray[np.float64]:
+    """Poses spread over the motion, (S, points, 3); missing coordinates are NaN."""
+    step = max(len(motion) // _PROBES, 1)
+    poses = motion[::step].positions(end_sites=True).astype(np.float64)
+    return np.where(np.isfinite(poses), poses, np.nan)
+
+
+def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
+    """The hips (else the root), and which points above them to hide.
+
+    Many rigs carry the hips by a joint that stays on the floor; a pole from there to the
+    hips is no part of the body.
+    """
+    hidden = np.zeros(len(skeleton.point_names), dtype=bool)
+    name = skeleton.roles.get("hips")
+    if name not in skeleton.names:
+        return 0, hidden
+    hips = skeleton.names.index(name)
+    above = skeleton.parents[hips]
+    while above >= 0:
+        hidden[above] = True
+        above = skeleton.parents[above]
+    return hips, hidden
+
+
+def _size(poses: NDArray[np.float64]) -> float:
+    """Median over frames of the longest edge of the pose's bounding box; 1 for a point."""
+    extent = _quietly(np.nanmax, poses) - _quietly(np.nanmin, poses)
+    longest = _middle(extent.max(axis=1)[:, None])[0]
+    return float(longest) if longest > 1e-9 else 1.0
+
+
+def _ground(poses: NDArray[np.float64], size: float) -> float:
+    """Zero where the figure moves on or somewhat above it, else its lowest height."""
+    lowest = _quietly(np.nanmin, poses)[:, 1]
+    lowest = lowest[np.isfinite(lowest)]
+    low = float(np.quantile(lowest, 0.02)) if len(lowest) else 0.0
+    return 0.0 if -0.1 * size < low < size else low
+
+
+def _middle(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Median over the first axis without NaN; 0 where all are NaN."""
+    return np.nan_to_num(_quietly(np.nanmedian, values, axis=0))
+
+
+def _quietly(function, values, axis=1):
+    import warnings
+
+    with warnings.catch_warnings():  # "All-NaN slice": NaN is the answer we want
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return function(values, axis=axis)
+
+
+def _carried(parents: NDArray[np.intp], length: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Length of each point's own bone and of all that hangs from it."""
+    carried = length.copy()
+    # End sites stand behind all joints, joints behind their parents.
+    for point in range(len(parents) - 1, 0, -1):
+        carried[parents[point]] += carried[point]
+    return carried
+
+
+def _thinned(parents, drawn, carried, max_points):
+    """`drawn` with tips taken away, thinnest first, until `max_points` - 1 bones are left."""
+    drawn = drawn.copy()
+    # What hangs from a bone carries less than the bone, so tips go before what bears them.
+    order = sorted(np.flatnonzero(drawn), key=lambda point: (carried[point], -point))
+    for point in order[: max(drawn.sum() - max_points + 1, 0)]:
+        drawn[point] = False
+    return drawn
+
+
+def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
+    """Side of every point: by role, by name, else the side of its parent."""
+    names = skeleton.point_names
+    known = {
+        name: LEFT if role.startswith("left_") else RIGHT
+        for role, name in skeleton.roles.items()
+        if role.startswith(("left_", "right_"))
+    }
+    sides = np.zeros(len(names), dtype=np.int8)
+    for point, parent in enumerate(skeleton.point_parents):
+        side = known.get(names[point]) or _named_side(names[point], names)
+        sides[point] = side or (sides[parent] if parent >= 0 else MIDDLE)
+    return sides
+
+
+def _named_side(name: str, names: Sequence[str]) -> int:
+    """Side that a joint's name tells; a single letter counts only if its twin exists."""
+    word = re.search(r"left|right", name, re.IGNORECASE)
+    if word:
+        return LEFT if word[0].lower() == "left" else RIGHT
+    letter = re.search(r"(?:^|(?<=[^A-Za-z0-9]))[LRlr](?=[^a-z0-9]|$)", name)
+    if letter is None:
+        return MIDDLE
+    twin = letter[0].translate(str.maketrans("LRlr", "RLrl"))
+    if name[: letter.start()] + twin + name[letter.end() :] not in names:
+        return MIDDLE
+    return LEFT if letter[0] in "Ll" else RIGHT
+
+
+def _head(skeleton: Skeleton, stands_for, place) -> tuple[int, int] | None:
+    """Base and top of the head if both are known and drawn."""
+    ends = [skeleton.roles.get(role) for role in ("head", "head_top")]
+    names = skeleton.point_names
+    if any(name not in names for name in ends):
+        return None
+    base, top = (int(place[stands_for[names.index(name)]]) for name in ends)
+    return (base, top) if base >= 0 and top >= 0 and base != top else None
