@@ -103,8 +103,12 @@ def _agreement(paths: Sequence[Path], motions: Sequence[Motion], reader: Reader)
         if theirs.shape != ours.shape:
             return f"differs: {theirs.shape} positions where ours are {ours.shape}"
         worst = max(worst, 1e3 * float(np.max(np.abs(theirs - ours), initial=0.0)))
-    verb = "agrees" if worst <= _TOLERANCE_MM else "differs"
-    return f"{verb}: within {worst:.2g} mm of ours"
+    return _within(worst)
+
+
+def _within(gap_mm: float) -> str:
+    verb = "agrees" if gap_mm <= _TOLERANCE_MM else "differs"
+    return f"{verb}: within {gap_mm:.2g} mm of ours"
 
 
 def _parsing(chosen: Takes, readers: Readers, measure: Measure) -> list[Result]:
@@ -156,14 +160,12 @@ def _numpy_rivals(motions: list[Motion]) -> list[Contestant | Missing]:
     for way in (by_components, by_matrices):
         for kind in (np.float32, np.float64):
             inputs = [_plain(motion, kind) for motion in motions]
-            gap = max(
-                float(np.max(np.abs(way(*given) - _ours(given)), initial=0.0)) for given in inputs
-            )
+            gap = max(float(np.max(np.abs(way(*x) - joint_positions(*x)))) for x in inputs)
             rivals.append(
                 Contestant(
                     f"NumPy {np.__version__}, {way.__name__.replace('_', ' ')}, {kind.__name__}",
                     partial(_star_all, way, inputs),
-                    f"agrees: within {1e3 * gap:.2g} mm of ours",
+                    _within(1e3 * gap),
                 )
             )
     return rivals
@@ -177,10 +179,6 @@ def _plain(motion: Motion, kind: type) -> tuple[Any, ...]:
         skeleton.parents.tolist(),
         skeleton.offsets.astype(kind),
     )
-
-
-def _ours(given: tuple[Any, ...]) -> NDArray[np.float32]:
-    return joint_positions(*given)
 
 
 def _first_result(chosen: Takes, readers: Readers, measure: Measure) -> list[Result]:

@@ -28,7 +28,7 @@ def by_matrices(rotations: Floats, root: Floats, parents: list[int], offsets: Fl
 
 def by_components(rotations: Floats, root: Floats, parents: list[int], offsets: Floats) -> Floats:
     """World positions (T, J, 3) from local rotations (T, J, 4) ``wxyz``, by components."""
-    turn = np.ascontiguousarray(rotations.transpose(1, 2, 0))  # (J, 4, T)
+    turn = rotations.transpose(1, 2, 0).copy()  # (J, 4, T); local first, then global
     place = np.empty((turn.shape[0], 3, turn.shape[2]), rotations.dtype)
     place[0] = root.T
     for joint, parent in enumerate(parents):

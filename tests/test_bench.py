@@ -1,0 +1,300 @@
+"""Benchmarks: fair timing, honest rows, and a command that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from motionloom.bench import BENCHES, Settings, bench_module, report, rivals
+from motionloom.bench.measuring import Clocks, Contestant, Missing, compare, timings
+from motionloom.bench.numpy_kinematics import by_components, by_matrices
+from motionloom.bench.rivals import Package
+from motionloom.bench.takes import takes
+from motionloom.errors import InvalidInput
+from motionloom.motion.kinematics import joint_positions
+
+
+class Stage:
+    """Contestants that take exactly as long as they are told, on a clock of their own."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.played = []
+        self.clocks = Clocks(wall=lambda: self.now, cpu=lambda: self.now / 2)
+
+    def contestant(self, name, *durations, note=""):
+        calls = iter([*durations] * 1000)
+
+        def run():
+            self.played.append(name)
+            self.now += next(calls)
+
+        return Contestant(name, run, note)
+
+
+def test_each_round_starts_with_another_contestant():
+    stage = Stage()
+    timings([stage.contestant(name, 1.0) for name in "abc"], rounds=4, clocks=stage.clocks)
+    assert "".join(stage.played) == "aabbcc" + "abc" + "bca" + "cab" + "abc"
+
+
+def test_the_figure_is_the_median_over_the_rounds():
+    stage = Stage()
+    warm_up_and_trial = (9.0, 9.0)
+    slow_round = stage.contestant("a", *warm_up_and_trial, 1.0, 50.0, 2.0)
+    (timing,) = timings([slow_round], rounds=3, clocks=stage.clocks)
+    assert (timing.wall_s, timing.cpu_s, timing.rounds) == (2.0, 1.0, 3)
+
+
+def test_quick_contestants_are_called_often_enough_for_the_clock():
+    stage = Stage()
+    (timing,) = timings([stage.contestant("a", 0.001)], rounds=2, clocks=stage.clocks)
+    assert len(stage.played) == 2 + 2 * 20
+    assert timing.wall_s == pytest.approx(0.001)
+
+
+def test_slow_contestants_run_in_fewer_rounds_but_at_least_in_one():
+    stage = Stage()
+    field = [stage.contestant("quick", 1.0), stage.contestant("slow", 4.0)]
+    quick, slow = timings(field, rounds=5, budget_s=10.0, clocks=stage.clocks)
+    assert (quick.rounds, slow.rounds) == (5, 2)
+    (endless,) = timings([stage.contestant("c", 99.0)], budget_s=10.0, clocks=stage.clocks)
+    assert endless.rounds == 1
+
+
+def test_rounds_must_be_positive():
+    with pytest.raises(InvalidInput, match="rounds must be at least 1; got 0"):
+        timings([], rounds=0)
+
+
+def test_the_ratio_says_how_many_times_faster_ours_is():
+    stage = Stage()
+    rows = compare(
+        "reading",
+        stage.contestant("ours", 2.0, note="float32"),
+        [stage.contestant("theirs", 5.0, note="float64"), Missing("gone", "does not install")],
+        rounds=3,
+        clocks=stage.clocks,
+    )
+    assert [row.rival for row in rows] == ["theirs", "gone"]
+    assert (rows[0].ours_s, rows[0].rival_s, rows[0].ratio) == (2.0, 5.0, 2.5)
+    assert (rows[0].cpu_ratio, rows[0].note) == (2.5, "float32; float64")
+
+
+def test_a_missing_rival_keeps_its_row_with_the_reason():
+    stage = Stage()
+    ours = stage.contestant("ours", 2.0)
+    (row,) = compare("reading", ours, [Missing("gone", "why")], rounds=1, clocks=stage.clocks)
+    assert row.as_dict() | {"what": "reading", "note": "why"} == row.as_dict()
+    assert (row.ours_s, row.rival_s, row.ratio) == (2.0, None, None)
+
+
+# --- rivals -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / "motionloom" / "rivals"
+
+
+def test_a_rival_that_is_not_there_is_told_with_the_command_that_installs_it(cache):
+    missing = rivals.absence(Package("no-such-rival", "no_such_rival.bvh"), "load")
+    assert missing == Missing(
+        "no-such-rival",
+        "not installed; `motionloom bench load --install-rivals` installs it",
+    )
+
+
+def test_a_rival_that_breaks_on_import_is_told_with_its_error(cache):
+    folder = cache / "broken-rival"
+    folder.mkdir(parents=True)
+    (folder / "broken_rival_a.py").write_text("import a_module_nobody_has\n")
+    (folder / "broken_rival_b.py").write_text("raise RuntimeError('needs a display')\n")
+    first, second = (Package("broken-rival", f"broken_rival_{x}") for x in "ab")
+    rivals.open_cache([first])
+    assert "it needs a_module_nobody_has" in rivals.absence(first, "load").reason
+    assert "RuntimeError: needs a display" in rivals.absence(second, "load").reason
+
+
+def test_a_cached_rival_can_be_imported_but_comes_last_on_the_path(cache):
+    (cache / "some-rival").mkdir(parents=True)
+    (cache / "some-rival" / "some_rival.py").write_text("")
+    package = Package("some-rival", "some_rival")
+    rivals.open_cache([package])
+    assert sys.path[-1] == str(cache / "some-rival")
+    assert rivals.absence(package, "load") is None
+
+
+def test_an_installation_appears_whole_or_not_at_all(cache, monkeypatch):
+    def half_done(name, target):
+        (target / "half.py").write_text("")
+        return "no matching distribution" if name == "bad" else None
+
+    monkeypatch.setattr(rivals, "_pip", half_done)
+    said = []
+    failures = rivals.install([Package("bad", "bad"), Package("good", "good")], say=said.append)
+    assert failures == {"bad": "no matching distribution"}
+    assert [path.name for path in cache.iterdir()] == ["good"]
+    assert len(said) == 2
+    rivals.install([Package("good", "good")], say=said.append)
+    assert len(said) == 2, "what is there is not installed again"
+
+
+# --- the parts of `load` ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [by_components, by_matrices])
+@pytest.mark.parametrize("frames", [1, 40])
+def test_the_numpy_rivals_are_right_and_leave_their_input_alone(rng, way, frames):
+    parents = [-1, 0, 1, 1, 0]
+    turns = rng.normal(size=(frames, 5, 4))
+    turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+    root, offsets = rng.normal(size=(frames, 3)), rng.normal(size=(5, 3))
+    before = turns.copy()
+    expected = joint_positions(turns, root, parents, offsets)
+    np.testing.assert_allclose(way(turns, root, parents, offsets), expected, atol=1e-5)
+    np.testing.assert_array_equal(turns, before)
+
+
+BVH = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 0 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation
+  JOINT Chest
+  {
+    OFFSET 0 50 0
+    CHANNELS 3 Zrotation Yrotation Xrotation
+    End Site
+    {
+      OFFSET 0 40 0
+    }
+  }
+}
+MOTION
+Frames: %d
+Frame Time: 0.0333333
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    place = tmp_path / "takes"
+    place.mkdir()
+    for frames in (3, 30):
+        rows = rng.normal(size=(frames, 9)).round(4)
+        lines = "\n".join(" ".join(map(str, row)) for row in rows.tolist())
+        (place / f"take_{frames}.bvh").write_text(BVH % frames + lines + "\n")
+    return place
+
+
+def test_the_files_are_chosen_by_the_seed_one_per_size(folder, tmp_path):
+    for number in range(20):
+        (folder / f"more_{number}.bvh").write_text("x" * 100 * number)
+
+    def choose(seed):
+        return takes(Settings(data=folder, files=5, seed=seed), tmp_path, say=print).paths
+
+    assert choose(1) == choose(1) != choose(2)
+    sizes = [path.stat().st_size for path in choose(1)]
+    assert sizes == sorted(sizes)
+    assert len(sizes) == 5
+
+
+def test_a_folder_without_motion_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match=r"data must hold \.bvh files; .* holds none"):
+        takes(Settings(data=tmp_path), tmp_path, say=print)
+    with pytest.raises(InvalidInput, match=r"data must be a folder with \.bvh files"):
+        takes(Settings(data=tmp_path / "none"), tmp_path, say=print)
+
+
+# --- the report and the command ---------------------------------------------------------
+
+
+REPORT = {
+    "name": "load",
+    "command": "motionloom bench load",
+    "data": "2 files",
+    "credit": "Thanks.",
+    "machine": {
+        "cpu": "Z80", "cores": 1, "system": "CP/M", "python": "3.11", "numpy": "2.0",
+        "numba": "0.61", "load_average": 0.5, "date": "2026-01-01",
+    },
+    "results": [
+        {"what": "reading", "ours_s": 0.002, "rival": "a", "rival_s": 0.05, "ratio": 25.0,
+         "cpu_ratio": 24.0, "note": "x | y"},
+        {"what": "reading", "ours_s": 0.002, "rival": "b", "rival_s": None, "ratio": None,
+         "cpu_ratio": None, "note": "not installed"},
+    ],
+}  # fmt: skip
+
+
+def test_markdown_holds_command_date_machine_credit_and_every_row():
+    text = report.markdown(REPORT)
+    assert "`motionloom bench load` on 2026-01-01: 2 files." in text
+    assert "Z80" in text and "Thanks." in text
+    assert "| reading | 2.00 ms | a | 50.0 ms | 25.0 | 24.0 | x \\| y |" in text
+    assert "| reading | 2.00 ms | b | - | - | - | not installed |" in text
+
+
+def test_only_the_section_of_the_bench_is_rewritten(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Head\n<!-- bench load -->\nold\n<!-- end load -->\ntail\n")
+    report.write_section(page, "load", "new\n")
+    assert page.read_text() == ("# Head\n<!-- bench load -->\n\nnew\n\n<!-- end load -->\ntail\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+    with pytest.raises(InvalidInput, match="must hold the lines <!-- bench blend -->"):
+        report.write_section(page, "blend", "new\n")
+
+
+def test_an_unknown_bench_lists_the_benches_there_are():
+    with pytest.raises(InvalidInput, match="no bench is called 'lod'; the benches are: load"):
+        bench_module("lod")
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_every_bench_says_what_it_does_and_names_its_rivals(name):
+    module = bench_module(name)
+    assert module.SUMMARY
+    assert all(isinstance(package, Package) for package in module.PACKAGES)
+    assert callable(module.run)
+
+
+def test_the_command_prints_json_alone(folder, cache):
+    from motionloom.cli import app
+
+    done = CliRunner().invoke(
+        app, ["bench", "load", "--data", str(folder), "--files", "2", "--rounds", "1", "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["name"] == "load"
+    assert found["command"] == f"motionloom bench load --data {folder} --files 2 --rounds 1"
+    assert {"cpu", "cores", "python", "numpy", "numba", "date"} <= found["machine"].keys()
+    assert "2 files" in found["data"] and "33 frames" in found["data"]
+    rows = found["results"]
+    keys = {"what", "ours_s", "rival", "rival_s", "ratio", "note"}
+    assert all(keys <= row.keys() for row in rows)
+    reading = {row["rival"]: row for row in rows if row["what"] == "file to joint positions"}
+    assert len(reading) == 4
+    for row in reading.values():
+        assert row["ours_s"] > 0
+        assert (row["ratio"] is None) == (row["rival_s"] is None)
+        assert row["rival_s"] is not None or row["note"]
+    numpy_rows = [row for row in rows if row["rival"].startswith("NumPy")]
+    assert numpy_rows
+    assert all("agrees" in row["note"] for row in numpy_rows)
+
+
+def test_a_wrong_folder_is_told_by_the_command(tmp_path):
+    from motionloom.cli import app
+
+    done = CliRunner().invoke(app, ["bench", "load", "--data", str(tmp_path), "--json"])
+    assert isinstance(done.exception, InvalidInput)
+    assert "data must hold .bvh files" in str(done.exception)
