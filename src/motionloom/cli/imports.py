@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.terminal import Advance, print_json, progress, remark
+from motionloom.cli.terminal import print_json, progress, remark
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport
@@ -64,17 +63,9 @@ def import_(
     from motionloom.library.sources import find_sources
     from motionloom.loom import Library
 
-    if not library.exists():
-        find_sources(paths)  # complain before an empty library is made
+    count = len(find_sources(paths)[0])  # complains before an empty library is made
     lib = Library.create(library, fps=fps, exist_ok=True)
-    with ExitStack() as stack:
-        advance: list[Advance] = []
-
-        def step(done: int, total: int) -> None:
-            if not advance:
-                advance.append(stack.enter_context(progress("importing", total)))
-            advance[0](1)
-
+    with progress("importing", count) as advance:
         report = lib.add(
             *paths,
             labels=labels or None,
@@ -85,7 +76,7 @@ def import_(
             roles=roles,
             force=force,
             workers=workers,
-            progress=step,
+            progress=advance,
         )
     if json:
         print_json(_as_dict(report, lib))

@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from motionloom import engine
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError, MotionloomError
@@ -28,14 +27,12 @@ from motionloom.library.frames import FOLDER, is_whole, sync_folder, write_frame
 from motionloom.library.labelling import Labelling, LabelSpec, labelling
 from motionloom.library.records import Entry, origin_json, skeleton_json
 from motionloom.library.sources import Source, assign_names, find_sources
-
-if TYPE_CHECKING:
-    from motionloom.motion import Motion
+from motionloom.motion import Motion
 
 _BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
 _WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ def import_files(
     count = _useful_workers(sources) if workers is None else workers
     try:
         with engine.executor(count, tasks=len(tasks)) as pool:
-            for number, done in enumerate(engine.completed(work, tasks, pool), 1):
+            for done in engine.completed(work, tasks, pool):
                 outcome = done.result or _Outcome(failure=_reason(done.error))
                 if outcome.no_storage:
                     raise LibraryError(
@@ -124,7 +121,7 @@ def import_files(
                 else:
                     batch.take(done.item, outcome)
                 if progress is not None:
-                    progress(number, len(tasks))
+                    progress(1)
     finally:
         batch.flush()
     return ImportReport(
@@ -281,6 +278,8 @@ def _import_file(
         motion = load(source.shown, **reader)
         if _state(source.shown) != before:
             return _Outcome(failure="the file changed while it was being read; import it again")
+        if not isinstance(motion, Motion):
+            return _Outcome(failure="gives no motion")
         if len(motion) == 0:
             return _Outcome(failure="holds no frames")
         if fps is not None:

@@ -137,7 +137,7 @@ class Storage(Shelf):
         workers : int, optional
             Processes. Default: one per core, fewer for little work.
         progress : callable, optional
-            Called with (files done, files in all).
+            Called with the number of files done since the last call.
 
         Returns
         -------
