@@ -77,7 +77,7 @@ class _AsfReader:
         section: list[tuple[int, list[str]]] | None = None
         text = data.decode("utf-8", "replace").lstrip("\ufeff")
         for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
-            words = raw.split("#", 1)[0].split()
+            words = re.sub(r"[(),]", " ", raw.split("#", 1)[0]).split()
             if not words:
                 continue
             if words[0].startswith(":") and len(words[0]) > 1:
@@ -144,7 +144,8 @@ class _AsfReader:
             elif key == "end" and entries is not None:
                 bones.append(self.bone(entries, start, degrees))
                 entries = None
-            elif entries is not None and not key.startswith("("):  # further limits
+            elif entries is not None and key[:1].isalpha() and key not in ("inf", "nan"):
+                # Else further limits, one pair on each line.
                 if key in entries:
                     self.refuse(f"a second {key[:40]!r} in one bone", line)
                 entries[key] = (line, words[1:])
@@ -247,13 +248,14 @@ class _AsfReader:
 
 
 def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np.float64]:
-    """Rotation of Acclaim angles: ``XYZ`` turns about x first, then y, then z, all fixed axes.
+    """Rotation of Acclaim angles (x, y, z): ``XYZ`` turns about x first, then y, then z.
 
-    That is the product Rz Ry Rx, so the letters are reversed for our left-to-right order.
-    The angles stand in the order of the letters.
+    The axes stay fixed, so that is the product Rz Ry Rx: the letters are reversed for our
+    left-to-right order.
     """
     radians = np.radians(angles) if degrees else angles
-    return rot.from_euler(radians[::-1], order[::-1])
+    letters = order[::-1]
+    return rot.from_euler([radians["XYZ".index(letter)] for letter in letters], letters)
 
 
 def turn_order(dof: tuple[str, ...]) -> tuple[list[int], str]:
