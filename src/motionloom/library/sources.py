@@ -71,8 +71,9 @@ def find_sources(
         elif is_motion_file(path):
             files = [path]
         else:
+            kind = f"{path.suffix} files give" if path.suffix else "this file gives"
             known = ", ".join(MOTION_SUFFIXES)
-            raise InvalidInput(f"{path}: cannot read {path.suffix or 'this'} files; only {known}")
+            raise InvalidInput(f"{path}: {kind} no motion; one of {known} expected")
         for file in files:
             identity = storable(os.path.join(os.path.realpath(file.parent), file.name))
             inner = file.relative_to(path).parts[:-1] if path.is_dir() else ()
@@ -151,8 +152,9 @@ def _first_free(options: Sequence[str], taken: Collection[str], same: Callable[[
 
 
 def _suffixes(parts: Sequence[str]) -> list[str]:
-    """``walk``, ``a/walk``, ``takes/a/walk`` ... of ``takes, a, walk``."""
-    return ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+    """``walk``, ``a/walk``, ``takes/a/walk``, ``/takes/a/walk`` of ``takes, a, walk``."""
+    ends = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+    return [*ends, f"/{ends[-1]}"]
 
 
 def _with_suffix(source: Source) -> tuple[str, ...]:
