@@ -132,6 +132,72 @@ def position_channels() -> list[Odd]:
     ]  # fmt: skip
 
 
+def zero_positions() -> list[Odd]:
+    """Position channels that are zero although the offsets are not: displacements.
+
+    Replacing would fold the body into one point, which nobody means.
+    """
+    six = with_channels(MAN, POSITIONS + ZXY)
+    zero = changed(six, lambda t, j, axis, old: 0.0)
+    dummy = Bone("World", (0, 0, 0), POSITIONS + ZXY, (six,))
+    walking = rows_of(dummy)
+    wanted = rows_of(dummy)
+    for t, (row, truth) in enumerate(zip(walking, wanted, strict=True)):
+        for column, (j, channel) in enumerate(channels_of(dummy)):
+            if j == 0:
+                row[column] = truth[column] = 0.0
+            elif channel.endswith("position"):
+                place = (3.0, 91.5 - 0.25 * t, 2.0 + 1.5 * t)["XYZ".index(channel[0])]
+                row[column] = place if j == 1 else 0.0
+                truth[column] = place if j == 1 else truth[column]
+    return [
+        is_either("positions_all_zero", encoded(bvh_lines(six, zero)), reading(six, rows_of(six))),
+        is_either("positions_all_zero_but_the_moving_child",
+                  encoded(bvh_lines(dummy, walking)), reading(dummy, wanted)),
+    ]  # fmt: skip
+
+
+def rest_poses() -> list[Odd]:
+    """A first frame without rotations is a frame, unless it clearly was put in front."""
+
+    def limb(names: str, first, step, end) -> Bone:
+        bone: Bone | None = None
+        for k, name in reversed(list(enumerate(names.split()))):
+            children, tip = ((bone,), None) if bone else ((), end)
+            bone = Bone(name, first if k == 0 else step, ZXY, children, tip)
+        assert bone is not None
+        return bone
+
+    def side(name: str, x: int) -> tuple[Bone, Bone]:
+        arm = limb(
+            f"{name}Shoulder {name}Arm {name}ForeArm {name}Hand",
+            (3 * x, 22, 0),
+            (24 * x, 0, 0),
+            (9 * x, 0, 0),
+        )
+        leg = limb(f"{name}UpLeg {name}Leg {name}Foot", (9 * x, -4, 0), (0, -41, 0), (0, -6, 15))
+        return arm, leg
+
+    (left_arm, left_leg), (right_arm, right_leg) = side("Left", 1), side("Right", -1)
+    head = limb("Neck Head", (0, 26, 0), (0, 10, 0), (0, 18, 0))
+    spine = Bone("Spine", (0, 20, 0), ZXY, (head, left_arm, right_arm))
+    body = Bone("Hips", (0, 0, 0), POSITIONS + ZXY, (spine, left_leg, right_leg))
+
+    def frames(count: int, degrees: float) -> list[list[float]]:
+        angles = range(len(channels_of(body)) - 3)
+        return [
+            [1.0, 90.0, 2.0 + t] + [round(degrees * t * math.sin(1 + 2.3 * k), 4) for k in angles]
+            for t in range(count)
+        ]
+
+    return [
+        # A movement that starts gently in the rest pose.
+        case("starts_in_the_rest_pose", body, frames(12, 2.0)),
+        # Rest pose and one pose: a hand-made file, with two frames.
+        case("rest_pose_and_one_more", body, frames(2, 25.0)),
+    ]  # fmt: skip
+
+
 def channel_counts() -> list[Odd]:
     nine = with_channels(MAN, ZXY, root=POSITIONS + ZXY + SCALES)
     scaled = rows_of(nine)
@@ -216,4 +282,5 @@ def _channels_last() -> list[str]:
 
 
 def channels() -> list[Odd]:
-    return [*rotation_orders(), *position_channels(), *channel_counts()]
+    return [*rotation_orders(), *position_channels(), *zero_positions(), *rest_poses(),
+            *channel_counts()]  # fmt: skip

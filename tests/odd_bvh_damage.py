@@ -131,7 +131,18 @@ def timing() -> list[Odd]:
         is_refused("frame_time_nan", time("nan"), lines=line),
         is_refused("frame_time_infinite", time("inf"), lines=line),
         is_refused("frame_time_no_number", time("fast"), lines=line),
-        is_refused("frame_time_empty", time(""), lines=(line, line + 1)),
+        # The value belongs on the same line; the first row's first number is none.
+        is_refused("frame_time_empty", time(""), lines=line),
+        # The first row behind the frame time, without a line end.
+        is_either(
+            "row_on_the_frame_time_line",
+            encoded(edited("0.0083333\n", "0.0083333 ")),
+            TRUTH,
+            lines=(line, line + 1),
+        ),
+        is_either(
+            "frames_number_missing", encoded(edited("Frames: 4", "Frames:")), TRUTH, lines=line - 1
+        ),
         is_read("frame_rate_overruled", time("0.0083333"), slow, False, fps=60),
     ]
 

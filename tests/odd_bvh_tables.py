@@ -95,7 +95,7 @@ def rows() -> list[Odd]:
         is_read("rows_wrapped", encoded(start + wrapped), TRUTH, True),
         is_read("rows_all_on_one_line", encoded([*start, " ".join(body)]), TRUTH, True),
         is_read("one_value_per_line", encoded([*start, *" ".join(body).split()]), TRUTH, True),
-        # A stream of values, ten to the line, whatever the frames are.
+        # A stream of values, ten to the line, whatever the frames are: the count decides.
         is_either("rows_as_a_stream", encoded([*start, *(
             " ".join(" ".join(body).split()[k : k + 10]) for k in range(0, 96, 10))]), TRUTH,
             lines=FIRST_ROW + 1),
