@@ -395,17 +395,17 @@ def test_says_what_is_wrong_with_labels(takes, lib, monkeypatch, labels, columns
 def killed_imports(takes: Path, library: Path, *, files: int, kills: int, seed: int) -> int:
     """Start the import and kill it, again and again; how many kills came in mid-work.
 
-    Some come during start-up, most after a random number of files and a random pause, so
+    Each comes after a random number of files and a random pause, so
     that they hit reading, writing, renaming, committing and tidying alike.
     """
     rng = random.Random(seed)
     hits = 0
     for _ in range(kills):
         process = command("import", library, takes, "--labels", "folder", "--workers", "2")
-        goal = _frame_files(library) + rng.randint(0, 2 * files // kills)
+        goal = _frame_files(library) + rng.randint(1, files // kills)
         while process.poll() is None and _frame_files(library) < goal:
             time.sleep(0.002)
-        time.sleep(rng.uniform(0.0, 0.2))
+        time.sleep(rng.uniform(0.0, 0.05))
         hits += process.poll() is None
         process.kill()
         process.communicate()
@@ -438,7 +438,7 @@ def check_after_kills(tmp_path: Path, *, files: int, kills: int, frames: int) ->
 
 
 def test_a_killed_import_is_continued_by_the_next(tmp_path):
-    assert check_after_kills(tmp_path, files=60, kills=4, frames=400) >= 1
+    assert check_after_kills(tmp_path, files=60, kills=4, frames=600) >= 2
 
 
 @pytest.mark.slow
