@@ -42,7 +42,7 @@ class Camera:
     Seen from the side, what lies ahead lies to the right:
 
     >>> camera = Camera(direction=0.0, view="side")
-    >>> camera.project([[0.0, 0.0, 2.0]])[0].round(6)
+    >>> camera.project([[0.0, 0.0, 2.0]])[0].round(6) + 0.0
     array([2., 0., 0.])
     """
 

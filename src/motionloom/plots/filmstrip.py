@@ -19,7 +19,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for, floor_direction
-from motionloom.plots.paper import FAINT, floor_lines, page, paint, scale_bar, time_label
+from motionloom.plots.paper import FAINT, floor_lines, metres, page, paint, scale_bar, time_label
 from motionloom.plots.stickfigure import PATH_COLOUR, StickFigure, stick_figure
 from motionloom.whole_file import whole_file
 
@@ -155,7 +155,7 @@ def _gets_ahead(scene: _Scene) -> bool:
     gaps = np.diff(middle)
     width = float(np.median(boxes[:, 2] - boxes[:, 0]))
     span = boxes[:, 2].max() - boxes[:, 0].min()
-    return bool(gaps.min() > max(0.55 * width, 0.22 * size) and span < 13.0 * size)
+    return bool(gaps.min() > max(0.5 * width, 0.2 * size) and span < 13.0 * size)
 
 
 # --- as it stands in the world --------------------------------------------------------
@@ -192,7 +192,7 @@ def _draw_world(scene: _Scene) -> Figure:
     rails = np.array([[place(near, z), place(far, z)] for z in (-side, 0.0, side)])
     paint(axes, floor_lines(np.concatenate([ties, rails]), 0.004 * size), scale, zorder=2)
     for x in marks:
-        label, at = f"{x + 0.0:g} m", place(x, front)
+        label, at = metres(x + 0.0), place(x, front)
         axes.text(at[0], at[1] - 0.03 * size, label, size=7, color=FAINT, ha="center", va="top")
     trail = ink.path_strokes(figure, scene.path, camera)
     shadows = [ink.shadow_strokes(figure, pose, camera) for pose in scene.poses]

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 TEXT, FAINT = "#2b323c", "#7b8494"
 
-_FIGURE_INCHES = 1.95  # a standing figure, unless the strip gets too wide
-_WIDEST_INCHES = 17.0
+# A standing figure is this high, the larger the shorter the strip, unless it gets too wide.
+_FIGURE_INCHES = (1.95, 2.7)
+_WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
 
 
 def page(
@@ -29,7 +30,8 @@ def page(
 
     left, bottom, right, top = extent
     wide, tall = right - left, top - bottom
-    inches = min(_FIGURE_INCHES / figure.size, _WIDEST_INCHES / wide)
+    small, large = (high / figure.size for high in _FIGURE_INCHES)
+    inches = min(max(small, min(large, _WIDE_INCHES / wide)), _WIDEST_INCHES / wide)
     width, height = max(wide * inches + 0.5, 4.6), tall * inches
     sheet = Figure(figsize=(width, height + 0.75), dpi=150, facecolor=ink.PAPER)
     middle, half = 0.5 * (left + right), 0.5 * width / inches
@@ -75,11 +77,12 @@ def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> Non
         return
     ends = strokes.ends.copy()
     # A line without length has no round ends to draw; a hair of length gives a dot.
-    ends[:, 1, 0] += np.where(np.ptp(ends, axis=1).max(axis=1) == 0.0, 1e-3 / scale, 0.0)
+    ends[:, 1, 0] += np.where(np.ptp(ends, axis=1).max(axis=1) == 0.0, 0.25 / scale, 0.0)
     lines = LineCollection(
         list(ends), linewidths=strokes.widths * scale, colors=strokes.colours,
         capstyle="round", zorder=zorder,
     )  # fmt: skip
+    lines.set_snap(False)  # rounding to whole pixels would take the hair away again
     axes.add_collection(lines, autolim=False)
 
 
@@ -89,6 +92,14 @@ def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
     return ink.Strokes(ends, np.full(len(ends), width), colours)
 
 
+def metres(length: float) -> str:
+    """A length for people: ``0.5 m``, ``20 mm``, ``2 km``."""
+    for unit, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")):
+        if abs(length) >= 0.999 * unit or (name == "m" and abs(length) >= 0.05) or length == 0.0:
+            return f"{length / unit:.4g} {name}" if length else "0 m"
+    return f"{length * 1e3:.3g} mm"
+
+
 def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, size: float):
     """A bar of a round number of metres, at most `longest` on the page."""
     length = ink.grid_step(longest / zoom / 0.45)
@@ -96,5 +107,5 @@ def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, 
     x = [at[0] - half, at[0] - half, at[0] + half, at[0] + half]
     y = np.array([0.02, 0.0, 0.0, 0.02]) * size + at[1]
     axes.plot(x, y, color=FAINT, lw=0.9, zorder=4)
-    axes.text(at[0], at[1] - 0.02 * size, f"{length:g} m", size=7, color=FAINT,
+    axes.text(at[0], at[1] - 0.02 * size, metres(length), size=7, color=FAINT,
               ha="center", va="top")  # fmt: skip

@@ -86,7 +86,8 @@ var MotionloomPlayer = (function () {
         const aside = Math.hypot(
           clip.positions[i] - clip.target[3 * t], clip.positions[i + 2] - clip.target[3 * t + 2]);
         const above = Math.abs(clip.positions[i + 1] - clip.target[3 * t + 1]);
-        const far = Math.max(0.85 * aside, above);
+        // Seen from somewhat above, what is aside and near also lies lower.
+        const far = Math.max(0.85 * aside, above + 0.3 * aside);
         if (far > farthest) farthest = far;
       }
     return Math.min(Math.max(farthest, 0.5 * clip.size), 1.2 * clip.size);
@@ -163,9 +164,9 @@ var MotionloomPlayer = (function () {
       const cp = Math.cos(pitch), sp = Math.sin(pitch);
       this.up = [-sp * near[0], cp, -sp * near[2]];
       this.near = [cp * near[0], sp, cp * near[2]];
-      const edge = Math.min(canvas.width, canvas.height * 1.15);
+      const edge = Math.min(canvas.width, canvas.height);
       this.focal = (0.5 * edge) / Math.tan(FIELD_OF_VIEW / 2);
-      this.distance = (1.17 * clip.reach / Math.tan(FIELD_OF_VIEW / 2)) / this.zoom;
+      this.distance = (1.06 * clip.reach / Math.tan(FIELD_OF_VIEW / 2)) / this.zoom;
     }
 
     /* Screen x, y and distance; distance <= 0 is behind the camera. */
@@ -547,5 +548,5 @@ var MotionloomPlayer = (function () {
     }
   }
 
-  return { Player, Miniature, mountAll };
+  return { Player, Miniature, mountAll, unpack, sample };
 })();

@@ -49,7 +49,7 @@ def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
 
 def clip_attribute(clip: dict) -> str:
     """A clip as the value of an HTML attribute in double quotes."""
-    return escape(json.dumps(clip, separators=(",", ":"), ensure_ascii=False), quote=True)
+    return escape(json.dumps(clip, separators=(",", ":")), quote=True)
 
 
 @cache

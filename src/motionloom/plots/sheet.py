@@ -83,10 +83,11 @@ def contact_sheet(
     budget = Budget(
         fps=fps, frames=max(int(fps * seconds), 2), seconds=seconds, points=SHEET_BUDGET.points
     )
-    before, after = _page(title, budget).split("{{clips}}")
+    before, after = _page(title, budget)
     count = cut = 0
     with whole_file(path) as scratch:
-        with scratch.open("w", encoding="utf-8", newline="\n") as file:
+        # Names may hold bytes of a file name that are no text.
+        with scratch.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(before)
             for clip in clips:
                 clip = SheetClip(clip) if isinstance(clip, Motion) else clip
@@ -98,7 +99,8 @@ def contact_sheet(
     return Sheet(Path(path), count, size, cut)
 
 
-def _page(title: str, budget: Budget) -> str:
+def _page(title: str, budget: Budget) -> tuple[str, str]:
+    """The page before and after the clips."""
     note = (
         f"Clips longer than {budget.seconds:g} s show their beginning. "
         "Click one to turn and scrub it."
@@ -106,11 +108,15 @@ def _page(title: str, budget: Budget) -> str:
     parts = {
         "title": escape(title),
         "note": escape(note),
-        "clips": "{{clips}}",
         **{name: page_part(name) for name in ("player.css", "sheet.css", "player.js", "sheet.js")},
     }
-    # All at once, so that a title that looks like a placeholder stays a title.
-    return re.sub(r"\{\{([a-z.]+)\}\}", lambda found: parts[found[1]], page_part("sheet.html"))
+    before, after = page_part("sheet.html").split("{{clips}}")
+    return _filled(before, parts), _filled(after, parts)
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    """All placeholders at once, so that a title that looks like one stays a title."""
+    return re.sub(r"\{\{([a-z.]+)\}\}", lambda found: parts[found[1]], template)
 
 
 def _card(clip: SheetClip, budget: Budget) -> str:

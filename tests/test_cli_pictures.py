@@ -1,0 +1,161 @@
+"""``motionloom show`` and ``motionloom sheet``."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from PIL import Image
+from plain_motions import walker
+
+from motionloom import cli
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run the command line in an empty folder: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["motionloom", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return call
+
+
+@pytest.fixture
+def walk(tmp_path):
+    return walker().save(tmp_path / "walk.bvh")
+
+
+def test_show_writes_a_strip_called_like_the_motion(run, walk, tmp_path):
+    code, out, _ = run("show", "walk.bvh")
+    assert (code, out) == (0, "walk.png\n")
+    assert Image.open(tmp_path / "walk.png").format == "PNG"
+
+
+def test_show_writes_a_gif_beside_and_makes_the_folder(run, walk, tmp_path):
+    code, out, _ = run("show", "walk.bvh:0-30", "-o", "out/w.png", "--gif", "--width", 80, "--json")
+    assert code == 0
+    assert json.loads(out) == {"files": ["out/w.png", "out/w.gif"]}
+    assert Image.open(tmp_path / "out/w.gif").n_frames == 20
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["w.gif", "w.png"]
+
+
+def test_show_writes_what_the_suffix_says(run, walk, tmp_path):
+    for name in ("w.svg", "w.pdf", "w.gif"):
+        code, out, _ = run("show", "walk.bvh:0-9", "-o", name, "--frames", 2, "--width", 80)
+        assert (code, out) == (0, f"{name}\n")
+    assert not (tmp_path / "w.png").exists()
+
+
+def test_show_says_when_a_gif_is_cut(run, tmp_path):
+    motion = walker(speed=0.0, frames=30 * 21)
+    motion.save(tmp_path / "long.bvh")
+    code, _, err = run("show", "long.bvh", "-o", "long.gif", "--width", 64, "--fps", 2)
+    assert code == 0
+    assert "long.gif shows the first 20 of 21.0 s; --seconds 21 draws all of it" in err
+
+
+def test_show_takes_a_motion_from_a_library(run, walk, tmp_path):
+    assert run("import", "takes.loom", "walk.bvh")[0] == 0
+    code, out, _ = run("show", "takes.loom:walk", "--view", "side")
+    assert (code, out) == (0, "walk.png\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["walk.bvh", "-o", "w.jpg"], "cannot draw to w.jpg: the suffix must be one of .png, .svg"),
+        (["walk.bvh", "--view", "under"], "view must be one of three-quarter, side"),
+        (["walk.bvh", "--layout", "heap"], "layout must be one of auto, world, stages"),
+        (["walk.bvh:50-500"], "the range must lie within the motion's 90 frames"),
+        (["nothing.bvh"], "nothing.bvh"),
+    ],
+)
+def test_show_ends_with_one_clear_line(run, walk, tmp_path, arguments, message):
+    code, out, err = run("show", *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("motionloom: ")
+    assert message in err
+    assert [p.name for p in tmp_path.iterdir()] == ["walk.bvh"]
+
+
+def test_show_without_ffmpeg_stops_before_it_draws(run, walk, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    code, _, err = run("show", "walk.bvh", "--mp4")
+    assert code == 2
+    assert "needs the program ffmpeg" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["walk.bvh"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three takes in two folders, two of one name."""
+    for place in ("jog/a.bvh", "walk/a.bvh", "walk/b.bvh"):
+        (tmp_path / "takes" / place).parent.mkdir(parents=True, exist_ok=True)
+        walker(frames=12).save(tmp_path / "takes" / place)
+    return tmp_path / "takes"
+
+
+def test_sheet_of_a_folder_names_and_labels_its_files(run, folder, tmp_path):
+    code, out, _ = run("sheet", "takes")
+    assert code == 0
+    assert out.startswith("sheet.html: 3 clips, ")
+    page = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    assert "<h1>takes</h1>" in page
+    titles = ["jog/a", "walk/a", "b"]
+    places = [page.index(f'<h2 title="{title}">') for title in titles]
+    assert places == sorted(places)
+    assert page.count('<span class="chip">walk</span>') == 2
+
+
+def test_sheet_reports_bad_files_and_draws_the_others(run, folder, tmp_path):
+    (folder / "walk" / "bad.bvh").write_text("HIERARCHY\nROOT x\n")
+    code, out, err = run("sheet", "takes", "-o", "out/s.html", "--json")
+    told = json.loads(out)
+    assert code == 1
+    assert (told["file"], told["clips"]) == ("out/s.html", 3)
+    assert told["bytes"] == (tmp_path / "out/s.html").stat().st_size
+    assert [failure["file"] for failure in told["failed"]] == ["takes/walk/bad.bvh"]
+    assert told["failed"][0]["reason"]
+    assert "takes/walk/bad.bvh" in err
+
+
+def test_sheet_of_a_library_shows_its_labels(run, folder, tmp_path):
+    assert run("import", "takes.loom", "takes", "--labels", "folder")[0] == 0
+    code, out, _ = run("sheet", "takes.loom", "--title", "My takes", "--max", 2)
+    assert code == 0
+    assert "2 clips" in out
+    assert "1 more were left out (--max 2)" in out
+    page = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    assert "<h1>My takes</h1>" in page
+    assert '<span class="chip">jog</span>' in page
+
+
+def test_sheet_cuts_long_clips(run, folder):
+    code, out, _ = run("sheet", "takes", "--seconds", 0.2)
+    assert code == 0
+    assert "3 clips, 3 of them cut to 0.2 s" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: no such library or folder"),
+        (["takes", "-o", "sheet.png"], "sheet.png: a sheet is a web page"),
+        (["empty"], "empty: no motion files here"),
+    ],
+)
+def test_sheet_ends_with_one_clear_line(run, folder, tmp_path, arguments, message):
+    (tmp_path / "empty").mkdir()
+    code, out, err = run("sheet", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "sheet.html").exists()

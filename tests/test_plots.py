@@ -1,0 +1,565 @@
+"""Pictures: film strips, animations, the player and contact sheets."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import shutil
+import stat
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
+from PIL import Image
+from plain_motions import ball, beast, snake, walker
+
+from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
+from motionloom.motion import Motion
+from motionloom.plots import (
+    Budget,
+    SheetClip,
+    contact_sheet,
+    film_strip,
+    player_html,
+    write_gif,
+    write_mp4,
+    write_strip,
+)
+from motionloom.plots.camera import VIEWS, Camera
+from motionloom.plots.clipdata import MISSING, clip_data, quantised
+from motionloom.plots.player import page_part
+from motionloom.plots.stickfigure import COLOURS, LEFT, MIDDLE, RIGHT, stick_figure
+from motionloom.plots.strokes import figure_strokes, grid_step
+
+ANY = pytest.mark.parametrize("make", [walker, beast, snake, ball])
+
+
+def words(page) -> list[str]:
+    texts = [*page.texts, *(text for axes in page.axes for text in axes.texts)]
+    return [text.get_text() for text in texts]
+
+
+def bones_painted(page) -> int:
+    """Strokes in the colour, or a paler shade, of a left or right limb."""
+    painted = 0
+    for axes in page.axes:
+        for lines in axes.findobj(LineCollection):
+            if lines.get_zorder() == 4:
+                painted += len(lines.get_colors()) // 2
+    return painted
+
+
+# --- the stick figure -----------------------------------------------------------------
+
+
+def test_left_and_right_limbs_are_told_apart_by_role():
+    motion = walker()
+    figure = stick_figure(motion)
+    x = motion.rest_pose().positions(end_sites=True)[0, figure.points, 0]
+    lower = x[figure.bones[:, 1]]
+    assert np.all(lower[figure.sides == LEFT] > 0.01)  # the character's left is +X
+    assert np.all(lower[figure.sides == RIGHT] < -0.01)
+    assert np.all(np.abs(lower[figure.sides == MIDDLE]) < 0.01)
+
+
+def test_sides_come_from_names_where_there_are_no_roles():
+    motion = beast()
+    figure = stick_figure(motion)
+    names = np.array(motion.skeleton.point_names)[figure.points]
+    for (_, tip), side in zip(figure.bones, figure.sides, strict=True):
+        if names[tip][:2] in ("L_", "R_"):
+            assert side == (LEFT if names[tip].startswith("L_") else RIGHT), names[tip]
+
+
+def test_a_thigh_is_thicker_than_a_shin_and_a_spine_thicker_than_both():
+    motion = walker()
+    figure = stick_figure(motion)
+    names = [motion.skeleton.point_names[figure.points[tip]] for _, tip in figure.bones]
+    width = dict(zip(names, figure.widths, strict=True))
+    assert width["chest"] > width["left_knee"] > width["left_ankle"] > width["left_toe"]
+
+
+def test_joints_on_top_of_their_parent_make_no_bone_but_their_children_do():
+    from motionloom.motion import Skeleton
+
+    tree = Skeleton(["a", "b", "c"], [-1, 0, 1], [[0, 0, 0], [0, 0, 0], [0, 1, 0]])
+    figure = stick_figure(Motion(tree, np.tile([1.0, 0, 0, 0], (2, 3, 1)), np.zeros((2, 3)), 30))
+    assert figure.points.tolist() == [0, 2]
+    assert figure.bones.tolist() == [[0, 1]]
+
+
+def test_a_joint_that_carries_the_hips_from_the_floor_is_not_drawn():
+    from motionloom.motion import Skeleton
+
+    motion = walker()
+    old = motion.skeleton
+    tree = Skeleton(
+        ["reference", *old.names],
+        [-1, *(old.parents + 1)],
+        np.vstack([np.zeros(3), old.offsets]),
+        old.end_names,
+        old.end_parents + 1,
+        old.end_offsets,
+    )
+    still = np.tile([1.0, 0, 0, 0], (len(motion), 1, 1))
+    moved = np.tile(tree.offsets, (len(motion), 1, 1))
+    moved[:, 1] = motion.root
+    carried = Motion(
+        tree,
+        np.concatenate([still, motion.rotations], axis=1),
+        np.zeros((len(motion), 3)),
+        motion.fps,
+        translations=moved,
+    )
+    plain, figure = stick_figure(motion), stick_figure(carried)
+    assert len(figure.bones) == len(plain.bones)
+    assert figure.size == pytest.approx(plain.size, rel=1e-4)
+    hips = figure.positions(carried)[:, figure.anchor]
+    np.testing.assert_allclose(hips, motion.root, atol=1e-5)
+
+
+def test_fewer_points_lose_the_tips_first():
+    motion = walker()
+    full, few = stick_figure(motion), stick_figure(motion, max_points=12)
+    assert len(full.points) > 12
+    assert len(few.points) <= 12
+    names = [motion.skeleton.point_names[p] for p in few.points]
+    assert "left_knee" in names
+    assert "left_toe" not in names
+
+
+def test_far_bones_are_painted_before_near_ones():
+    motion = walker()[:1]
+    figure = stick_figure(motion)
+    painted = figure_strokes(figure, figure.positions(motion)[0], Camera(0.0, "side"))
+    colours = painted.colours[1::2]
+    # From the side the right limbs are nearer: the last arm or leg painted is a right one.
+    is_left = colours[:, 2] > colours[:, 0] + 0.3
+    is_right = colours[:, 0] > colours[:, 2] + 0.3
+    assert np.flatnonzero(is_left).mean() < np.flatnonzero(is_right).mean()
+    np.testing.assert_allclose(
+        colours[is_right].min(axis=0)[2], to_rgb(COLOURS[RIGHT])[2], atol=0.1
+    )
+
+
+def test_bones_with_a_missing_end_are_left_out():
+    motion = walker()[:1]
+    figure = stick_figure(motion)
+    pose = figure.positions(motion)[0].astype(float)
+    whole = len(figure_strokes(figure, pose, Camera()))
+    pose[figure.bones[-1, 1]] = np.nan
+    assert 0 < len(figure_strokes(figure, pose, Camera())) < whole
+
+
+@pytest.mark.parametrize(("size", "step"), [(1.75, 0.5), (0.1, 0.02), (300.0, 100.0)])
+def test_grid_steps_are_round_numbers(size, step):
+    assert grid_step(size) == pytest.approx(step)
+
+
+# --- film strips ----------------------------------------------------------------------
+
+
+def test_a_strip_shows_name_length_sides_and_the_time_of_every_figure():
+    motion = walker()
+    page = film_strip(motion, frames=5)
+    said = words(page)
+    assert motion.name in said
+    assert f"{len(motion)} frames at 30 fps · {motion.duration:.2f} s" in said
+    assert [f"frame {f}" for f in (0, 22, 44, 67, 89)] == [
+        w for w in said if w.startswith("frame ")
+    ]
+    assert {"● left", "● right"} <= set(said)
+
+
+@ANY
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_figure_is_painted_from_every_side(make, view):
+    motion = make()
+    figure = stick_figure(motion)
+    each = len(figure.bones) + (figure.head is not None)
+    assert bones_painted(film_strip(motion, frames=4, view=view)) == 4 * each
+
+
+def test_a_walk_is_drawn_where_it_goes_with_metre_marks():
+    said = words(film_strip(walker(), frames=5))
+    assert {"0 m", "1 m", "2 m"} <= set(said)
+    assert "path from above" not in said
+
+
+def test_a_walk_there_and_back_is_drawn_on_stages_with_a_plan():
+    there = walker()
+    away = there.transform(yaw=np.pi, shift=there.root[-1] * [1, 0, 1])
+    said = words(film_strip(there + away, frames=6))
+    assert "path from above" in said
+    assert "0 m" not in said
+
+
+def test_a_motion_in_place_needs_no_plan():
+    still = walker(speed=0.0)
+    assert "path from above" not in words(film_strip(still, frames=6))
+
+
+def test_many_frames_wrap_into_rows():
+    one_row = film_strip(walker(speed=0.0), frames=10).get_size_inches()
+    three_rows = film_strip(walker(speed=0.0), frames=30).get_size_inches()
+    assert three_rows[0] == pytest.approx(one_row[0], rel=0.02)
+    assert three_rows[1] > 2.4 * one_row[1]
+
+
+def test_a_tiny_and_a_huge_figure_look_the_same():
+    sizes = [film_strip(snake(scale), frames=4).get_size_inches() for scale in (1e-3, 1, 1e3)]
+    np.testing.assert_allclose(sizes[0], sizes[1], rtol=1e-3)
+    np.testing.assert_allclose(sizes[2], sizes[1], rtol=1e-3)
+
+
+def test_one_frame_makes_one_figure(tmp_path):
+    said = words(film_strip(walker()[:1]))
+    assert [w for w in said if w.startswith("frame ")] == ["frame 0"]
+    assert any("1 frame at" in w for w in said)
+
+
+def test_a_single_point_is_painted_as_a_ball(tmp_path):
+    path = write_strip(ball(), tmp_path / "ball.png", frames=6, view="side")
+    dark = np.asarray(Image.open(path).convert("RGB")).sum(axis=2) < 260
+    dark[:130] = False  # the heading
+    columns = np.flatnonzero(dark[:-110].any(axis=0))
+    assert 1 + np.count_nonzero(np.diff(columns) > 5) == 6
+
+
+def test_names_are_not_read_as_formulas(tmp_path):
+    motion = replace(walker(), name="100$ of $x^ \x07 " + "long " * 60)
+    write_strip(motion, tmp_path / "x.png", frames=2)
+    assert any("100$ of $x^" in w for w in words(film_strip(motion, frames=2)))
+
+
+def test_missing_frames_leave_the_rest_of_the_strip():
+    motion = walker(speed=0.0)
+    broken = motion.rotations.copy()
+    broken[40:] = np.nan
+    page = film_strip(replace(motion, rotations=broken), frames=4)
+    assert 0 < bones_painted(page) < bones_painted(film_strip(motion, frames=4))
+
+
+def test_strips_are_written_as_png_svg_and_pdf(tmp_path):
+    motion = walker()[:5]
+    png = write_strip(motion, tmp_path / "a.png", frames=2)
+    assert Image.open(png).size[0] > 400
+    assert b"<svg" in write_strip(motion, tmp_path / "a.svg", frames=2).read_bytes()
+    assert write_strip(motion, tmp_path / "a.pdf", frames=2).read_bytes().startswith(b"%PDF")
+    again = write_strip(motion, tmp_path / "b.png", frames=2)
+    assert again.read_bytes() == png.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pdf", "a.png", "a.svg", "b.png"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"view": "below"}, r"view must be one of three-quarter, side.*got 'below'"),
+        ({"frames": 0}, r"frames must be at least 1; got 0"),
+        ({"layout": "row"}, r"layout must be one of auto, world, stages; got 'row'"),
+    ],
+)
+def test_strips_say_what_is_wrong(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        film_strip(walker(), **options)
+
+
+def test_nothing_to_draw_is_said_so(tmp_path):
+    empty = walker()[:0]
+    with pytest.raises(InvalidInput, match=r"walker has no frames, so nothing to draw"):
+        film_strip(empty)
+    with pytest.raises(InvalidInput, match=r"suffix must be \.png, \.svg or \.pdf"):
+        write_strip(walker(), tmp_path / "x.jpg")
+
+
+# --- moving pictures ------------------------------------------------------------------
+
+
+@ANY
+def test_a_gif_has_a_picture_for_every_step_and_keeps_time(tmp_path, make):
+    motion = make()[:31]
+    path = write_gif(motion, tmp_path / "m.gif", width=120, fps=10)
+    image = Image.open(path)
+    assert image.format == "GIF"
+    assert image.size[0] == 120
+    expected = len(motion.resample(10))
+    assert image.n_frames == expected
+    assert image.info["duration"] == 100
+    assert image.info["loop"] == 0
+
+
+def test_a_gif_follows_a_character_that_travels(tmp_path):
+    far = walker(speed=4.0)
+    image = Image.open(write_gif(far, tmp_path / "m.gif", width=120, fps=5))
+    for frame in range(image.n_frames):
+        image.seek(frame)
+        pixels = np.asarray(image.convert("RGB")).astype(int)
+        limbs = np.flatnonzero((np.ptp(pixels, axis=2) > 120).any(axis=0))
+        assert 20 < limbs.mean() < 100, frame
+
+
+def test_a_long_gif_is_cut_and_says_so(tmp_path):
+    from motionloom.plots.film import film_of
+
+    motion = walker()
+    film = film_of(motion, 200, 10.0, 1.0, "side")
+    assert film.caption == "walker (first 1 of 3.0 s)"
+    image = Image.open(write_gif(motion, tmp_path / "m.gif", width=100, fps=10, seconds=1.0))
+    assert image.n_frames == len(motion[:30].resample(10))
+
+
+def test_a_film_is_piped_to_ffmpeg(tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "ffmpeg"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/usr/bin/env python3\n"
+        "import sys\n"
+        "data = sys.stdin.buffer.read()\n"
+        "size = sys.argv[sys.argv.index('-s') + 1]\n"
+        "open(sys.argv[-1], 'w').write(f'{size} {len(data)}')\n"
+    )
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    motion = walker()[:10]
+    path = write_mp4(motion, tmp_path / "m.mp4", width=101)
+    size, received = path.read_text().split()
+    width, height = map(int, size.split("x"))
+    assert (width % 2, height % 2, width) == (0, 0, 102)
+    assert int(received) == 10 * 3 * width * height
+
+
+def test_what_ffmpeg_complains_about_is_passed_on(tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "ffmpeg"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'Unknown encoder libx264' >&2\nexit 1\n")
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    with pytest.raises(MotionloomError, match=r"m\.mp4: ffmpeg failed: Unknown encoder libx264"):
+        write_mp4(walker()[:10], tmp_path / "m.mp4")
+    assert [p.name for p in tmp_path.iterdir()] == ["bin"]
+
+
+def test_without_ffmpeg_a_film_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    with pytest.raises(MissingExtra, match=r"install it \(apt install ffmpeg, .* write a GIF"):
+        write_mp4(walker()[:10], tmp_path / "m.mp4")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"width": 10}, r"width must be 64 to 4096 pixels; got 10"),
+        ({"fps": 0}, r"fps must be positive; got 0"),
+        ({"seconds": -1.0}, r"seconds must be positive; got -1.0"),
+        ({"view": "x"}, r"view must be one of"),
+    ],
+)
+def test_animations_say_what_is_wrong(tmp_path, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        write_gif(walker()[:3], tmp_path / "m.gif", **options)
+
+
+# --- the player -----------------------------------------------------------------------
+
+
+def clips_of(page: str) -> list[dict]:
+    return [json.loads(html.unescape(text)) for text in re.findall(r'data-clip="([^"]*)"', page)]
+
+
+def decoded(clip: dict) -> np.ndarray:
+    codes = np.frombuffer(base64.b64decode(clip["data"]), dtype="<i2")
+    codes = codes.reshape(clip["frames"], clip["points"], 3).astype(float)
+    codes[codes == MISSING] = np.nan
+    return codes * clip["scale"] + clip["origin"]
+
+
+@ANY
+def test_the_player_carries_the_positions_to_within_rounding(make):
+    motion = make()
+    (clip,) = clips_of(player_html(motion))
+    figure = stick_figure(motion)
+    truth = figure.positions(motion)
+    assert clip["frames"] == len(motion)
+    assert clip["note"] == ""
+    error = np.abs(decoded(clip) - truth).max()
+    assert error <= 0.51 * clip["scale"] + 1e-6 * figure.size
+    assert clip["scale"] < 1e-4 * max(np.ptp(truth.reshape(-1, 3), axis=0).max(), 1e-9)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js to run the script")
+def test_the_script_unpacks_the_same_positions_and_draws_a_curve_through_them(tmp_path):
+    motion = walker()
+    (clip,) = clips_of(player_html(motion, budget=Budget(fps=10)))
+    script = page_part("player.js") + (
+        "\nconst clip = MotionloomPlayer.unpack(JSON.parse(require('fs').readFileSync(0)));"
+        "const at = (f) => Array.from(MotionloomPlayer.sample("
+        "clip.positions, clip.frames, 3 * clip.points, f, new Float32Array(3 * clip.points)));"
+        "console.log(JSON.stringify([Array.from(clip.positions), at(7), at(7.5), at(28.9)]));"
+    )
+    (tmp_path / "player.js").write_text("global.window = {};\n" + script)
+    ran = subprocess.run(
+        ["node", tmp_path / "player.js"],
+        input=json.dumps(clip), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    positions, at_frame, between, near_end = (np.array(part) for part in json.loads(ran.stdout))
+    np.testing.assert_allclose(positions, decoded(clip).ravel(), atol=1e-6)
+    np.testing.assert_allclose(at_frame, decoded(clip)[7].ravel(), atol=1e-6)
+    figure = stick_figure(motion)
+    truth = figure.positions(motion.resample(20))[15].ravel()
+    straight = decoded(clip)[7:9].mean(axis=0).ravel()
+    assert np.abs(between - truth).max() < 0.5 * np.abs(straight - truth).max()
+    assert np.all(np.isfinite(near_end))
+
+
+def test_missing_coordinates_stay_missing(rng):
+    values = rng.normal(size=(4, 3, 3))
+    values[2, 1] = np.nan
+    codes, origin, scale = quantised(values)
+    assert np.all(codes[2, 1] == MISSING)
+    assert np.count_nonzero(codes == MISSING) == 3
+    keep = np.isfinite(values)
+    np.testing.assert_allclose((codes * scale + origin)[keep], values[keep], atol=0.51 * scale)
+
+
+def test_ten_minutes_are_cut_down_and_the_caption_says_so():
+    step = walker()
+    long = Motion(
+        step.skeleton,
+        np.tile(step.rotations, (200, 1, 1)),
+        np.tile(step.root, (200, 1)),
+        30.0,
+        name="long",
+    )
+    page = player_html(long)
+    (clip,) = clips_of(page)
+    assert clip["frames"] <= 900
+    assert len(page) < 400_000
+    assert clip["note"] == "Shown here: the first 90 of 600.0 s, at 10 frames per second."
+    assert "18,000 frames" in clip["facts"]
+    np.testing.assert_allclose(decoded(clip)[10], stick_figure(long).positions(long)[30], atol=1e-3)
+
+
+def test_a_minute_keeps_its_length_at_a_lower_rate():
+    step = walker()
+    minute = Motion(
+        step.skeleton, np.tile(step.rotations, (20, 1, 1)), np.tile(step.root, (20, 1)), 30.0
+    )
+    (clip,) = clips_of(player_html(minute))
+    assert clip["frames"] / clip["fps"] == pytest.approx(60.0, abs=0.1)
+    assert clip["note"] == "Shown here: at 15 frames per second."
+
+
+def test_a_slow_motion_is_not_blown_up():
+    (clip,) = clips_of(player_html(walker().resample(5)))
+    assert clip["fps"] == 5.0
+
+
+HOSTILE = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\' {{clips}} \u2028'
+
+
+def test_a_hostile_name_stays_text():
+    motion = replace(walker(), name=HOSTILE)
+    page = player_html(motion)
+    assert page.count("<script>") == page.count("</script>") == 1
+    assert "<img" not in page
+    assert clips_of(page)[0]["name"] == HOSTILE
+
+
+def test_a_notebook_shows_the_player_and_an_empty_motion_shows_its_facts():
+    assert walker()._repr_html_() == player_html(walker())
+    assert "0 frames" in walker()[:0]._repr_html_()
+
+
+def test_the_player_asks_for_nothing_outside():
+    page = player_html(walker())
+    assert not re.search(r"https?:|//cdn|@import|url\(|<link|src=", page)
+
+
+@pytest.mark.parametrize("name", ["fps", "frames", "seconds", "points"])
+def test_a_budget_says_what_is_wrong(name):
+    with pytest.raises(InvalidInput, match=rf"{name} must be positive; got 0"):
+        Budget(**{name: 0})
+
+
+# --- contact sheets -------------------------------------------------------------------
+
+
+def test_a_sheet_has_a_card_for_every_clip_and_needs_nothing_else(tmp_path):
+    clips = [SheetClip(walker(), f"walk {k}", ("walk", f"take {k}")) for k in range(30)]
+    sheet = contact_sheet(clips, tmp_path / "sheet.html", title="Takes & more")
+    page = sheet.path.read_text(encoding="utf-8")
+    assert (sheet.clips, sheet.cut, sheet.bytes) == (30, 0, sheet.path.stat().st_size)
+    assert page.count('<article class="clip"') == 30
+    assert '<span class="chip">take 7</span>' in page
+    assert "<h1>Takes &amp; more</h1>" in page
+    assert not re.search(r"https?:|//cdn|@import|url\(|<link|src=", page)
+    assert sheet.bytes / sheet.clips < 20_000
+
+
+def test_long_clips_show_their_beginning_and_say_so(tmp_path):
+    sheet = contact_sheet([walker(), walker()[:20]], tmp_path / "s.html", seconds=1.5)
+    page = sheet.path.read_text(encoding="utf-8")
+    assert sheet.cut == 1
+    assert "first 1.5 of 3.0 s" in page
+    assert "Clips longer than 1.5 s show their beginning." in page
+    long, short = clips_of(page)
+    assert long["note"] == "Shown here: the first 1.5 of 3.0 s."
+    assert (long["frames"], short["note"]) == (18, "")
+
+
+def test_clips_are_taken_one_at_a_time(tmp_path):
+    alive = 0
+    most = 0
+
+    class Counted:
+        def __init__(self):
+            nonlocal alive, most
+            alive += 1
+            most = max(most, alive)
+
+        def __del__(self):
+            nonlocal alive
+            alive -= 1
+
+    def clips():
+        for _ in range(6):
+            motion = walker()
+            object.__setattr__(motion, "counted", Counted())
+            yield motion
+            del motion
+
+    contact_sheet(clips(), tmp_path / "s.html")
+    assert most <= 2
+
+
+def test_hostile_titles_and_labels_stay_text(tmp_path):
+    motion = replace(walker(), name=HOSTILE)
+    sheet = contact_sheet(
+        [SheetClip(motion, HOSTILE, (HOSTILE,))], tmp_path / "s.html", title=HOSTILE
+    )
+    page = sheet.path.read_text(encoding="utf-8")
+    assert page.count("<script>") == page.count("</script>") == 1
+    assert "<img" not in page
+    assert page.count('<article class="clip"') == 1
+
+
+def test_a_sheet_that_fails_leaves_nothing_behind(tmp_path):
+    def clips():
+        yield walker()
+        raise MotionloomError("the disk is gone")
+
+    with pytest.raises(MotionloomError, match=r"the disk is gone"):
+        contact_sheet(clips(), tmp_path / "s.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sheet_drops_fingers_before_it_grows(tmp_path):
+    data = clip_data(snake(joints=90), Budget(points=40))
+    assert data["points"] <= 40
