@@ -4,11 +4,16 @@ A mirrored pose has every point of the left side where the right side's stood, s
 mirror at x = 0. Twin joints are found by role first and by name for the rest (fingers,
 twist bones). Twins need not have the same local axes, so global rotations are mirrored
 relative to the rest pose and brought back to local ones.
+
+The mirror of the world is x = 0, but the skeleton may be symmetric about another plane
+of its own: some exporters lay the bones along x and put left and right on z. With M the
+mirror of the world, R that of the skeleton, and W the turn of a joint since rest, the
+mirrored joint turns by ``M W R`` of its twin: W reflected, then the half turn ``M R``.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,12 +22,14 @@ from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
 from motionloom.motion import rotations as rot
+from motionloom.motion.naming import side_and_rest
 from motionloom.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 _REFLECT = np.array([1.0, 1.0, -1.0, -1.0])  # a rotation seen in the mirror x = 0
+_HALF_TURN = np.array([[1.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])  # M R for R on x, y, z
 
 
 def mirror(motion: Motion) -> Motion:
@@ -36,21 +43,20 @@ def mirror(motion: Motion) -> Motion:
     skeleton = motion.skeleton
     twin = twin_joints(skeleton)
     rest = _rest_globals(skeleton)
+    axis = _symmetry_axis(skeleton, twin, rest)
     # Rotation since rest, in the world, is what the mirror acts on: G = W * rest.
     world = rot.multiply(motion.global_rotations().astype(np.float64), rot.inverse(rest))
-    mirrored = rot.multiply((world * _REFLECT)[:, twin], rest)
+    reflected = rot.multiply((world * _REFLECT)[:, twin], _HALF_TURN[axis])
+    mirrored = rot.multiply(reflected, rest)
     local = mirrored.copy()
     for joint in range(1, len(skeleton)):
         parent = skeleton.parents[joint]
         local[:, joint] = rot.multiply(rot.inverse(mirrored[:, parent]), mirrored[:, joint])
     moved = motion.translations
     if moved is not None:
-        moved = _mirrored_translations(skeleton, moved, twin, rest)
+        moved = _mirrored_translations(skeleton, moved, twin, rest, axis)
     return replace(
-        motion,
-        rotations=rot.unroll(local),
-        root=motion.root * [-1.0, 1.0, 1.0],
-        translations=moved,
+        motion, rotations=rot.unroll(local), root=motion.root * [-1.0, 1.0, 1.0], translations=moved
     )
 
 
@@ -63,10 +69,9 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
             other = skeleton.roles.get("right_" + role.removeprefix("left_"))
             if other in index and name in index:
                 twin[index[name]], twin[index[other]] = index[other], index[name]
-    for name, joint in index.items():
-        for swapped in _other_side(name):
-            if swapped in index and twin[joint] == joint:
-                twin[joint], twin[index[swapped]] = index[swapped], joint
+    for left, right in _named_twins(skeleton.names):
+        if twin[left] == left and twin[right] == right:
+            twin[left], twin[right] = right, left
     if np.all(twin == np.arange(len(skeleton))):
         raise RoleError(
             "cannot mirror: no left and right joints found among "
@@ -75,17 +80,13 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
     return twin
 
 
-def _other_side(name: str):
-    """Spellings of `name` for the other side."""
-    for left, right in (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT")):
-        if left in name:
-            yield name.replace(left, right)
-        if right in name:
-            yield name.replace(right, left)
-    for a, b in (("L", "R"), ("R", "L"), ("l", "r"), ("r", "l")):
-        yield re.sub(rf"(^|[^A-Za-z0-9]){a}(?=[^a-z0-9]|$)", rf"\g<1>{b}", name)
-        if name[:1] == a and name[1:2].isupper():
-            yield b + name[1:]
+def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs of joints (left, right) whose names differ in nothing but the side."""
+    sides = [side_and_rest(name) for name in names]
+    right = {rest: joint for joint, (side, rest) in enumerate(sides) if side == "right"}
+    for joint, (side, rest) in enumerate(sides):
+        if side == "left" and rest in right:
+            yield joint, right[rest]
 
 
 def _rest_globals(skeleton: Skeleton) -> NDArray[np.float64]:
@@ -97,12 +98,20 @@ def _rest_globals(skeleton: Skeleton) -> NDArray[np.float64]:
     return global_rotations(rest[None], skeleton.parents)[0].astype(np.float64)
 
 
-def _mirrored_translations(skeleton, moved, twin, rest):
+def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.float64]) -> int:
+    """Axis (0, 1, 2) of the rest pose across which left and right bones are alike."""
+    bones = rot.rotate(rest[skeleton.parents[1:]], skeleton.offsets[1:])
+    twins = rot.rotate(rest[skeleton.parents[twin[1:]]], skeleton.offsets[twin[1:]])
+    flips = 1.0 - 2.0 * np.eye(3)
+    return int(np.argmin([np.sum((bones * flip - twins) ** 2) for flip in flips]))
+
+
+def _mirrored_translations(skeleton, moved, twin, rest, axis):
     """Offsets of the twin, reflected in the parent's rest frame."""
-    out = moved.astype(np.float64).copy()
+    out = moved.astype(np.float64)
     for joint in range(1, len(skeleton)):
         other = twin[joint]
         in_rest = rot.rotate(rest[skeleton.parents[other]], moved[:, other].astype(np.float64))
-        in_rest[:, 0] *= -1.0
+        in_rest[:, axis] *= -1.0
         out[:, joint] = rot.rotate(rot.inverse(rest[skeleton.parents[joint]]), in_rest)
     return out

@@ -94,6 +94,13 @@ class Motion:
 
     # --- size and parts -----------------------------------------------------------------
 
+    def __setstate__(self, state: dict) -> None:
+        # Arrays come out of a pickle writable.
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
     def __len__(self) -> int:
         return len(self.rotations)
 

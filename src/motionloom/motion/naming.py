@@ -139,6 +139,26 @@ def split_words(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORDS.findall(bare))
 
 
+def side_and_rest(name: str) -> tuple[str | None, str]:
+    """Side of a name (None on the middle line), and the name's words without it.
+
+    Twins have the same rest and opposite sides, whatever part they name.
+
+    Examples
+    --------
+    >>> side_and_rest("Bip01 L Finger2"), side_and_rest("lthumb"), side_and_rest("Spine")
+    (('left', 'bip 01 finger 2'), ('left', 'thumb'), (None, 'spine'))
+    """
+    words = split_words(name)
+    for place, word in enumerate(words):
+        if word in _SIDES:
+            return _SIDES[word], " ".join(words[:place] + words[place + 1 :])
+    spoken = "".join(word for word in words if not word.isdigit())
+    numbers = [word for word in words if word.isdigit()]
+    side, bare = _glued_side(spoken)
+    return side, " ".join([bare, *numbers] if side else words)
+
+
 def _common_words(words: list[tuple[str, ...]]) -> tuple[str, ...]:
     """The words that at least two thirds of the names begin with and that name no part."""
     common: list[str] = []

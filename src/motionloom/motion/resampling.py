@@ -25,21 +25,23 @@ def resample(motion: Motion, fps: float) -> Motion:
     place = np.minimum(np.arange(count) * (motion.fps / fps), len(motion) - 1.0)
     nearest = np.rint(place)
     place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)
-    before = np.minimum(place.astype(np.intp), max(len(motion) - 2, 0))
+    before = place.astype(np.intp)
     after = np.minimum(before + 1, len(motion) - 1)
     share = place - before
-    moved = motion.translations
-    return replace(
-        motion,
-        rotations=rot.slerp(motion.rotations[before], motion.rotations[after], share[:, None]),
-        root=_between(motion.root, before, after, share[:, None]),
-        translations=None
-        if moved is None
-        else _between(moved, before, after, share[:, None, None]),
-        fps=float(fps),
+    between = np.flatnonzero(share)  # all other frames are frames of the original, to the bit
+    rotations, root = motion.rotations[before], motion.root[before]
+    rotations[between] = rot.slerp(
+        rotations[between], motion.rotations[after[between]], share[between, None]
     )
+    root[between] = _mixed(root[between], motion.root[after[between]], share[between, None])
+    moved = motion.translations
+    if moved is not None:
+        here, next_ = moved[before], moved[after[between]]
+        here[between] = _mixed(here[between], next_, share[between, None, None])
+        moved = here
+    return replace(motion, rotations=rotations, root=root, translations=moved, fps=float(fps))
 
 
-def _between(values, before, after, share):
-    a, b = values[before].astype(np.float64), values[after].astype(np.float64)
+def _mixed(a, b, share):
+    a, b = a.astype(np.float64), b.astype(np.float64)
     return a + share * (b - a)

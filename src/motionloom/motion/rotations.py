@@ -194,8 +194,13 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     if not proper:
         third = third * sign
         middle = middle - np.pi / 2
-    angles = np.stack([third, middle, first], axis=-1)
-    return (angles + np.pi) % (2.0 * np.pi) - np.pi
+    return np.stack([_wrapped(third), middle, _wrapped(first)], axis=-1)
+
+
+def _wrapped(angles: Array) -> Array:
+    """Angles within two turns brought to [-pi, pi]; those already there keep their bits."""
+    turns = np.where(angles > np.pi, 1.0, 0.0) - np.where(angles < -np.pi, 1.0, 0.0)
+    return np.clip(angles - 2.0 * np.pi * turns, -np.pi, np.pi)
 
 
 def to_matrix(q: ArrayLike) -> Array:
@@ -323,10 +328,11 @@ def yaw(angle: ArrayLike) -> Array:
 
 
 def yaw_angle(q: ArrayLike) -> Array:
-    """Turn about +Y (...,) in radians nearest to each rotation (..., 4).
+    """Turn about +Y (...,) in radians, -pi to pi, nearest to each rotation (..., 4).
 
     The twist part of the swing-twist decomposition: smooth as long as the body does not
     turn upside down.
     """
     q = np.asarray(q, dtype=np.float64)
-    return 2.0 * np.arctan2(q[..., 2], q[..., 0])
+    w, y = q[..., 0], q[..., 2]
+    return np.arctan2(2.0 * w * y, w * w - y * y)  # the double of the half angle's tangent

@@ -83,6 +83,13 @@ class Skeleton:
         if self.role_map is not None:
             put("role_map", dict(self.role_map))
 
+    def __setstate__(self, state: dict) -> None:
+        # Arrays come out of a pickle writable.
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -108,7 +115,8 @@ class Skeleton:
     def key(self) -> str:
         """Digest of names, tree, offsets, rest pose and given roles: equal for equal skeletons."""
         digest = hashlib.blake2b(digest_size=12)
-        digest.update(repr((self.point_names, sorted((self.role_map or {}).items()))).encode())
+        given = sorted((self.role_map or {}).items())
+        digest.update(repr((self.names, self.end_names, given)).encode())
         for array in (
             self.parents,
             self.offsets,
