@@ -25,6 +25,7 @@ from motionloom.bench.rivals import absence, label
 from motionloom.bench.takes import Takes, takes
 from motionloom.formats import load
 from motionloom.formats.bvh_hierarchy import read_hierarchy
+from motionloom.formats.bvh_plain import plain_nodes
 from motionloom.formats.bvh_rows import read_rows
 from motionloom.formats.bvh_text import split_bvh
 from motionloom.formats.repairs import Repairs
@@ -128,7 +129,7 @@ def _channel_table(path: Path) -> NDArray[np.float64]:
     """Our reader up to the table of channel values, (T, C)."""
     repairs = Repairs(path, strict=False)
     text = split_bvh(path.read_bytes(), path, repairs)
-    nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
+    nodes = plain_nodes(text.hierarchy, 1) or read_hierarchy(text.hierarchy, 1, path, repairs)
     columns = [channel for node in nodes for channel in node.channels]
     return read_rows(text, columns, path, repairs)
 

@@ -18,6 +18,7 @@ import numpy as np
 from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh_figure import Figure
 from motionloom.formats.bvh_hierarchy import Node, read_hierarchy
+from motionloom.formats.bvh_plain import plain_nodes
 from motionloom.formats.bvh_rows import read_rows
 from motionloom.formats.bvh_text import BvhText, split_bvh
 from motionloom.formats.bvh_writer import write
@@ -90,7 +91,7 @@ def read(
     check_fps(fps)
     repairs = Repairs(path, strict=strict)
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
-    nodes = read_hierarchy(text.hierarchy, 1, path, repairs)
+    nodes = plain_nodes(text.hierarchy, 1) or read_hierarchy(text.hierarchy, 1, path, repairs)
     table = read_rows(text, _column_names(nodes), path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
     nodes, table = _one_figure(nodes, table, root, path)
