@@ -198,6 +198,17 @@ def test_reader_options_are_part_of_what_is_unchanged(takes, lib):
         lib.add(takes, up="down")
 
 
+def test_a_changed_companion_makes_its_takes_new(tmp_path):
+    for name in ("01_01.amc", "01_02.amc", "02_01.amc", "01.asf", "02.asf", "x.gltf", "x.bin"):
+        (tmp_path / name).write_text(name)
+    before = {file.name: importing._content_hash(str(file)) for file in tmp_path.iterdir()}
+    (tmp_path / "01.asf").write_text("another skeleton")
+    (tmp_path / "x.bin").write_text("another buffer")
+    after = {file.name: importing._content_hash(str(file)) for file in tmp_path.iterdir()}
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"01_01.amc", "01_02.amc", "01.asf", "x.gltf", "x.bin"}
+
+
 def test_says_what_is_wrong_with_the_paths(tmp_path, lib):
     with pytest.raises(InvalidInput, match="add needs at least one file or folder"):
         lib.add()

@@ -26,7 +26,7 @@ from motionloom.library.catalogue import Catalogue
 from motionloom.library.frames import FOLDER, is_whole, sync_folder, write_frames
 from motionloom.library.labelling import Labelling, LabelSpec, labelling
 from motionloom.library.records import Entry, origin_json, skeleton_json
-from motionloom.library.sources import Source, assign_names, find_sources
+from motionloom.library.sources import Source, assign_names, companions, find_sources
 from motionloom.motion import Motion
 
 _BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
@@ -254,7 +254,7 @@ def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[_Task]:
     def same(source: Source, name: str) -> bool:
         held = entries.get(name)
         try:
-            return held is not None and held.source_hash == _file_hash(source.path)
+            return held is not None and held.source_hash == _content_hash(source.path)
         except OSError:
             return False
 
@@ -270,7 +270,7 @@ def _import_file(
     source, known = task.source, task.known
     try:
         before = _state(source.shown)
-        content = _file_hash(source.shown)
+        content = _content_hash(source.shown)
         if known is not None and not force:
             same = (known.source_hash, known.options) == (content, options)
             if same and is_whole(library / FOLDER / known.file, frames=known.frames):
@@ -307,9 +307,13 @@ def _reason(error: Exception | None) -> str:
     return f"unexpected {type(error).__name__}: {error}"
 
 
-def _file_hash(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, partial(hashlib.blake2b, digest_size=16)).hexdigest()
+def _content_hash(path: str) -> str:
+    """Digest of the bytes of a file, and of those that its reader also looks at."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (Path(path), *companions(path)):
+        with open(part, "rb") as file:
+            digest.update(hashlib.file_digest(file, hashlib.blake2b).digest())
+    return digest.hexdigest()
 
 
 def _state(path: str) -> tuple[int, int]:

@@ -39,7 +39,7 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
         written to.
     """
     try:
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise LibraryError(f"{folder}: cannot write to this library: {error.strerror}") from None
     _held.add(handle)

@@ -19,6 +19,8 @@ from motionloom.errors import InvalidInput
 from motionloom.formats import MOTION_SUFFIXES, is_motion_file
 from motionloom.library.catalogue import FILE
 
+_COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
+
 
 @dataclass(frozen=True)
 class Source:
@@ -134,6 +136,20 @@ def assign_names(
         names[source.path] = name
         taken.add(name)
     return names
+
+
+def companions(path: str | Path) -> list[Path]:
+    """Files beside `path` that its reader looks at too: skeletons, buffers. Sorted.
+
+    Taken are those whose stem begins the file's own (``01.asf`` for ``01_01.amc``), or the
+    only one there is.
+    """
+    path = Path(path)
+    suffix = _COMPANIONS.get(path.suffix.lower())
+    if suffix is None:
+        return []
+    beside = [file for file in path.parent.iterdir() if file.suffix.lower() == suffix]
+    return sorted(file for file in beside if path.stem.startswith(file.stem) or len(beside) == 1)
 
 
 def storable(text: str) -> str:
