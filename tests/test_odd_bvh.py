@@ -88,6 +88,6 @@ def check_reading(motion: ml.Motion, wanted: Reading) -> None:
 
 def compare(found: np.ndarray, wanted_units: np.ndarray) -> None:
     wanted = wanted_units * CM
-    # Single precision has seven digits: a kilometre away they no longer reach 0.1 mm.
-    tolerance = TOLERANCE_M + 2e-7 * np.abs(wanted).max(initial=0.0)
+    # Single precision has seven digits: a hundred metres away they no longer reach 0.1 mm.
+    tolerance = TOLERANCE_M + 2e-6 * np.abs(wanted).max(initial=0.0)
     np.testing.assert_allclose(found, wanted, rtol=0.0, atol=tolerance)

@@ -14,7 +14,7 @@ def read(text: str) -> Reading:
     # Names may hold anything up to the line's end or a brace: replace them by their numbers.
     numbered = re.sub(
         r"\b(ROOT|JOINT)[ \t]+([^\n{]*)",
-        lambda m: f"{m[1]} {names.append(m[2].strip()) or len(names) - 1}",
+        lambda m: f"{m[1]} {names.append(' '.join(m[2].split())) or len(names) - 1}",
         head,
     )
     words = iter(re.findall(r"[{}]|[^\s{}]+", numbered))
