@@ -372,6 +372,22 @@ def test_a_full_disk_leaves_the_library_whole(lib):
     assert contents(lib.path) == before
 
 
+def test_a_reader_undoes_what_a_killed_writer_left_in_mid_transaction(lib, tmp_path):
+    for number in range(200):
+        lib.add_motion(small_motion(number, frames=2), name=f"m{number}", labels=["x"])
+    writer = sqlite3.connect(lib.path / "catalogue.sqlite", isolation_level=None)
+    writer.execute("PRAGMA cache_size = 1")  # changes reach the file before the commit
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE motions SET digest = 'half', origin = origin || origin")
+    left = tmp_path / "left.loom"
+    shutil.copytree(lib.path, left)  # as a kill at this moment would leave it
+    writer.close()
+    assert (left / "catalogue.sqlite-journal").stat().st_size > 0
+    assert b"half" in (left / "catalogue.sqlite").read_bytes()
+    assert Library(left).digest() == lib.digest()
+    assert not (left / "catalogue.sqlite-journal").exists()
+
+
 def test_two_libraries_share_nothing(tmp_path):
     one = Library.create(tmp_path / "one.loom")
     one.add_motion(small_motion(1), name="m")
