@@ -18,6 +18,7 @@ _HOMES = {
     "InvalidInput": "motionloom.errors",
     "Library": "motionloom.loom",
     "LibraryError": "motionloom.errors",
+    "Markers": "motionloom.motion",
     "Motion": "motionloom.motion",
     "MotionFormatError": "motionloom.errors",
     "MotionloomError": "motionloom.errors",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from motionloom.formats import load as load
     from motionloom.formats import save as save
     from motionloom.loom import Library as Library
+    from motionloom.motion import Markers as Markers
     from motionloom.motion import Motion as Motion
     from motionloom.motion import Skeleton as Skeleton
     from motionloom.motion import concatenate as concatenate

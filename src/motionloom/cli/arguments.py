@@ -48,6 +48,7 @@ def split_range(text: str) -> tuple[str, list[tuple[float, bool]] | None]:
 
 def _whole(text: str, **options) -> Motion:
     from motionloom.formats import load
+    from motionloom.motion import Motion
 
     if not Path(text).exists() and ":" in text:
         place, name = text.split(":", 1)
@@ -57,4 +58,7 @@ def _whole(text: str, **options) -> Motion:
             return Library(place)[name]
     if Path(text).is_dir():
         raise InvalidInput(f"{text} is a folder; name one motion in it, as in {text}:NAME")
-    return load(text, **options)
+    motion = load(text, **options)
+    if not isinstance(motion, Motion):
+        raise InvalidInput(f"{text} holds markers without a skeleton; this needs a motion")
+    return motion

@@ -63,7 +63,7 @@ FORMATS = {
 MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "motion")
 
 
-def load(path: str | Path, **options) -> Motion | Markers:
+def load(path: str | Path, **options) -> Motion:
     """Read one motion from a file; the format follows the suffix.
 
     Parameters
@@ -76,8 +76,9 @@ def load(path: str | Path, **options) -> Motion | Markers:
 
     Returns
     -------
-    motion : Motion, or Markers from a C3D file
-        In metres, y up; ``motion.repairs`` lists what was mended on the way in.
+    motion : Motion
+        `Markers` from a C3D file, which has no skeleton. In metres, y up;
+        ``motion.repairs`` lists what was mended on the way in.
 
     Raises
     ------

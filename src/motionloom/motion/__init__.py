@@ -4,7 +4,8 @@ Metres, seconds, radians; y up, right-handed, a character at rest faces +Z; quat
 ``wxyz``.
 """
 
+from motionloom.motion.markers import Markers
 from motionloom.motion.motion import Motion, Origin, concatenate
 from motionloom.motion.skeleton import Skeleton
 
-__all__ = ["Motion", "Origin", "Skeleton", "concatenate"]
+__all__ = ["Markers", "Motion", "Origin", "Skeleton", "concatenate"]

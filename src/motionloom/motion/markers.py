@@ -1,0 +1,161 @@
+"""Markers: labelled points in space over time, with gaps, as optical systems record them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.motion import Origin
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Markers:
+    """Trajectories of M labelled points; immutable.
+
+    Parameters
+    ----------
+    labels : sequence of str, length M
+        Unique; with the subject in front (``"Anna:LFHD"``) where a take holds several.
+    positions : array_like, shape (T, M, 3)
+        Metres, y up; NaN where a marker was not seen. Kept in double precision, so that
+        what a file holds comes back bit by bit.
+    fps : float
+        Frames per second.
+    name : str
+    first_frame : int
+        Number the source gives to frame 0.
+
+    Examples
+    --------
+    >>> seen = [[[0.0, 1.7, 0.0]], [[np.nan] * 3], [[0.2, 1.7, 0.0]]]
+    >>> markers = Markers(["head"], seen, 120.0)
+    >>> len(markers), markers.present[:, 0]
+    (3, array([ True, False,  True]))
+    >>> markers["head"][2]
+    array([0.2, 1.7, 0. ])
+    """
+
+    labels: tuple[str, ...]
+    positions: NDArray[Any]
+    fps: float
+    name: str = ""
+    first_frame: int = 1
+    origin: Origin = field(default_factory=Origin)
+
+    def __post_init__(self) -> None:
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put("labels", tuple(str(label) for label in self.labels))
+        positions = np.asarray(self.positions, dtype=np.float64)
+        if positions.ndim != 3 or positions.shape[1:] != (len(self.labels), 3):
+            raise InvalidInput(
+                f"positions must have shape (frames, {len(self.labels)}, 3), one point per "
+                f"label; got {positions.shape}"
+            )
+        positions = positions.view()
+        positions.setflags(write=False)
+        put("positions", positions)
+        if len(set(self.labels)) < len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise InvalidInput(f"labels must be unique; {twice!r} occurs twice")
+        fps = float(self.fps)
+        if not (np.isfinite(fps) and fps > 0.0):
+            raise InvalidInput(f"fps must be positive; got {self.fps}")
+        put("fps", fps)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        return (
+            f"Markers({name}{len(self)} frames at {self.fps:g} fps = {self.duration:.2f} s, "
+            f"{len(self.labels)} markers)"
+        )
+
+    @property
+    def duration(self) -> float:
+        """Seconds: frames divided by frame rate."""
+        return len(self) / self.fps
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What the reader mended, one sentence each."""
+        return self.origin.repairs
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Whether each marker was seen in each frame, shape (T, M)."""
+        return ~np.isnan(self.positions).any(axis=-1)
+
+    @overload
+    def __getitem__(self, key: str) -> NDArray[np.float64]: ...
+    @overload
+    def __getitem__(self, key: slice | int | list[str] | tuple[str, ...]) -> Markers: ...
+    def __getitem__(self, key):
+        """One marker's trajectory (T, 3) by label; frames by number or slice; some by labels.
+
+        A label may be given without its subject where that is clear.
+        """
+        if isinstance(key, str):
+            return self.positions[:, self._column(key)]
+        if isinstance(key, (int, np.integer)):
+            index = int(key)
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"frame {index} is outside these {len(self)} frames")
+            index %= len(self)
+            key = slice(index, index + 1)
+        if isinstance(key, slice):
+            start, _, step = key.indices(len(self))
+            if step < 0:
+                raise InvalidInput("markers cannot be cut backwards; the step must be positive")
+            return replace(
+                self,
+                positions=self.positions[key],
+                fps=self.fps / step,
+                first_frame=self.first_frame + start,
+            )
+        columns = [self._column(label) for label in key]
+        return replace(
+            self,
+            labels=tuple(self.labels[column] for column in columns),
+            positions=self.positions[:, columns],
+        )
+
+    def resample(self, fps: float) -> Markers:
+        """The same trajectories at another rate, linearly between frames; gaps stay gaps."""
+        if not (np.isfinite(fps) and fps > 0.0):
+            raise InvalidInput(f"fps must be positive; got {fps}")
+        if len(self) == 0 or abs(fps - self.fps) <= 1e-9 * fps:
+            return replace(self, fps=float(fps))
+        count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
+        place = np.minimum(np.arange(count) * (self.fps / fps), len(self) - 1.0)
+        nearest = np.rint(place)
+        exact = np.abs(place - nearest) < 1e-6
+        before = np.where(exact, nearest, np.floor(place)).astype(np.intp)
+        after = np.where(exact, before, np.minimum(before + 1, len(self) - 1))
+        share = np.where(exact, 0.0, place - before)[:, None, None]
+        positions = self.positions[before] * (1.0 - share) + self.positions[after] * share
+        return replace(self, positions=positions, fps=float(fps))
+
+    def save(self, path: str | Path, **options) -> Path:
+        """Write to a file; the format follows the suffix (see `motionloom.formats.save`)."""
+        from motionloom.formats import save
+
+        return save(self, path, **options)
+
+    def _column(self, label: str) -> int:
+        if label in self.labels:
+            return self.labels.index(label)
+        ends = [k for k, full in enumerate(self.labels) if full.rpartition(":")[2] == label]
+        if len(ends) == 1:
+            return ends[0]
+        if ends:
+            several = ", ".join(self.labels[k] for k in ends)
+            raise InvalidInput(f"label {label!r} could be any of {several}")
+        shown = ", ".join(self.labels[:40])
+        raise InvalidInput(f"no marker is labelled {label!r}; the labels are: {shown}")

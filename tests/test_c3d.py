@@ -1,0 +1,368 @@
+"""C3D: every kind of file, gaps, labels, units, axes, the way back, damage."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from naive.c3d import c3d_bytes
+
+import motionloom as ml
+from motionloom.errors import InvalidInput, MotionFormatError
+
+ezc3d = pytest.importorskip("ezc3d", reason="ezc3d, the reader compared with, is not installed")
+
+LABELS = ["LFHD", "RFHD", "LTOE", "RTOE"]
+POINTS = [
+    [[100.0 + t, 200.0, 1700.0], [-100.0, 200.5, 1701.5], [90.0, 180.0, 25.0], [-90.0, 181.0, 31.5]]
+    for t in range(6)
+]
+UPRIGHT = np.array(POINTS)[..., [0, 2, 1]] * [1, 1, -1] * 0.001  # metres, y up
+
+
+@pytest.fixture
+def file(tmp_path):
+    def written(data):
+        path = tmp_path / "take.c3d"
+        path.write_bytes(data)
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("processor", ["intel", "dec", "mips"])
+@pytest.mark.parametrize("integers", [False, True])
+@pytest.mark.parametrize("analog", [0, 3])
+def test_reads_all_byte_orders_and_number_types(file, processor, integers, analog):
+    data = c3d_bytes(POINTS, LABELS, processor=processor, integers=integers, analog=analog)
+    markers = ml.load(file(data))
+    assert isinstance(markers, ml.Markers)
+    assert markers.labels == tuple(LABELS)
+    assert (len(markers), markers.fps, markers.duration) == (6, 100.0, 0.06)
+    np.testing.assert_allclose(markers.positions, UPRIGHT, atol=6e-5 if integers else 1e-6)
+    told = any("analogue" in text for text in markers.origin.warnings)
+    assert told == bool(analog)
+    assert not markers.repairs
+
+
+@pytest.mark.parametrize("processor", ["intel", "dec"])  # it does not read MIPS files
+@pytest.mark.parametrize("integers", [False, True])
+def test_agrees_with_ezc3d(file, rng, processor, integers):
+    points = (rng.normal(size=(40, 7, 3)) * 500).round(1).tolist()
+    residuals = (-(rng.random((40, 7)) < 0.2).astype(int)).tolist()
+    labels = [f"m{k}" for k in range(7)]
+    data = c3d_bytes(
+        points, labels, processor=processor, integers=integers, residuals=residuals, analog=2
+    )
+    path = file(data)
+    theirs = ezc3d.c3d(str(path))["data"]["points"]
+    ours = ml.load(path, up="y", unit=1.0)
+    np.testing.assert_allclose(
+        ours.positions, theirs[:3].transpose(2, 1, 0), rtol=1e-6, equal_nan=True
+    )
+    np.testing.assert_array_equal(ours.present, np.array(residuals) == 0)
+
+
+def test_writes_what_ezc3d_reads(tmp_path, rng):
+    positions = rng.normal(size=(30, 5, 3))
+    positions[3:9, 2] = np.nan
+    ml.Markers(["a", "b", "c", "d", "é"], positions, 119.88).save(tmp_path / "w.c3d")
+    theirs = ezc3d.c3d(str(tmp_path / "w.c3d"))
+    assert theirs["parameters"]["POINT"]["LABELS"]["value"][:4] == ["a", "b", "c", "d"]
+    assert theirs["parameters"]["POINT"]["UNITS"]["value"] == ["mm"]
+    assert theirs["parameters"]["POINT"]["RATE"]["value"][0] == pytest.approx(119.88)
+    points = theirs["data"]["points"][:3].transpose(2, 1, 0) * 0.001
+    np.testing.assert_allclose(
+        points[..., [0, 2, 1]] * [1, 1, -1], positions, atol=1e-6, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("up", ["z", "y", "-z", "x"])
+@pytest.mark.parametrize("unit", ["mm", "cm", "m"])
+def test_a_round_trip_loses_no_bit(tmp_path, file, rng, up, unit):
+    points = rng.normal(size=(50, 6, 3)).astype(np.float32) * np.float32(1000)
+    residuals = (-(rng.random((50, 6)) < 0.1).astype(int)).tolist()
+    data = c3d_bytes(
+        points.tolist(), list("abcdef"), residuals=residuals, units=unit, first=17, rate=240.0
+    )
+    first = ml.load(file(data), up=up)
+    first.save(tmp_path / "again.c3d")
+    again = ml.load(tmp_path / "again.c3d", up=up)
+    assert again.first_frame == 17 and again.fps == 240.0 and again.labels == first.labels
+    assert again.origin.unit_m == first.origin.unit_m
+    assert again.positions.tobytes() == first.positions.tobytes()
+    held = ezc3d.c3d(str(tmp_path / "again.c3d"))["data"]["points"][:3].transpose(2, 1, 0)
+    seen = np.array(residuals) == 0
+    assert held[seen].astype(np.float32).tobytes() == points[seen].tobytes()
+
+
+def test_a_motion_becomes_points_and_metres_keep_every_bit(tmp_path):
+    skeleton = ml.Skeleton(
+        ["hips", "knee"], [-1, 0], [[0, 0, 0], [0, -0.4, 0]], ["toe"], [1], [[0, -0.45, 0.1]]
+    )
+    turns = np.tile([0.8, 0.6, 0, 0], (9, 2, 1))
+    motion = ml.Motion(skeleton, turns, np.random.default_rng(1).random((9, 3)), 60.0)
+    path = motion.save(tmp_path / "m.c3d", unit="m")
+    markers = ml.load(path)
+    assert markers.labels == ("hips", "knee", "toe")
+    found = markers.positions.astype(np.float32)
+    np.testing.assert_array_equal(found, motion.positions(end_sites=True))
+
+
+def test_negative_residuals_and_bad_numbers_are_gaps(file):
+    points = [[list(p) for p in frame] for frame in POINTS]
+    residuals = [[0] * 4 for _ in POINTS]
+    residuals[2][1] = -1
+    points[3][0][1] = float("nan")
+    points[4][3][2] = 1e30
+    markers = ml.load(file(c3d_bytes(points, LABELS, residuals=residuals)))
+    gaps = np.argwhere(~markers.present).tolist()
+    assert gaps == [[2, 1], [3, 0], [4, 3]]
+    assert markers.repairs == ("1 points out of this world, taken as gaps",)
+
+
+def test_points_at_the_origin_can_be_gaps(file):
+    points = [[list(p) for p in frame] for frame in POINTS]
+    points[1][2] = points[2][2] = [0.0, 0.0, 0.0]
+    path = file(c3d_bytes(points, LABELS))
+    markers = ml.load(path)
+    assert markers.present.all()
+    assert any("2 points lie at exactly (0, 0, 0)" in text for text in markers.origin.warnings)
+    assert np.argwhere(~ml.load(path, zeros=False).present).tolist() == [[1, 2], [2, 2]]
+
+
+def test_first_frame_need_not_be_one(file):
+    markers = ml.load(file(c3d_bytes(POINTS, LABELS, first=481)))
+    assert (len(markers), markers.first_frame) == (6, 481)
+
+
+@pytest.mark.parametrize("how", ["trial", "long", "nothing"])
+def test_more_than_65535_frames(file, how):
+    count = 65_600
+    points = [[[float(t), 1.0, 2.0]] for t in range(count)]
+    extra = {
+        "trial": [
+            (2, "ACTUAL_START_FIELD", 2, [2], [1, 0]),
+            (2, "ACTUAL_END_FIELD", 2, [2], [count & 0xFFFF, count >> 16]),
+        ],
+        "long": [(1, "LONG_FRAMES", 4, [], [float(count)])],
+        "nothing": [],
+    }[how]
+    markers = ml.load(file(c3d_bytes(points, ["A"], extra=extra)), up="y", unit=1.0)
+    assert len(markers) == count
+    assert markers.positions[-1, 0, 0] == count - 1
+    assert bool(markers.repairs) == (how == "nothing")
+
+
+def test_a_long_take_goes_round(tmp_path):
+    positions = np.arange(70_000 * 3, dtype=float).reshape(-1, 1, 3) / 4
+    path = ml.Markers(["A"], positions, 100.0, first_frame=12).save(tmp_path / "long.c3d", unit="m")
+    markers = ml.load(path, up="z")
+    assert (len(markers), markers.first_frame) == (70_000, 12)
+    np.testing.assert_array_equal(markers.positions, positions)
+    assert ezc3d.c3d(str(path))["data"]["points"].shape == (4, 1, 70_000)
+
+
+def test_more_than_255_labels(file, tmp_path):
+    labels = [f"point{k}" for k in range(600)]
+    points = [[[float(k), 0.0, float(t)] for k in range(600)] for t in range(2)]
+    markers = ml.load(file(c3d_bytes(points, labels)))
+    assert markers.labels == tuple(labels)
+    again = ml.load(markers.save(tmp_path / "many.c3d"))
+    assert again.labels == tuple(labels)
+    assert again.positions.tobytes() == markers.positions.tobytes()
+
+
+def test_subjects_and_phantoms(file):
+    path = file(c3d_bytes(POINTS, ["Anna:LFHD", "Anna:LTOE", "*12", "Anna:*13"]))
+    assert ml.load(path).labels == ("LFHD", "LTOE")
+    assert ml.load(path, phantoms=True).labels == ("Anna:LFHD", "Anna:LTOE", "*12", "Anna:*13")
+    path = file(c3d_bytes(POINTS, ["Anna:LFHD", "Bob:LFHD", "Bob:LTOE", "*9"]))
+    two = ml.load(path)
+    assert two.labels == ("Anna:LFHD", "Bob:LFHD", "Bob:LTOE")
+    np.testing.assert_array_equal(two["LTOE"], two["Bob:LTOE"])
+    with pytest.raises(InvalidInput, match="'LFHD' could be any of Anna:LFHD, Bob:LFHD"):
+        two["LFHD"]
+    with pytest.raises(InvalidInput, match="no marker is labelled 'RTOE'; the labels are: Anna"):
+        two["RTOE"]
+    assert ml.load(path, subject="Bob").labels == ("LFHD", "LTOE")
+    with pytest.raises(MotionFormatError, match="no subject is called 'Eve'; there is 'Anna', 'B"):
+        ml.load(path, subject="Eve")
+    path = file(c3d_bytes(POINTS, ["*1", "*2", "*3", "*4"]))
+    with pytest.raises(MotionFormatError, match="all 4 points are without a name; .*phantoms=True"):
+        ml.load(path)
+
+
+def test_missing_and_repeated_labels_are_mended(file):
+    markers = ml.load(file(c3d_bytes(POINTS, ["A", "A"])), phantoms=True)
+    assert markers.labels == ("A", "A_2", "*2", "*3")
+    assert markers.repairs == (
+        "2 labels for 4 points; the others are unnamed",
+        "a second marker 'A', labelled 'A_2'",
+    )
+    with pytest.raises(MotionFormatError, match="strict reading: 2 labels for 4 points"):
+        ml.load(file(c3d_bytes(POINTS, ["A", "A"])), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("units", "metres", "reason"),
+    [("mm", 0.001, "POINT:UNITS is mm"), ("M", 1.0, "POINT:UNITS is m"), ("cm ", 0.01, "is cm"),
+     ("inches", 0.0254, "is inches"), ("", 0.001, "the markers then span 1.68 m"),
+     ("furlong", 0.001, "the markers then span")],
+)  # fmt: skip
+def test_units(file, units, metres, reason):
+    markers = ml.load(file(c3d_bytes(POINTS, LABELS, units=units)))
+    assert markers.origin.unit_m == metres
+    assert reason in markers.origin.unit_reason
+    assert ml.load(file(c3d_bytes(POINTS, LABELS)), unit="cm").origin.unit_m == 0.01
+
+
+@pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
+def test_head_above_feet_tells_up(file, up):
+    axes = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}[up[-1]]
+    standing = np.array(POINTS)
+    turned = np.zeros_like(standing)
+    turned[..., axes] = standing
+    if up.startswith("-"):
+        turned *= [-1, -1, -1]
+    markers = ml.load(file(c3d_bytes(turned.tolist(), LABELS)))
+    assert markers.origin.up == up
+    assert markers["LFHD"][0, 1] - markers["LTOE"][0, 1] == pytest.approx(1.675, abs=1e-5)
+    nameless = ml.load(file(c3d_bytes(turned.tolist(), list("abcd"))))
+    assert nameless.origin.up == "z"
+    assert any("up axis taken as z" in text for text in nameless.origin.warnings)
+
+
+def test_markers_are_cut_and_resampled(file):
+    markers = ml.load(file(c3d_bytes(POINTS, LABELS, first=10)))
+    part = markers[2:5]
+    assert (len(part), part.first_frame) == (3, 12)
+    np.testing.assert_array_equal(part.positions, markers.positions[2:5])
+    assert markers[::2].fps == 50.0
+    assert markers[["RTOE", "LFHD"]].labels == ("RTOE", "LFHD")
+    assert len(markers[-1]) == 1
+    with pytest.raises(IndexError, match="frame 6 is outside these 6 frames"):
+        markers[6]
+    double = markers.resample(200)
+    assert len(double) == 11
+    np.testing.assert_array_equal(double.positions[::2], markers.positions)
+    middle = 0.5 * (markers.positions[1:] + markers.positions[:-1])
+    np.testing.assert_allclose(double.positions[1::2], middle)
+
+
+def test_resampling_keeps_gaps():
+    positions = np.arange(15.0).reshape(5, 1, 3)
+    positions[2] = np.nan
+    half = ml.Markers(["a"], positions, 60.0).resample(30)
+    assert np.isnan(half.positions[:, 0, 0]).tolist() == [False, True, False]
+    finer = ml.Markers(["a"], positions, 60.0).resample(120)
+    missing = np.isnan(finer.positions[:, 0, 0])
+    assert missing.tolist() == [False] * 3 + [True] * 3 + [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "shape", "fps", "message"),
+    [
+        (["a", "a"], (2, 2, 3), 60.0, "'a' occurs twice"),
+        (["a"], (2, 2, 3), 60.0, r"positions must have shape \(frames, 1, 3\)"),
+        (["a"], (2, 1, 3), 0.0, "fps must be positive"),
+    ],
+)
+def test_markers_say_what_is_wrong(labels, shape, fps, message):
+    with pytest.raises(InvalidInput, match=message):
+        ml.Markers(labels, np.zeros(shape), fps)
+
+
+def patched(place, value, **options):
+    data = bytearray(c3d_bytes(POINTS, LABELS, **options))
+    data[place : place + len(value)] = value
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "this is no C3D file"),
+        (b"x" * 5000, "its second byte must be 50"),
+        (patched(0, b"\xff"), "should begin in block 255"),
+        (patched(0, b"\x01"), "should begin in block 1"),
+        (patched(512 + 3, b"\x00"), "processor type 0 is none of 84"),
+        (patched(2, b"\x00\x00"), "holds no points"),
+        (patched(16, b"\xff\xff"), "the data should begin at byte 33553408"),
+        (patched(8, b"\xf0\x00"), "240 frames are announced, the file has room for 8.*partial"),
+        (patched(6, b"\x09\x00", frames_told=0), "first frame 9, last frame 0: no frames"),
+        (c3d_bytes(POINTS, LABELS, rate=float("nan")), "the frame rate is missing; .*fps="),
+        (c3d_bytes(POINTS, LABELS, integers=True, scale=float("inf")), "POINT:SCALE is inf"),
+    ],
+)
+def test_says_what_is_wrong(file, data, message):
+    path = file(data)
+    with pytest.raises(MotionFormatError, match=message) as caught:
+        ml.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_whole_frames_of_a_cut_file(file):
+    data = c3d_bytes(POINTS, LABELS)
+    markers = ml.load(file(data[:-300]), partial=True, fps=50)
+    assert 0 < len(markers) < 6
+    assert "frames are announced" in markers.repairs[0]
+    np.testing.assert_allclose(markers.positions, UPRIGHT[: len(markers)], atol=1e-6)
+
+
+def test_a_failed_write_leaves_nothing(tmp_path):
+    markers = ml.Markers(["x" * 250 + str(k) for k in range(1000)], np.zeros((1, 1000, 3)), 60.0)
+    with pytest.raises(InvalidInput, match="more than the 255 blocks"):
+        markers.save(tmp_path / "a.c3d")
+    with pytest.raises(InvalidInput, match="a C3D file is in m, dm, cm, mm; got 'inch'"):
+        ml.Markers(["a"], np.zeros((1, 1, 3)), 60.0).save(tmp_path / "a.c3d", unit="inch")
+    with pytest.raises(InvalidInput, match="at least one frame"):
+        ml.Markers(["a"], np.zeros((0, 1, 3)), 60.0).save(tmp_path / "a.c3d")
+    with pytest.raises(InvalidInput, match="cannot write markers to .*a.bvh: .* one of .c3d"):
+        ml.Markers(["a"], np.zeros((1, 1, 3)), 60.0).save(tmp_path / "a.bvh")
+    assert not list(tmp_path.iterdir())
+
+
+WHOLE = [
+    c3d_bytes(POINTS, LABELS, processor=processor, integers=integers, analog=1)
+    for processor, integers in itertools.product(["intel", "dec", "mips"], [False, True])
+]
+
+
+@settings(
+    max_examples=200, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(data=st.data())
+def test_mutated_files_are_read_or_refused(file, data):
+    raw = bytearray(data.draw(st.sampled_from(WHOLE)))
+    for _ in range(data.draw(st.integers(1, 6))):
+        # Most blows fall on the header and the parameters.
+        place = data.draw(st.integers(0, 23) | st.integers(512, 1023) | st.integers(0, len(raw)))
+        kind = data.draw(st.sampled_from(["set", "set", "set", "insert", "delete", "cut"]))
+        if kind == "set" and place < len(raw):
+            raw[place] = data.draw(st.integers(0, 255))
+        elif kind == "insert":
+            raw[place:place] = data.draw(st.binary(max_size=8))
+        elif kind == "delete":
+            del raw[place : place + data.draw(st.integers(0, 40))]
+        elif kind == "cut":
+            del raw[max(place, 1000) :]
+    tracemalloc.start()
+    try:
+        markers = ml.load(
+            file(bytes(raw)), phantoms=data.draw(st.booleans()), partial=data.draw(st.booleans())
+        )
+    except MotionFormatError as error:
+        assert "take.c3d: " in str(error)
+    else:
+        assert markers.positions.shape == (len(markers), len(markers.labels), 3)
+        assert not np.isinf(markers.positions).any()
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 30e6
