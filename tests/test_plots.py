@@ -61,19 +61,22 @@ def test_left_and_right_limbs_are_told_apart_by_role():
     motion = walker()
     figure = stick_figure(motion)
     x = motion.rest_pose().positions(end_sites=True)[0, figure.points, 0]
-    lower = x[figure.bones[:, 1]]
+    upper, lower = x[figure.bones].T
     assert np.all(lower[figure.sides == LEFT] > 0.01)  # the character's left is +X
     assert np.all(lower[figure.sides == RIGHT] < -0.01)
-    assert np.all(np.abs(lower[figure.sides == MIDDLE]) < 0.01)
+    # The trunk, out to shoulders and hips, is neither.
+    assert np.all(np.abs(upper[figure.sides == MIDDLE]) < 0.01)
+    assert [np.count_nonzero(figure.sides == side) for side in (LEFT, RIGHT)] == [6, 6]
 
 
 def test_sides_come_from_names_where_there_are_no_roles():
     motion = beast()
     figure = stick_figure(motion)
     names = np.array(motion.skeleton.point_names)[figure.points]
-    for (_, tip), side in zip(figure.bones, figure.sides, strict=True):
-        if names[tip][:2] in ("L_", "R_"):
-            assert side == (LEFT if names[tip].startswith("L_") else RIGHT), names[tip]
+    limbs = {names[tip]: side for (_, tip), side in zip(figure.bones, figure.sides, strict=True)}
+    assert limbs["L_fore_lower"] == limbs["L_hind_paw"] == LEFT
+    assert limbs["R_fore_lower"] == limbs["R_hind_paw"] == RIGHT
+    assert limbs["L_fore_upper"] == limbs["tail_tip"] == limbs["nose"] == MIDDLE
 
 
 def test_a_thigh_is_thicker_than_a_shin_and_a_spine_thicker_than_both():
@@ -492,7 +495,7 @@ def test_a_budget_says_what_is_wrong(name):
 
 
 def test_a_sheet_has_a_card_for_every_clip_and_needs_nothing_else(tmp_path):
-    clips = [SheetClip(walker(), f"walk {k}", ("walk", f"take {k}")) for k in range(30)]
+    clips = [(f"walk {k}", walker(), f"walk, take {k}") for k in range(30)]
     sheet = contact_sheet(clips, tmp_path / "sheet.html", title="Takes & more")
     page = sheet.path.read_text(encoding="utf-8")
     assert (sheet.clips, sheet.cut, sheet.bytes) == (30, 0, sheet.path.stat().st_size)
@@ -542,7 +545,7 @@ def test_clips_are_taken_one_at_a_time(tmp_path):
 def test_hostile_titles_and_labels_stay_text(tmp_path):
     motion = replace(walker(), name=HOSTILE)
     sheet = contact_sheet(
-        [SheetClip(motion, HOSTILE, (HOSTILE,))], tmp_path / "s.html", title=HOSTILE
+        [SheetClip(HOSTILE, motion, (HOSTILE,))], tmp_path / "s.html", title=HOSTILE
     )
     page = sheet.path.read_text(encoding="utf-8")
     assert page.count("<script>") == page.count("</script>") == 1

@@ -180,7 +180,7 @@ def _library_source(place: Path) -> _Source:
     library = Library(place)
 
     def load(name: str) -> SheetClip:
-        return SheetClip(library[name], name, library.labels(name))
+        return SheetClip(name, library[name], library.labels(name))
 
     source = _Source(place.resolve().stem)
     source.loads = [(name, partial(load, name)) for name in library.names]
@@ -197,7 +197,7 @@ def _folder_source(place: Path) -> _Source:
     names = assign_names(files, {})
 
     def load(path: str, title: str, labels: tuple[str, ...]) -> SheetClip:
-        return SheetClip(motion_from(path), title, labels)
+        return SheetClip(title, motion_from(path), labels)
 
     source = _Source(place.resolve().name)
     source.failed = [{"file": folder, "reason": reason} for folder, reason in unreadable]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import NamedTuple
 
 from motionloom.motion import Motion
 from motionloom.plots.clipdata import Budget, clip_data
@@ -18,13 +19,12 @@ from motionloom.whole_file import whole_file
 SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)
 
 
-@dataclass(frozen=True)
-class SheetClip:
-    """One clip of a sheet: its motion, what to call it, and labels to find it by."""
+class SheetClip(NamedTuple):
+    """One clip of a sheet: what to call it, its motion, and labels to find it by."""
 
+    title: str
     motion: Motion
-    title: str = ""
-    labels: Sequence[str] = ()
+    labels: Sequence[str] | str = ()  # as text: separated by commas
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Sheet:
 
 
 def contact_sheet(
-    clips: Iterable[SheetClip | Motion],
+    clips: Iterable[SheetClip | tuple[str, Motion, Sequence[str] | str] | Motion],
     path: str | Path,
     *,
     title: str = "Motions",
@@ -52,7 +52,7 @@ def contact_sheet(
 
     Parameters
     ----------
-    clips : iterable of SheetClip or Motion
+    clips : iterable of Motion, or of (title, motion, labels)
         In the order shown.
     path : str or Path
         Where to; written under a temporary name and renamed.
@@ -90,10 +90,10 @@ def contact_sheet(
         with scratch.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(before)
             for clip in clips:
-                clip = SheetClip(clip) if isinstance(clip, Motion) else clip
-                file.write(_card(clip, budget))
+                card = SheetClip("", clip) if isinstance(clip, Motion) else SheetClip(*clip)
+                file.write(_card(card, budget))
                 count += 1
-                cut += clip.motion.duration > budget.seconds + 1e-6
+                cut += card.motion.duration > budget.seconds + 1e-6
             file.write(after)
         size = scratch.stat().st_size
     return Sheet(Path(path), count, size, cut)
@@ -122,7 +122,10 @@ def _filled(template: str, parts: dict[str, str]) -> str:
 def _card(clip: SheetClip, budget: Budget) -> str:
     title = clip.title or clip.motion.name or "motion"
     data = clip_data(clip.motion, budget, name=title)
-    chips = "".join(f'<span class="chip">{escape(str(label))}</span>' for label in clip.labels)
+    labels = clip.labels
+    if isinstance(labels, str):
+        labels = [label.strip() for label in labels.split(",") if label.strip()]
+    chips = "".join(f'<span class="chip">{escape(str(label))}</span>' for label in labels)
     seconds = f"{clip.motion.duration:.1f} s"
     if clip.motion.duration > budget.seconds + 1e-6:
         seconds = f"first {budget.seconds:g} of {seconds}"

@@ -125,7 +125,10 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
     place[points] = np.arange(len(points))
     total = max(float(carried[anchor]), float(carried.max()), 1e-12)
     widths = size * np.clip(_THICKEST * np.sqrt(carried[children] / total), _THINNEST, None)
-    sides = _sides(skeleton)[children]
+    # A limb starts at the shoulder or the hip; the girdle that bears it is the trunk's.
+    of_point = _sides(skeleton)
+    sides = np.where(of_point[ends[:, 0]] == MIDDLE, MIDDLE, of_point[children])
+    sides = sides.astype(np.int8)
     bones = place[ends]
     if not len(children):  # nothing but a point: drawn as a ball
         bones, widths = np.array([[place[anchor]] * 2]), np.array([0.06 * size])
