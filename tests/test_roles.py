@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from people import PERSON, person
 from rigs import RIGS, rig, skeleton_of
 from scipy.spatial.transform import Rotation
 
@@ -10,42 +11,6 @@ from motionloom.motion import Skeleton
 from motionloom.motion.naming import labels_of
 from motionloom.motion.roles import ROLES, assign_roles, load_role_map, save_role_map
 from motionloom.motion.stature import standing_height
-
-# A person 1.7 m tall: (joint, parent, place). Places, not offsets, are easier to read.
-PERSON = [
-    ("pelvis", None, (0.0, 0.95, 0.0)),
-    ("thigh_L", "pelvis", (0.09, 0.90, 0.0)), ("shin_L", "thigh_L", (0.10, 0.49, 0.0)),
-    ("foot_L", "shin_L", (0.10, 0.08, -0.02)), ("toe_L", "foot_L", (0.10, 0.02, 0.12)),
-    ("thigh_R", "pelvis", (-0.09, 0.90, 0.0)), ("shin_R", "thigh_R", (-0.10, 0.49, 0.0)),
-    ("foot_R", "shin_R", (-0.10, 0.08, -0.02)), ("toe_R", "foot_R", (-0.10, 0.02, 0.12)),
-    ("spine", "pelvis", (0.0, 1.05, 0.0)), ("chest", "spine", (0.0, 1.25, 0.0)),
-    ("neck", "chest", (0.0, 1.45, 0.0)), ("head", "neck", (0.0, 1.53, 0.01)),
-    ("collar_L", "chest", (0.03, 1.40, 0.0)), ("upperarm_L", "collar_L", (0.18, 1.40, 0.0)),
-    ("forearm_L", "upperarm_L", (0.46, 1.40, 0.0)), ("hand_L", "forearm_L", (0.71, 1.40, 0.0)),
-    ("collar_R", "chest", (-0.03, 1.40, 0.0)), ("upperarm_R", "collar_R", (-0.18, 1.40, 0.0)),
-    ("forearm_R", "upperarm_R", (-0.46, 1.40, 0.0)), ("hand_R", "forearm_R", (-0.71, 1.40, 0.0)),
-]  # fmt: skip
-TIPS = [
-    ("toe_L", (0.10, 0.02, 0.18)), ("toe_R", (-0.10, 0.02, 0.18)), ("head", (0.0, 1.7, 0.0)),
-    ("hand_L", (0.80, 1.40, 0.0)), ("hand_R", (-0.80, 1.40, 0.0)),
-]  # fmt: skip
-
-
-def person(*, end_sites=True, turn=None, names=None, joints=PERSON):
-    place = {name: np.array(where) for name, _, where in joints}
-    order = [name for name, _, _ in joints]
-    parents = [-1 if parent is None else order.index(parent) for _, parent, _ in joints]
-    offsets = np.array([place[n] - (place[p] if p else 0.0) for n, p, _ in joints])
-    turn = np.eye(3) if turn is None else turn
-    ends = TIPS if end_sites else []
-    return Skeleton(
-        names or order,
-        parents,
-        offsets @ turn.T,
-        end_names=[f"tip{number}" for number in range(len(ends))],
-        end_parents=[order.index(parent) for parent, _ in ends],
-        end_offsets=np.array([where - place[p] for p, where in ends]).reshape(-1, 3) @ turn.T,
-    )
 
 
 def nameless(skeleton):

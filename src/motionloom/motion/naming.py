@@ -55,8 +55,10 @@ CENTRE = frozenset({"hips", "spine", "chest", "neck", "head", "headtop", "nose"}
 LEG = frozenset({"hip", "thigh", "leg", "shin", "ankle", "foot", "ball", "toe"})
 ARM = frozenset({"collar", "shoulder", "upperarm", "arm", "forearm", "wrist", "hand"})
 
-_SIDES = {"l": "left", "left": "left", "lft": "left", "lf": "left", "左": "left",
-          "r": "right", "right": "right", "rgt": "right", "rt": "right", "右": "right"}  # fmt: skip
+_SIDES = {
+    **dict.fromkeys(("l", "left", "lft", "lf", "lh", "左"), "left"),
+    **dict.fromkeys(("r", "right", "rgt", "rt", "rh", "右"), "right"),
+}
 
 # Words that decorate a name and say nothing about the part.
 _DECORATION = frozenset(

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.errors import MotionFormatError, RoleError
+from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from motionloom.motion.roles import RoleAssignment
@@ -91,12 +91,8 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
         text = "".join(lines)
     else:
         text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
     return path
 
 

@@ -1,0 +1,133 @@
+"""The architecture, as a test: data flows one way, imports point against the flow."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "motionloom"
+
+# A folder imports from itself and from those before it.
+LAYERS = [
+    "errors", "whole_file", "engine", "motion", "formats", "library", "distance", "alignment",
+    "search", "blend", "synthesis", "demo", "loom", "plots", "studio", "bench", "cli",
+]  # fmt: skip
+
+# The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
+# `Motion._repr_html_` are the design's two; `Markers.save` is the first of them once more,
+# for what C3D files hold. There are no others.
+DOORS = {
+    ("motion/motion.py", "save"): "formats",
+    ("motion/motion.py", "_repr_html_"): "plots",
+    ("motion/markers.py", "save"): "formats",
+}
+
+# The built-in corpus is made from code and files alone; it knows no library and no search.
+DEMO_USES = {"errors", "whole_file", "motion", "formats", "demo"}
+
+
+def imports(path):
+    """(layer, function around it or None, line) of every import of ours in a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    for node in ast.walk(tree):
+        for target in _targets(node):
+            around = [f.name for f in functions if f.lineno <= node.lineno <= (f.end_lineno or 0)]
+            yield target, around[-1] if around else None, node.lineno
+
+
+def _targets(node):
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module == "motionloom":
+        names = [f"motionloom.{alias.name}" for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        names = ["." * node.level + (node.module or "")]
+    else:
+        return
+    for name in names:
+        if name.startswith("."):
+            yield name
+        elif name == "motionloom":
+            yield "motionloom"
+        elif name.startswith("motionloom."):
+            yield name.split(".")[1]
+
+
+def sources():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.parent != PACKAGE or path.name != "__init__.py":
+            yield path
+
+
+def layer_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def test_every_folder_has_its_place_in_the_flow():
+    assert {layer_of(path) for path in sources()} <= set(LAYERS)
+
+
+def test_imports_point_one_way():
+    wrong = []
+    for path in sources():
+        here = LAYERS.index(layer_of(path))
+        file = path.relative_to(PACKAGE).as_posix()
+        for target, function, line in imports(path):
+            if target == "__version__" or DOORS.get((file, function)) == target:
+                continue
+            if target not in LAYERS or LAYERS.index(target) > here:
+                wrong.append(f"{file}:{line} imports {target}")
+    assert wrong == []
+
+
+def test_the_doors_are_where_they_are_said_to_be():
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), function): target
+        for path in sources()
+        if layer_of(path) == "motion"
+        for target, function, _ in imports(path)
+        if target in LAYERS and LAYERS.index(target) > LAYERS.index("motion")
+    }
+    assert found == DOORS
+
+
+def test_the_built_in_corpus_needs_motions_and_files_only():
+    for path in sources():
+        if layer_of(path) == "demo":
+            assert {target for target, _, _ in imports(path)} <= DEMO_USES, path.name
+
+
+def test_naive_code_stands_alone():
+    for path in (ROOT / "tests" / "naive").rglob("*.py"):
+        assert list(imports(path)) == [], path.name
+
+
+@pytest.mark.parametrize("heavy", ["numpy", "numba", "scipy", "matplotlib", "rich"])
+def test_importing_the_package_loads_nothing_heavy(heavy):
+    code = f"import sys, motionloom; sys.exit({heavy!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent).returncode == 0
+
+
+def test_a_wrong_import_would_be_seen(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text(
+        "import motionloom.plots\n"
+        "from motionloom import cli, errors\n"
+        "import numpy\n"
+        "def save():\n"
+        "    from motionloom.formats import save\n"
+        "from .b import c\n"
+    )
+    assert sorted(imports(file), key=lambda found: found[2]) == [
+        ("plots", None, 1),
+        ("cli", None, 2),
+        ("errors", None, 2),
+        ("formats", "save", 5),
+        (".b", None, 6),
+    ]
