@@ -13,6 +13,8 @@ from pathlib import Path
 def whole_file(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path`; renamed to `path` on success, removed on failure.
 
+    Missing folders on the way to `path` are made.
+
     Examples
     --------
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -22,6 +24,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     ['note.txt']
     """
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix stays: some writers choose their format by it.
     handle, name = tempfile.mkstemp(
         prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent

@@ -137,15 +137,17 @@ class Figure:
         if not moving:
             return None
         places = {joint: self._positions(joint) for joint in moving}
-        told = np.abs(self.offsets[moving]).sum()
-        if told > 0.0 and all(not place.any() for place in places.values()):
+        size = max(float(np.abs(p[0]).max()) for p in places.values()) or 1.0
+        steady = {j: float(np.ptp(p, axis=0).max()) < 1e-5 * size for j, p in places.items()}
+        told = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
+        if told and not any(places[joint].any() for joint in told):
+            # Taken at their word, these bones would have no length at all.
             self.repairs.add(
                 "position channels below the root are all zero though the OFFSETs are not: "
                 "read as additions to OFFSET"
             )
-            return None
-        size = max(float(np.abs(p[0]).max()) for p in places.values()) or 1.0
-        steady = {j: float(np.ptp(p, axis=0).max()) < 1e-4 * size for j, p in places.items()}
+            for joint in told:
+                places[joint] = places[joint] + self.offsets[joint]
         differ = [
             joint
             for joint in moving

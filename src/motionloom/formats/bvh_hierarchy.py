@@ -205,7 +205,7 @@ class _Scanner:
         if node.has_channels:
             self._fail(f"a second CHANNELS for {node.name!r}")
         word = self._next()
-        if word is None or not word.isascii() or not word.isdigit():
+        if word is None or not re.fullmatch("[0-9]{1,9}", word):
             self._fail(f"expected the number of channels, found {_short(word or 'nothing')}")
         names: list[str] = []
         while (word_ahead := self._peek()) is not None and word_ahead.upper() not in _KEYWORDS:

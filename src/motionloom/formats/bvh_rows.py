@@ -52,7 +52,8 @@ def read_rows(
     if odd.size:
         values = _reflowed(rows, width, declared, odd, line_of, path, repairs, partial)
     table = values.reshape(-1, width)
-    if declared is not None and len(table) < declared and text.body[-1] not in b"\r\n":
+    whole = len(values) == len(rows.values)  # no incomplete row was dropped already
+    if whole and declared is not None and len(table) < declared and _breaks_off(text):
         # Cut off in the middle of a number, perhaps: the last value cannot be trusted.
         if not partial:
             raise MotionFormatError(
@@ -97,6 +98,8 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
         place = rows.stopped_at
         line = text.rows_line + int(np.count_nonzero(body[start:place] == 10))
         word = re.match(rb"\S*", body[place : place + 200].tobytes())[0]  # type: ignore[index]
+        if place + len(word) == len(body) and re.fullmatch(rb"[+-]?\d*\.?\d*([eE][+-]?)?", word):
+            return number_rows(body[:place], start)  # cut off within a number
         if b"," not in word:
             _refuse_word(word.decode("utf-8", "replace"), rows, columns, path, line)
         tail = body[start:].tobytes()
@@ -114,6 +117,10 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
     if rows.glued_at >= 0:
         repairs.add("numbers run together, split at the sign", line=text.rows_line + rows.glued_at)
     return rows
+
+
+def _breaks_off(text: BvhText) -> bool:
+    return text.body[-1] not in b"\r\n"
 
 
 def _refuse_word(word: str, rows: NumberRows, columns: list[str], path, line: int) -> NoReturn:

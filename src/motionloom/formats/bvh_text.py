@@ -16,8 +16,8 @@ from motionloom.formats.repairs import Repairs
 _MAX_HIERARCHY = 16 << 20  # bytes; 4096 joints need about one million
 _MOTION_LINE = re.compile(rb"^[ \t]*MOTION[ \t]*$|\bMOTION\s+(?=Frames\b)", re.I | re.M)
 _MOTION_WORD = re.compile(rb"(?<=[\s}])MOTION(?=\s|$)", re.I)
-_FRAMES = re.compile(rb"\s*(Frames)\s*(:?)\s*([^\s:]*)", re.I)
-_FRAME_TIME = re.compile(rb"\s*(Frame\s*Time)\s*(:?)\s*([^\s:]*)", re.I)
+_FRAMES = re.compile(rb"\s*(Frames)[ \t]*(:?)[ \t]*([^\s:]*)", re.I)
+_FRAME_TIME = re.compile(rb"\s*(Frame[ \t]*Time)[ \t]*(:?)[ \t]*([^\s:]*)", re.I)
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -70,7 +70,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
         repairs.add("keywords in other case", line=line)
     if _MOTION_LINE.match(data, motion.start()) is None:
         repairs.add("the word MOTION shares its line", line=line)
-    position, found = motion.end(), {}
+    position, found, place = motion.end(), {}, line
     for _ in range(2):
         for name, pattern in (("frames", _FRAMES), ("time", _FRAME_TIME)):
             match = pattern.match(data, position)
@@ -84,6 +84,8 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
                 repairs.add("Frame Time stands before Frames", line=place)
             found[name] = (match[3].decode("utf-8", "replace"), place)
             position = match.end()
+    if re.match(rb"[ \t]*\S", data[position : position + 1000]):
+        repairs.add("a row stands on the line of Frame Time", line=place)
     frames, frames_line = found.get("frames", (None, line))
     frame_time, time_line = found.get("time", (None, line))
     return BvhText(

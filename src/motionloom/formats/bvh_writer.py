@@ -54,7 +54,8 @@ def write(
     order = (order or origin.euler_order or _DEFAULT_ORDER).upper()
     if sorted(order) != ["X", "Y", "Z"]:
         raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
-    if not (np.isfinite(motion.rotations).all() and np.isfinite(motion.root).all()):
+    arrays = [motion.rotations, motion.root, motion.translations]
+    if not all(np.isfinite(array).all() for array in arrays if array is not None):
         raise InvalidInput(f"{path}: the motion holds NaN or infinite values; mend it first")
     if rest_frame:
         motion = _with_rest_frame(motion)

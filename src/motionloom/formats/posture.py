@@ -70,15 +70,14 @@ def is_tpose_frame(motion: Motion) -> bool:
         for side in ("left", "right")
         for part in ("shoulder", "elbow", "wrist", "hip", "knee", "ankle")
     }
-    if len(motion) < 2 or not needed <= roles.keys():
+    if len(motion) < 3 or not needed <= roles.keys():
         return False
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
     start = motion.rotations[:7]
     # The median over joints: hands and toes may flip in single frames of a real capture.
     steps = np.median(rot.angle_between(start[1:], start[:-1]), axis=1)
-    usual = float(np.median(steps[1:])) if len(steps) > 1 else 0.0
-    if steps[0] <= 4.0 * usual:
+    if steps[0] <= 4.0 * np.median(steps[1:]):
         return False
     # The first captured frame may be near a T-pose itself; a made one is exact, though:
     # most of its joints are not turned at all.
