@@ -13,9 +13,18 @@ because the motion was built from them.
 True
 """
 
-from motionloom.demo.corpus import Performance, clip, clips, names, performance
+from motionloom.demo.corpus import (
+    Performance,
+    clip,
+    clips,
+    couple,
+    names,
+    performance,
+    takes,
+)
 from motionloom.demo.performers import PERFORMERS, Performer
 from motionloom.demo.truth import Action, Truth
+from motionloom.demo.writing import write
 
 __all__ = [
     "PERFORMERS",
@@ -25,6 +34,9 @@ __all__ = [
     "Truth",
     "clip",
     "clips",
+    "couple",
     "names",
     "performance",
+    "takes",
+    "write",
 ]

@@ -8,36 +8,70 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from motionloom.demo.gait import walk
+from motionloom.demo.cartwheels import cartwheel
+from motionloom.demo.dances import groove, sway
+from motionloom.demo.gait import jog, step_up, walk
+from motionloom.demo.jumps import hop, jump
 from motionloom.demo.kicks_and_punches import kick, punch
+from motionloom.demo.performers import SIDES
+from motionloom.demo.reaches import reach, sit_and_stand
 from motionloom.demo.score import SIGN, Score
 
 Recipe = Callable[[Score], object]
 
 
-def _walks() -> dict[str, Recipe]:
-    def recipe(speed: float, curvature: float = 0.0, march: bool = False) -> Recipe:
+# Name -> speed in m/s and curvature in 1/m (to the left).
+_WALKS = {
+    "walk": (1.25, 0.0),
+    "walk_slow": (0.8, 0.0),
+    "walk_fast": (1.65, 0.0),
+    "walk_left": (1.15, 0.45),
+    "walk_right": (1.15, -0.45),
+    "walk_left_tight": (0.9, 1.1),
+    "walk_right_tight": (0.9, -1.1),
+}
+_JOGS = {
+    "jog": (2.4, 0.0),
+    "jog_fast": (3.0, 0.0),
+    "jog_left": (2.2, 0.30),
+    "jog_right": (2.2, -0.30),
+}
+
+
+def _gaits() -> dict[str, Recipe]:
+    def recipe(gait: Callable, speed: float, curvature: float, steps: int, **kind) -> Recipe:
         def write(score: Score) -> object:
             pace = speed * (1.0 + 0.03 * score.rng.uniform(-1, 1))
             bend = curvature * (1.0 + 0.08 * score.rng.uniform(-1, 1))
-            lead = ("left", "right")[int(score.rng.integers(2))]
-            return walk(
-                score, speed=pace, curvature=bend, steps=10, lead=lead, march=march,
-                action="march" if march else "walk", turn=bend * pace,
+            lead = SIDES[int(score.rng.integers(2))]
+            return gait(
+                score, speed=pace, curvature=bend, steps=steps, lead=lead,
+                turn=bend * pace, **kind,
             )  # fmt: skip
 
         return write
 
+    def spiral(score: Score) -> object:
+        inward = 0.075 * (1.0 + 0.1 * score.rng.uniform(-1, 1))
+        return walk(
+            score, speed=1.1, steps=18, curvature=lambda s: 0.12 + inward * s,
+            action="spiral_walk", curvature_start=0.12, curvature_per_metre=inward,
+        )  # fmt: skip
+
     return {
-        "walk": recipe(1.25),
-        "walk_slow": recipe(0.8),
-        "walk_fast": recipe(1.65),
-        "walk_left": recipe(1.15, 0.45),
-        "walk_right": recipe(1.15, -0.45),
-        "walk_left_tight": recipe(0.9, 1.1),
-        "walk_right_tight": recipe(0.9, -1.1),
-        "march": recipe(1.1, march=True),
+        **{name: recipe(walk, *how, steps=12) for name, how in _WALKS.items()},
+        "march": recipe(walk, 0.95, 0.0, steps=9, march=True, action="march"),
+        "spiral_walk": spiral,
+        **{name: recipe(jog, *how, steps=12) for name, how in _JOGS.items()},
+        **{f"step_up_{side}": _step_up(side) for side in SIDES},
     }
+
+
+def _step_up(side: str) -> Recipe:
+    def write(score: Score) -> object:
+        return step_up(score, lead=side, height=round(score.rng.uniform(0.14, 0.22), 3))
+
+    return write
 
 
 # Name -> where the ankle goes from the hip: outward azimuth and elevation in radians, and
@@ -87,7 +121,7 @@ def _kicks() -> dict[str, Recipe]:
     return {
         f"kick_{name}_{side}": recipe(side, *where)
         for name, where in _KICKS.items()
-        for side in ("left", "right")
+        for side in SIDES
     }
 
 
@@ -108,8 +142,95 @@ def _punches() -> dict[str, Recipe]:
     return {
         f"punch_{name}_{side}": recipe(side, *where)
         for name, where in _PUNCHES.items()
-        for side in ("left", "right")
+        for side in SIDES
     }
 
 
-CLIPS: dict[str, Recipe] = {**_walks(), **_kicks(), **_punches()}
+# Height -> elevation of the hand from the shoulder; way -> outward azimuth.
+_REACH_HEIGHTS = {"low": -0.85, "mid": -0.05, "high": 0.8}
+_REACH_WAYS = {"front": 0.05, "across": -0.55, "diagonal": 0.8, "side": 1.5, "behind": 2.2}
+
+
+def _reaches() -> dict[str, Recipe]:
+    def recipe(side: str, outward: float, elevation: float) -> Recipe:
+        def write(score: Score) -> object:
+            jitter = score.rng.uniform(-1, 1, size=3)
+            return reach(
+                score,
+                side=side,
+                azimuth=SIGN[side] * outward + 0.12 * jitter[0],
+                elevation=elevation + 0.1 * jitter[1],
+                extension=0.9 + 0.04 * jitter[2],
+            )
+
+        return write
+
+    return {
+        f"reach_{way}_{height}_{side}": recipe(side, outward, elevation)
+        for way, outward in _REACH_WAYS.items()
+        for height, elevation in _REACH_HEIGHTS.items()
+        for side in SIDES
+    }
+
+
+def _jumps() -> dict[str, Recipe]:
+    def jumping(height: float, forward: float, turn: float) -> Recipe:
+        def write(score: Score) -> object:
+            jitter = 1.0 + 0.08 * score.rng.uniform(-1, 1, size=3)
+            return jump(
+                score, height=height * jitter[0], forward=forward * jitter[1],
+                turn=turn * jitter[2],
+            )  # fmt: skip
+
+        return write
+
+    def hopping(side: str) -> Recipe:
+        def write(score: Score) -> object:
+            jitter = 1.0 + 0.15 * score.rng.uniform(-1, 1, size=2)
+            return hop(score, side=side, height=0.09 * jitter[0], forward=0.22 * jitter[1])
+
+        return write
+
+    def wheeling(side: str) -> Recipe:
+        return lambda score: cartwheel(score, side=side)
+
+    return {
+        "jump_up": jumping(0.28, 0.0, 0.0),
+        "jump_forward": jumping(0.20, 0.45, 0.0),
+        "jump_far": jumping(0.26, 0.75, 0.0),
+        "jump_turn_left": jumping(0.25, 0.0, 2.6),
+        "jump_turn_right": jumping(0.25, 0.0, -2.6),
+        **{f"hop_{side}": hopping(side) for side in SIDES},
+        **{f"cartwheel_{side}": wheeling(side) for side in SIDES},
+    }
+
+
+def _others() -> dict[str, Recipe]:
+    def sitting(seat: float) -> Recipe:
+        def write(score: Score) -> object:
+            height = round(seat + 0.015 * score.rng.uniform(-1, 1), 3)
+            return sit_and_stand(score, seat=height, wait=score.rng.uniform(0.8, 1.4))
+
+        return write
+
+    return {
+        "sit_stand": sitting(0.46),
+        "sit_stand_low": sitting(0.38),
+        "dance_groove": lambda score: groove(score, tempo_bpm=_tempo(score, 108.0)),
+        "dance_sway": lambda score: sway(score, tempo_bpm=_tempo(score, 96.0)),
+    }
+
+
+def _tempo(score: Score, tempo_bpm: float) -> float:
+    """A tempo within a tenth of `tempo_bpm`, in whole beats per minute."""
+    return float(round(tempo_bpm * score.rng.uniform(0.9, 1.1)))
+
+
+CLIPS: dict[str, Recipe] = {
+    **_gaits(),
+    **_kicks(),
+    **_punches(),
+    **_reaches(),
+    **_jumps(),
+    **_others(),
+}

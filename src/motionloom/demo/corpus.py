@@ -1,4 +1,4 @@
-"""The corpus by name: its clips and takes, what is true of them, and writing it all."""
+"""The corpus by name: its clips and takes, and what is true of them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from motionloom.demo.curves import on_grid
 from motionloom.demo.performers import PERFORMERS
 from motionloom.demo.performers import performer as numbered
 from motionloom.demo.score import Score
+from motionloom.demo.takes import TAKES
 from motionloom.demo.truth import Truth, truth_of
+from motionloom.demo.waltz import waltz
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+
+_WALTZ = ("waltz_leader", "waltz_follower")
 
 
 @dataclass(frozen=True)
@@ -30,14 +34,14 @@ class Performance:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all clips of the corpus, performer included.
+    """Names of all clips of the corpus, then of all takes, performer included.
 
     Examples
     --------
     >>> "walk_slow_p0" in names()
     True
     """
-    return tuple(f"{base}_{who.name}" for base in CLIPS for who in PERFORMERS)
+    return tuple(f"{base}_{who.name}" for base in _bases() for who in PERFORMERS)
 
 
 def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Motion:
@@ -79,29 +83,80 @@ def performance(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0)
     base, number = _parse(name, performer)
     if not (np.isfinite(fps) and fps > 0.0):
         raise InvalidInput(f"fps must be positive; got {fps}")
+    if base in _WALTZ:
+        return _couple(number, seed, fps, base)[_WALTZ.index(base)]
     who = numbered(number)
     full = f"{base}_{who.name}"
-    rng = np.random.default_rng([seed, number, zlib.crc32(base.encode())])
-    score = Score(who, rng)
-    CLIPS[base](score)
-    window = score.rows[-1].window or (0.0, score.time)
-    start, end = on_grid(window[0]), on_grid(window[1])
+    score = Score(who, _generator(seed, number, base))
+    (TAKES | CLIPS)[base](score)
+    window = score.rows[-1].window if base in CLIPS else None
+    start, end = (on_grid(moment) for moment in window or (0.0, score.time))
     motion = perform(score, fps, start=start, end=end, name=full)
     return Performance(full, motion, truth_of(score, frame_times(start, end, fps), fps))
+
+
+def couple(performer: int = 0, seed: int = 0, fps: float = 30.0) -> tuple[Performance, Performance]:
+    """Leader and follower of a waltz: two motions on one floor and one clock.
+
+    Performers dance in pairs, 0 with 1 and 2 with 3; `performer` is the leader.
+
+    Examples
+    --------
+    >>> leader, follower = couple()
+    >>> leader.name, follower.name, len(leader.motion) == len(follower.motion)
+    ('waltz_leader_p0', 'waltz_follower_p1', True)
+    """
+    return _couple(performer, seed, fps, _WALTZ[0])
 
 
 def clips(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
     """All clips of the corpus, one action each, in the order of `names`."""
     for name in names():
-        yield performance(name, seed=seed, fps=fps)
+        if not name.startswith("take_"):
+            yield performance(name, seed=seed, fps=fps)
+
+
+def takes(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
+    """All takes of the corpus, many actions each, in the order of `names`."""
+    for name in names():
+        if name.startswith("take_"):
+            yield performance(name, seed=seed, fps=fps)
+
+
+def _bases() -> tuple[str, ...]:
+    return (*CLIPS, *_WALTZ, *TAKES)
+
+
+def _generator(seed: int, number: int, base: str) -> np.random.Generator:
+    return np.random.default_rng([seed, number, zlib.crc32(base.encode())])
+
+
+def _couple(number: int, seed: int, fps: float, base: str) -> tuple[Performance, Performance]:
+    """The couple in which performer `number` dances the part `base`."""
+    numbered(number)
+    pair = (number, number ^ 1) if base == _WALTZ[0] else (number ^ 1, number)
+    dancers = (numbered(pair[0]), numbered(pair[1]))
+    rng = _generator(seed, pair[0], "waltz")
+    full = [f"{part}_{who.name}" for part, who in zip(_WALTZ, dancers, strict=True)]
+    tempo = float(round(87.0 * rng.uniform(0.95, 1.05)))
+    made = waltz(dancers[0], dancers[1], rng, fps=fps, tempo_bpm=tempo, names=(full[0], full[1]))
+    parts = (
+        (full[0], made.leader, made.leader_score, full[1]),
+        (full[1], made.follower, made.follower_score, full[0]),
+    )
+    out = []
+    for name, motion, score, partner in parts:
+        score.rows[0].parameters["partner"] = partner
+        out.append(Performance(name, motion, truth_of(score, made.times, fps)))
+    return out[0], out[1]
 
 
 def _parse(name: str, performer: int) -> tuple[str, int]:
     """Name without suffix, and performer's number."""
     found = re.fullmatch(r"(.+)_p(\d+)", name)
     base, number = (found[1], int(found[2])) if found else (name, performer)
-    if base not in CLIPS:
+    if base not in _bases():
         raise InvalidInput(
-            f"the corpus has no clip called {name!r}; its clips are {', '.join(CLIPS)}"
+            f"the corpus has no motion called {name!r}; it has {', '.join(_bases())}"
         )
     return base, number

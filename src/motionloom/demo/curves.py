@@ -37,6 +37,7 @@ class Curve:
         self._times: list[float] = []
         self._keys: list[tuple[Array, Array, Array]] = []
         self._first = first
+        self._still = np.zeros_like(first)
 
     @property
     def last(self) -> Array:
@@ -58,16 +59,18 @@ class Curve:
         acceleration: ArrayLike = 0.0,
     ) -> None:
         """Add a key; one at the same time as the last replaces it, an earlier one waits."""
-        shape = self._first.shape
-        key = tuple(
-            np.broadcast_to(np.asarray(v, dtype=np.float64), shape)
-            for v in (value, velocity, acceleration)
-        )
+        key = self._spread(value), self._spread(velocity), self._spread(acceleration)
         if self._times and time <= self._times[-1] + 1e-9:
-            self._keys[-1] = key  # type: ignore[assignment]
+            self._keys[-1] = key
             return
         self._times.append(float(time))
-        self._keys.append(key)  # type: ignore[arg-type]
+        self._keys.append(key)
+
+    def rebase(self, value: ArrayLike) -> None:
+        """From the last key on count from `value`: for angles after a whole turn."""
+        key = self._keys[-1]
+        self._times.append(self._times[-1])
+        self._keys.append((self._spread(value), *key[1:]))
 
     def hold(self, time: float) -> None:
         """Keep the last value until `time`."""
@@ -79,6 +82,9 @@ class Curve:
         self.hold(start)
         self.key(max(end, self.last_time + 1e-3), value)
 
+    def _spread(self, value: ArrayLike) -> Array:
+        return self._still + np.asarray(value, dtype=np.float64)
+
     def sample(self, times: ArrayLike) -> Array:
         """Values at `times` (T,): shape (T, D), or (T,) for a scalar curve."""
         t = np.asarray(times, dtype=np.float64)
@@ -86,7 +92,7 @@ class Curve:
             out = np.broadcast_to(self._first, (*t.shape, *self._first.shape)).copy()
             return out[..., 0] if self.scalar else out
         knots = np.array([self._times[0] - 1.0, *self._times, self._times[-1] + 1.0])
-        still = np.zeros_like(self._first)
+        still = self._still
         keys = [(self._keys[0][0], still, still), *self._keys, (self._keys[-1][0], still, still)]
         values, velocities, accelerations = (np.array(part) for part in zip(*keys, strict=True))
         inside = np.clip(t, knots[0], knots[-1])

@@ -21,8 +21,8 @@ _X = np.array([1.0, 0.0, 0.0])
 _Z = np.array([0.0, 0.0, 1.0])
 # The way an arm hangs between down, forward and out, and where its elbow points then. The
 # opposite of it, behind the head, is where no arm goes, so the elbow never flips.
-_ARM_HOME = np.array([0.35, -0.62, 0.70])
-_ELBOW_HOME = np.array([0.42, -0.66, -0.62])
+_ARM_HOME = np.array([0.30, -0.38, 0.87])
+_ELBOW_HOME = np.array([0.45, -0.80, -0.42])
 _SOFTNESS = 0.008  # of the leg; the balance keeps planned feet inside it
 _AIR_FLEXION = 0.35  # radians by which a foot off the floor hangs
 
@@ -63,14 +63,17 @@ def arm(score: Score, body: Torso, side: str, held: Array | None = None) -> Arm:
     if held is not None:
         share, target = np.ones(len(times)), held
 
-    reach = rot.rotate(body.chest, direction * span[:, None])
+    # Arms that hang, hang down, however the chest leans.
+    hanging = 0.85 * np.exp(-np.sum(angles[:, :2] ** 2, axis=-1) / 0.45)
+    upright = rot.yaw(rot.yaw_angle(body.chest))
+    reach = rot.rotate(rot.slerp(body.chest, upright, hanging), direction * span[:, None])
     collar = body.chest
     for _ in range(2):  # the collar follows the arm, and the arm starts at the collar
         start = shoulder(body, side, collar)
-        goal = start + reach + share[:, None] * (target - start - reach)
+        goal = start + _blended(reach, target - start, share)
         collar = _collar(body, side, goal - start)
     start = shoulder(body, side, collar)
-    goal = start + reach + share[:, None] * (target - start - reach)
+    goal = start + _blended(reach, target - start, share)
     line = rot.rotate(rot.inverse(body.chest), goal - start)
     mirror = np.array([sign, 1.0, 1.0])
     pole = swung_direction(_ARM_HOME * mirror, line, _ELBOW_HOME * mirror)
@@ -107,9 +110,16 @@ def leg(score: Score, body: Torso, side: str) -> Leg:
     pole = rot.rotate(body.pelvis, rot.rotate(rot.between(_DOWN, line), knee))
     hang = rot.from_axis_angle(_X, _AIR_FLEXION + score.curves[f"{side}_ankle"].sample(times))
     flat = rot.from_axis_angle(_X, -planned.heel * (1.0 - loose))
-    bones = dict(upper_bone=[0.0, -who.thigh, 0.0], lower_bone=[0.0, -who.shin, 0.0], hinge=_X)
-    for _ in range(2 if np.any(loose > 0.0) else 1):
-        pose = two_bone_pose(hip, goal, pole, softness=_SOFTNESS, **bones)
+    for _ in range(3 if np.any(loose > 0.0) else 1):
+        pose = two_bone_pose(
+            hip,
+            goal,
+            pole,
+            upper_bone=[0.0, -who.thigh, 0.0],
+            lower_bone=[0.0, -who.shin, 0.0],
+            hinge=_X,
+            softness=_SOFTNESS,
+        )
         foot = rot.slerp(planned.rotation, rot.multiply(pose.lower, hang), loose)
         toes = rot.multiply(foot, flat)
         # A foot let go of by its plan still keeps off the floor.
@@ -149,6 +159,22 @@ def _collar(body: Torso, side: str, reach: Array) -> Array:
 def _span(upper: float, lower: Array, bend: Array) -> Array:
     """Distance from end to end of two bones bent by `bend` (0 is straight)."""
     return np.sqrt(upper**2 + lower**2 + 2.0 * upper * lower * np.cos(bend))
+
+
+def _blended(a: Array, b: Array, share: Array) -> Array:
+    """From `a` to `b` (T, 3) on an arc about the origin: turned by degrees, and stretched."""
+    share = share[:, None]
+    length_a, length_b = (np.linalg.norm(v, axis=-1, keepdims=True) for v in (a, b))
+    a, b = a / np.maximum(length_a, 1e-9), b / np.maximum(length_b, 1e-9)
+    angle = np.arccos(np.clip(np.sum(a * b, axis=-1, keepdims=True), -0.9999, 1.0))
+    near = angle < 1e-4
+    sine = np.where(near, 1.0, np.sin(angle))
+    turned = np.where(
+        near,
+        a + share * (b - a),
+        (np.sin((1.0 - share) * angle) * a + np.sin(share * angle) * b) / sine,
+    )
+    return turned * (length_a + share * (length_b - length_a))
 
 
 def _swung(flexion: Array, abduction: Array) -> Array:

@@ -109,8 +109,8 @@ class Balance:
         bend = rot.from_euler(half, "YXZ")
         spine = rot.multiply(pelvis, bend)
         chest = rot.multiply(spine, bend)
-        ahead = planned_feet(score, times + _LOOK_AHEAD)
-        facing = 0.5 * (ahead["left"].yaw + ahead["right"].yaw)
+        ahead = times + _LOOK_AHEAD
+        facing = 0.5 * sum(curves[f"{side}_yaw"].sample(ahead) for side in SIDES)
         look = np.stack(
             [
                 curves["look_yaw"].sample(times) + 1.5 * shake[:, 5],

@@ -106,6 +106,8 @@ def _action(row: Performed, start: float, frames: int, fps: float) -> Action:
     for key, value in row.parameters.items():
         if key.endswith("_time"):  # moments become frames of this motion
             parameters[key.removesuffix("_time") + "_frame"] = frame(value)
+        elif key.endswith("_times"):
+            parameters[key.removesuffix("_times") + "_frames"] = [frame(v) for v in value]
         elif isinstance(value, (float, np.floating)):
             parameters[key] = round(float(value), 4)
         else:

@@ -120,7 +120,7 @@ def two_bone_pose(
     middle = start + length_a[:, None] * (cosine * along + sine * across)
     end = start + distance[:, None] * along
     # Bending turns the upper bone towards the line: about across x along.
-    axis = np.cross(across, along)
+    axis = rot.cross(across, along)
     first, second = _unit(middle - start, along), _unit(end - middle, along)
     dot = np.clip(np.sum(first * second, axis=-1), -1.0, 1.0)
     return TwoBonePose(
@@ -176,7 +176,7 @@ def _frame_to_frame(bone: Array, hinge: ArrayLike, direction: Array, axis: Array
 
 
 def _basis(first: Array, second: Array) -> Array:
-    return np.stack([first, second, np.cross(first, second)], axis=-1)
+    return np.stack([first, second, rot.cross(first, second)], axis=-1)
 
 
 def _square_to(along: Array, vector: Array) -> Array:
@@ -184,7 +184,7 @@ def _square_to(along: Array, vector: Array) -> Array:
     along, vector = np.broadcast_arrays(along, vector)
     part = vector - np.sum(vector * along, axis=-1, keepdims=True) * along
     spare = np.where(np.abs(along[..., :1]) < 0.9, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-    return _unit(part, _unit(np.cross(along, spare), along))
+    return _unit(part, _unit(rot.cross(along, spare), along))
 
 
 def _unit(vector: Array, fallback: Array) -> Array:

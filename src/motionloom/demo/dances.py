@@ -1,0 +1,175 @@
+"""Two free-style dances with known beats: every move turns or stops on a beat."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.demo.performers import SIDES
+from motionloom.demo.score import OTHER, SIGN, Performed, Score
+
+Array = NDArray[np.float64]
+Arm = tuple[float, float, float]
+
+# Places of an arm: flexion, abduction, bend of the elbow.
+ARMS: dict[str, Arm] = {
+    "low": (0.25, 0.30, 0.7),
+    "hip": (0.35, 0.45, 1.6),
+    "out": (0.30, 1.35, 0.5),
+    "front": (1.35, 0.10, 0.5),
+    "chest": (1.35, -0.15, 1.9),
+    "high": (0.9, 2.3, 0.6),
+    "up": (2.45, 0.35, 0.5),
+    "back": (-0.45, 0.35, 0.6),
+}
+_PAIRS = (
+    ("out", "chest"), ("up", "low"), ("high", "hip"), ("front", "back"), ("out", "low"),
+    ("high", "chest"), ("front", "hip"), ("up", "out"),
+)  # fmt: skip
+
+
+def beat_times(
+    start: float, count: int, tempo_bpm: float, *, jitter: float = 0.0, rng=None
+) -> Array:
+    """Moments of `count` beats; each interval is off by up to `jitter` of itself."""
+    period = 60.0 / tempo_bpm
+    gaps = np.full(count - 1, period)
+    if jitter > 0.0 and rng is not None:
+        gaps *= 1.0 + rng.uniform(-jitter, jitter, size=count - 1)
+    return start + np.concatenate([[0.0], np.cumsum(gaps)])
+
+
+def groove(
+    score: Score, *, tempo_bpm: float = 108.0, bars: int = 8, action: str = "dance_groove"
+) -> Performed:
+    """Side steps and arms over a regular beat, four to the bar, a quarter turn at times."""
+    beats = beat_times(score.time + 0.9, 4 * bars + 1, tempo_bpm)
+    return _dance(score, beats, _side_steps, tempo_bpm, action, start=score.time)
+
+
+def sway(
+    score: Score,
+    *,
+    tempo_bpm: float = 96.0,
+    bars: int = 7,
+    jitter: float = 0.15,
+    action: str = "dance_sway",
+) -> Performed:
+    """Grapevines and rocking steps over a beat that is off by up to `jitter` each time."""
+    beats = beat_times(score.time + 0.9, 4 * bars + 1, tempo_bpm, jitter=jitter, rng=score.rng)
+    return _dance(score, beats, _grapevine, tempo_bpm, action, start=score.time, jitter=jitter)
+
+
+def _dance(score, beats, footwork, tempo_bpm, action, *, start, **parameters) -> Performed:
+    rng = score.rng
+    score.ease("height", start + 0.2, float(beats[0]), -0.06)
+    _arms(score, "low", "low", beats[0] - 0.5, beats[0])
+    pair = _PAIRS[0]
+    for k in range(1, len(beats)):
+        bar, count = divmod(k - 1, 4)
+        if count == 0:
+            pair = _PAIRS[int(rng.integers(len(_PAIRS)))]
+            together = bool(rng.integers(2))
+            lean = 0.07 + 0.08 * rng.random()
+        before, now = float(beats[k - 1]), float(beats[k])
+        footwork(score, bar, count, before, now, last=k == len(beats) - 1)
+        first, second = pair if count % 2 == 0 else pair[::-1]
+        _arms(score, first, first if together else second, before, now)
+        _bounce(score, before, now, depth=0.045 * score.performer.bounce)
+        way = 1.0 if count % 2 == 0 else -1.0
+        turn = 1.0 if together else 2.2
+        score.ease("chest_side", before, now, way * lean * 1.4)
+        score.ease("chest_twist", before, now, -way * lean * turn)
+        score.ease("twist", before, now, way * 0.6 * lean * turn)
+        score.ease("look_pitch", before, now, 0.05 + 0.06 * way)
+        score.ease("chest_bend", before, now, 0.06 if count % 2 == 0 else -0.02)
+    end = float(beats[-1])
+    score.balance(end + 0.05, end + 0.5)
+    score.relax(end + 0.05, end + 0.85)
+    return score.performed(
+        action, start, end + 1.0, beats=[float(b) for b in beats], tempo_bpm=tempo_bpm,
+        **parameters,
+    )  # fmt: skip
+
+
+def _arms(score: Score, left: str, right: str, before: float, now: float) -> None:
+    for side, name in (("left", left), ("right", right)):
+        flexion, abduction, bend = ARMS[name]
+        wide = 0.9 + 0.1 * score.performer.swing
+        score.ease(f"{side}_arm", before, now, (wide * flexion, wide * abduction, bend))
+
+
+def _bounce(score: Score, before: float, now: float, *, depth: float) -> None:
+    """Down on the beat, up in between."""
+    low = -0.035 - depth
+    score.ease("height", before, 0.5 * (before + now), low + depth)
+    score.ease("height", 0.5 * (before + now), now, low)
+
+
+def _put(score, side, before, now, place, heading, *, width=None) -> None:
+    """Move one foot so that it lands on the beat `now`."""
+    gap = now - before
+    spot, yaw = score.slot(side, place, heading, width=width, floor=score.floor)
+    score.step(
+        side, before + 0.36 * gap, now, spot, yaw, clearance=0.06, shift=0.36 * gap,
+        heel=0.35, heel_time=0.3 * gap,
+    )  # fmt: skip
+
+
+def _side_steps(score, bar, count, before, now, *, last) -> None:
+    """Left, close, right, close; every other bar a quarter turn to the left."""
+    side = SIDES[0] if count in (0, 3) else SIDES[1]
+    heading = score.heading
+    wide = 2.6 * score.performer.stance_width
+    if count in (0, 2):  # open
+        turned = heading + (np.pi / 4 if bar % 2 == 1 else 0.0)
+        standing = score.curves[f"{OTHER[side]}_place"].last[[0, 2]]
+        across = -SIGN[OTHER[side]] * wide / 2.0
+        middle = standing + across * np.array([np.cos(turned), -np.sin(turned)])
+        _put(score, side, before, now, middle, turned, width=wide)
+        return
+    standing_side = OTHER[side]
+    turned = float(score.curves[f"{standing_side}_yaw"].last)
+    turned -= SIGN[standing_side] * score.performer.toe_out
+    _close(score, side, before, now, turned)
+
+
+def _close(score, side, before, now, heading) -> None:
+    """Put one foot beside the other."""
+    other = OTHER[side]
+    standing = score.curves[f"{other}_place"].last[[0, 2]]
+    across = -SIGN[other] * score.performer.stance_width / 2.0
+    middle = standing + across * np.array([np.cos(heading), -np.sin(heading)])
+    _put(score, side, before, now, middle, heading)
+
+
+def _grapevine(score, bar, count, before, now, *, last) -> None:
+    """Side, behind, side, close, to the left and to the right; then rocking forward."""
+    style = bar % 3
+    heading = score.heading
+    width = score.performer.stance_width
+    if style == 2:  # rock: left forward, back to place, right forward, back to place
+        side = SIDES[0] if count < 2 else SIDES[1]
+        if count % 2 == 0:
+            _put(score, side, before, now, score.forward(0.30), heading)
+        else:
+            _close(score, side, before, now, heading)
+        return
+    lead = SIDES[style]
+    side = lead if count % 2 == 0 else OTHER[lead]
+    across = SIGN[lead] * 1.35 * width
+    if count in (0, 2):
+        standing = score.curves[f"{OTHER[side]}_place"].last[[0, 2]]
+        shift = across * np.array([np.cos(heading), -np.sin(heading)])
+        middle = standing + 0.5 * (shift * 1.6)
+        if count == 2:  # uncross: back onto the line
+            middle = middle + 0.17 * np.array([np.sin(heading), np.cos(heading)])
+        _put(score, side, before, now, middle, heading, width=1.6 * abs(across))
+    elif count == 1:  # behind the other foot
+        standing = score.curves[f"{OTHER[side]}_place"].last[[0, 2]]
+        line = np.array([np.cos(heading), -np.sin(heading)])
+        back = -0.17 * np.array([np.sin(heading), np.cos(heading)])
+        spot = standing + back - SIGN[side] * 0.0 * line
+        _put(score, side, before, now, spot, heading, width=0.1 * width)
+    else:
+        _close(score, side, before, now, heading)

@@ -1,0 +1,90 @@
+"""The corpus as files: motions as BVH, and what is true of them as tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable
+from itertools import chain
+from pathlib import Path
+
+from motionloom.demo.corpus import Performance, clips, takes
+from motionloom.whole_file import whole_file
+
+
+def write(
+    folder: str | Path,
+    fps: float = 30.0,
+    seed: int = 0,
+    *,
+    progress: Callable[[str], object] | None = None,
+) -> Path:
+    """Write the whole corpus into `folder`: motions, truth, contacts and labels.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Made if it is not there. Every file appears whole or not at all.
+    fps : float
+    seed : int
+    progress : callable, optional
+        Called with the name of each motion once it is written.
+
+    Returns
+    -------
+    folder : Path
+        It holds ``NAME.bvh`` for every motion; ``truth.csv``, one row per action (file,
+        action, start_frame, end_frame, performer, tempo_bpm, parameters and beats as
+        JSON); ``contacts.csv``, the frames in which each foot stands still; ``labels.csv``
+        with the columns file and label.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    truth: list[list[object]] = []
+    contacts: list[list[object]] = []
+    labels: list[list[object]] = []
+    for made in chain(clips(seed, fps), takes(seed, fps)):
+        file = f"{made.name}.bvh"
+        made.motion.save(folder / file)
+        truth += [[file, *row] for row in _truth_rows(made)]
+        contacts += [
+            [file, foot, start, end]
+            for foot, ranges in made.truth.contacts.items()
+            for start, end in ranges
+        ]
+        label = "take" if made.name.startswith("take_") else made.truth.action
+        labels.append([file, label])
+        if progress is not None:
+            progress(made.name)
+    _table(folder / "truth.csv", ["file", *_TRUTH_COLUMNS], truth)
+    _table(folder / "contacts.csv", ["file", "foot", "start_frame", "end_frame"], contacts)
+    _table(folder / "labels.csv", ["file", "label"], labels)
+    return folder
+
+
+_TRUTH_COLUMNS = (
+    "action", "start_frame", "end_frame", "performer", "tempo_bpm", "parameters", "beats",
+)  # fmt: skip
+
+
+def _truth_rows(made: Performance) -> Iterable[list[object]]:
+    for action in made.truth.actions:
+        yield [
+            action.action,
+            action.start_frame,
+            action.end_frame,
+            made.truth.performer,
+            "" if action.tempo_bpm is None else action.tempo_bpm,
+            json.dumps(action.parameters, sort_keys=True),
+            json.dumps(list(action.beats)),
+        ]
+
+
+def _table(path: Path, columns: list[str], rows: list[list[object]]) -> None:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(rows)
+    with whole_file(path) as scratch:
+        scratch.write_text(text.getvalue(), encoding="utf-8")
