@@ -17,9 +17,9 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.repairs import Repairs
 
 MAX_JOINTS = 4096  # the largest rigs with faces and cloth have a few hundred
-MAX_NAME = 255
+MAX_NAME = 1000  # a full path in Maya's scene can be long
 _WORD = re.compile(r"[{}]|[^\s{}]+")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CHANNEL = re.compile(r"([xyz])(position|rotation|scale)", re.IGNORECASE)
 _KEYWORDS = {"HIERARCHY", "ROOT", "JOINT", "END", "ENDSITE", "OFFSET", "CHANNELS", "{", "}"}
 
@@ -90,6 +90,8 @@ class _Scanner:
                 f"the hierarchy ends with {missing} closing brace(s) missing; the innermost "
                 f"open one belongs to {node.name!r} of line {node.line}"
             )
+        if not started:
+            self._fail("expected HIERARCHY and a ROOT before MOTION, found nothing")
         if not self._nodes:
             self._fail("the hierarchy holds no ROOT")
         return self._nodes
@@ -183,6 +185,10 @@ class _Scanner:
 
     def _numbers_in(self, word: str, *, tell: bool = True) -> list[float]:
         """Numbers of one word: usually one; `0.0-7.509` holds two, `1,5` a decimal comma."""
+        if len(word) > 1 and word[-1] == ",":
+            word = word[:-1]
+            if tell:
+                self.repairs.add("values are separated by commas", line=self.line)
         if _NUMBER.fullmatch(word):
             return [float(word)]
         parts = _NUMBER.findall(word)
@@ -190,7 +196,7 @@ class _Scanner:
             if tell:
                 self.repairs.add("numbers run together, split at the sign", line=self.line)
             return [float(part) for part in parts]
-        if re.fullmatch(r"[+-]?\d*,\d+", word):
+        if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", word):
             if tell:
                 self.repairs.add("decimal commas read as points", line=self.line)
             return [float(word.replace(",", "."))]
@@ -200,8 +206,14 @@ class _Scanner:
 
     def _read_channels(self, node: Node) -> None:
         line = self.line
+        if node.kind == "end" and self._peek() == "0":
+            self._next()
+            self.repairs.add("an End Site with CHANNELS 0", line=line)
+            return
         if node.kind == "end":
             self._fail("an End Site has no CHANNELS")
+        if self._nodes[-1] is not node:
+            self._fail(f"CHANNELS of {node.name!r} behind its children: which columns are its?")
         if node.has_channels:
             self._fail(f"a second CHANNELS for {node.name!r}")
         word = self._next()
@@ -209,6 +221,9 @@ class _Scanner:
             self._fail(f"expected the number of channels, found {_short(word or 'nothing')}")
         names: list[str] = []
         while (word_ahead := self._peek()) is not None and word_ahead.upper() not in _KEYWORDS:
+            if word_ahead[-1] == "," and len(names) + 1 < int(word):
+                word_ahead = word_ahead[:-1]
+                self.repairs.add("values are separated by commas", line=line)
             match = _CHANNEL.fullmatch(word_ahead)
             if match is None:
                 if len(names) == int(word):

@@ -54,7 +54,7 @@ class BvhText:
 def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
     """Decode and cut the bytes of a file into hierarchy, counts and rows."""
     data = _plain_text(data, path, repairs)
-    motion = _MOTION_LINE.search(data) or _MOTION_WORD.search(data)
+    motion = _motion_keyword(data)
     if motion is None:
         _refuse_without_motion(data, path, repairs)
     assert motion is not None
@@ -84,7 +84,15 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
                 repairs.add("Frame Time stands before Frames", line=place)
             found[name] = (match[3].decode("utf-8", "replace"), place)
             position = match.end()
-    if re.match(rb"[ \t]*\S", data[position : position + 1000]):
+    rest = re.match(rb"[ \t]*([^\s]+)", data[position : position + 1000])
+    if rest is not None and found:
+        if not re.match(rb"[-+.0-9]", rest[1]):
+            word = rest[1].decode("utf-8", "replace")[:40]
+            raise MotionFormatError(
+                f"expected a number alone behind Frame Time, found {word!r} as well",
+                path=path,
+                line=place,
+            )
         repairs.add("a row stands on the line of Frame Time", line=place)
     frames, frames_line = found.get("frames", (None, line))
     frame_time, time_line = found.get("time", (None, line))
@@ -98,6 +106,16 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
         frame_time=frame_time,
         frame_time_line=time_line,
     )
+
+
+def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
+    """Where the word MOTION stands; the usual spelling is found without a pattern."""
+    place = data.find(b"\nMOTION") + 1
+    if place and b"motion" not in data[:place].lower():
+        match = _MOTION_LINE.match(data, place)
+        if match is not None:
+            return match
+    return _MOTION_LINE.search(data) or _MOTION_WORD.search(data)
 
 
 def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:

@@ -36,8 +36,8 @@ class NumberRows:
     """
 
     values: NDArray[np.float64]
-    line_starts: NDArray[np.int64]
-    line_numbers: NDArray[np.int64]
+    line_starts: NDArray[np.integer]
+    line_numbers: NDArray[np.integer]
     glued_at: int
     stopped_at: int
 
@@ -49,14 +49,15 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     --------
     >>> rows = number_rows(np.frombuffer(b"1 -2.5e1\n.5\n", np.uint8))
     >>> rows.values, rows.line_starts
-    (array([  1. , -25. ,   0.5]), array([0, 2, 3]))
+    (array([  1. , -25. ,   0.5]), array([0, 2, 3], dtype=int32))
     """
     body = data[start:]
     # Reserved, not used: pages that no number reaches are never touched.
     values = np.empty(len(body) // 2 + 2, np.float64)
     lines = int(np.count_nonzero(body == 10)) + 2
-    line_starts = np.empty(lines + 1, np.int64)
-    line_numbers = np.empty(lines, np.int64)
+    index = np.int32 if len(body) < 2**31 else np.int64
+    line_starts = np.empty(lines + 1, index)
+    line_numbers = np.empty(lines, index)
     count, n_lines, glued_at, stopped_at = _scan(body, _POWERS, values, line_starts, line_numbers)
     return NumberRows(
         values[:count],

@@ -18,7 +18,15 @@ UP_AXES = {
     "-z": np.array([0.0, 0.0, -1.0]),
     "-x": np.array([-1.0, 0.0, 0.0]),
 }
+_LOOKS = 100  # frames looked at, evenly spread: their median is steady and quick to have
 _UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
+
+_LIMBS = tuple(
+    f"{side}_{part}"
+    for parts in (("shoulder", "elbow", "wrist"), ("hip", "knee", "ankle"))
+    for side in ("left", "right")
+    for part in parts
+)
 
 
 def infer_up(motion: Motion) -> tuple[str, str]:
@@ -31,9 +39,12 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
     if "head" not in roles or not feet:
         return "y", ""
+    some = motion[:: max(1, len(motion) // _LOOKS)]
+    in_motion = _axis_of(np.median(_uprightness(some, feet), axis=0))
+    if in_motion in ("y", None):
+        return "y", ""
     in_rest = _axis_of(_uprightness(motion.rest_pose(), feet))
-    in_motion = _axis_of(np.median(_uprightness(motion, feet), axis=0))
-    if in_motion in ("y", None) or in_rest is None:
+    if in_rest is None:
         return "y", ""
     if in_motion == in_rest:
         return in_motion, ""
@@ -65,12 +76,7 @@ def is_tpose_frame(motion: Motion) -> bool:
     from frame 0 to frame 1 must be a jump, far larger than the steps that follow.
     """
     roles = motion.skeleton.roles
-    needed = {
-        f"{side}_{part}"
-        for side in ("left", "right")
-        for part in ("shoulder", "elbow", "wrist", "hip", "knee", "ankle")
-    }
-    if len(motion) < 3 or not needed <= roles.keys():
+    if len(motion) < 3 or not roles.keys() >= set(_LIMBS):
         return False
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
@@ -94,23 +100,15 @@ def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:
 
 
 def _stands_like_a_t(pose: Motion) -> bool:
-    def limb(*parts):
-        return [
-            pose.role_positions([f"{side}_{part}" for part in parts])[0].astype(np.float64)
-            for side in ("left", "right")
-        ]
-
-    def directions(points):
-        bones = np.diff(points, axis=0)
-        return bones / np.maximum(np.linalg.norm(bones, axis=1, keepdims=True), 1e-9)
-
+    points = pose.role_positions(_LIMBS)[0].astype(np.float64).reshape(4, 3, 3)
+    bones = np.diff(points, axis=1)
+    bones /= np.maximum(np.linalg.norm(bones, axis=2, keepdims=True), 1e-9)
     up = UP_AXES["y"]
-    arms = [directions(points) for points in limb("shoulder", "elbow", "wrist")]
-    legs = [directions(points) for points in limb("hip", "knee", "ankle")]
-    straight = all(bones[0] @ bones[1] > 0.94 for bones in (*arms, *legs))  # within 20 degrees
-    level = all(abs(bones[0] @ up) < 0.5 for bones in arms)  # within 30 degrees
+    arms, legs = bones[:2], bones[2:]
+    straight = all(first @ second > 0.94 for first, second in bones)  # within 20 degrees
+    level = all(abs(first @ up) < 0.5 for first, _ in arms)  # within 30 degrees
     apart = arms[0][0] @ arms[1][0] < -0.5
-    standing = all(bones[0] @ up < -0.9 for bones in legs)
+    standing = all(first @ up < -0.9 for first, _ in legs)
     return bool(straight and level and apart and standing)
 
 
