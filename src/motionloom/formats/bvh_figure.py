@@ -87,7 +87,7 @@ class Figure:
             for place, (column, axis) in enumerate(turns):
                 columns[joint, place], axes[joint, place] = column, axis
         half = self.table * (np.pi / 360.0)
-        if np.abs(self.table).max(initial=0.0) > 720.0:
+        if self.table.size and max(self.table.max(), -self.table.min()) > 720.0:
             half = np.remainder(half, 2.0 * np.pi)  # single precision follows: keep it small
         half = half.astype(np.float32)  # sines in single precision are vectorised, 10 times faster
         out = np.empty((len(self.table), joints, 4), np.float32)

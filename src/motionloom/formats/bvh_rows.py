@@ -78,8 +78,8 @@ def read_rows(
         )
     elif held != declared:
         repairs.add(f"Frames says {declared}, the file holds {held} rows", line=text.frames_line)
-    wild = ~(np.abs(table) < _LIMIT)
-    if wild.any():
+    if not (table.max() < _LIMIT and table.min() > -_LIMIT):
+        wild = ~(np.abs(table) < _LIMIT)
         frame, column = np.argwhere(wild)[0]
         row = int(np.searchsorted(rows.line_starts, frame * width + column, side="right")) - 1
         raise MotionFormatError(
