@@ -16,7 +16,7 @@ from small_takes import contents, write_take, write_takes
 
 from motionloom import Library, LibraryError, load
 from motionloom.errors import InvalidInput
-from motionloom.library import importing
+from motionloom.library import importing, intake
 from motionloom.library.sources import Source, assign_names, find_sources
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +117,7 @@ def test_bad_files_are_told_and_the_rest_goes_on(takes, lib, monkeypatch):
     (bad / "gone.bvh").symlink_to(bad / "nowhere")
     (bad / "huge.bvh").write_text("huge")
     (bad / "odd.bvh").write_text("odd")
-    monkeypatch.setattr(importing, "load", _load_with_accidents)
+    monkeypatch.setattr(intake, "load", _load_with_accidents)
     report = lib.add(takes, workers=2)
     assert report.added == 12
     reasons = {Path(failure.file).name: failure.reason for failure in report.failed}
@@ -139,7 +139,7 @@ def _load_with_accidents(path, **options):
 
 @needs_fork
 def test_a_file_that_kills_its_worker_is_one_failure(takes, lib, monkeypatch):
-    monkeypatch.setattr(importing, "load", _load_or_die)
+    monkeypatch.setattr(intake, "load", _load_or_die)
     report = lib.add(takes, workers=2)
     assert report.added == 11
     (failure,) = report.failed
@@ -153,7 +153,7 @@ def _load_or_die(path, **options):
 
 
 def test_a_motion_without_frames_is_a_failure(tmp_path, lib, monkeypatch):
-    monkeypatch.setattr(importing, "load", lambda path: load(path)[:0])
+    monkeypatch.setattr(intake, "load", lambda path: load(path)[:0])
     (failure,) = lib.add(write_take(tmp_path / "none.bvh")).failed
     assert failure.reason == "holds no frames" and len(lib) == 0
 
@@ -164,7 +164,7 @@ def test_a_file_that_changes_while_it_is_read_is_a_failure(tmp_path, lib, monkey
         write_take(Path(path), seed=5, frames=99)
         return motion
 
-    monkeypatch.setattr(importing, "load", load_and_change)
+    monkeypatch.setattr(intake, "load", load_and_change)
     (failure,) = lib.add(write_take(tmp_path / "m.bvh")).failed
     assert failure.reason == "the file changed while it was being read; import it again"
 
@@ -201,10 +201,10 @@ def test_reader_options_are_part_of_what_is_unchanged(takes, lib):
 def test_a_changed_companion_makes_its_takes_new(tmp_path):
     for name in ("01_01.amc", "01_02.amc", "02_01.amc", "01.asf", "02.asf", "x.gltf", "x.bin"):
         (tmp_path / name).write_text(name)
-    before = {file.name: importing._content_hash(str(file)) for file in tmp_path.iterdir()}
+    before = {file.name: intake.content_hash(str(file)) for file in tmp_path.iterdir()}
     (tmp_path / "01.asf").write_text("another skeleton")
     (tmp_path / "x.bin").write_text("another buffer")
-    after = {file.name: importing._content_hash(str(file)) for file in tmp_path.iterdir()}
+    after = {file.name: intake.content_hash(str(file)) for file in tmp_path.iterdir()}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"01_01.amc", "01_02.amc", "01.asf", "x.gltf", "x.bin"}
 

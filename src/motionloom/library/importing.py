@@ -1,17 +1,17 @@
 """Import: many files into a library, in parallel, and again and again without harm.
 
-Each file is a task of its own: hash the bytes, stop if the library has them, else read,
-resample, and write the frames under a name that no other content can have. The rows are
-committed here, in the one process that holds the writer lock, a few dozen at a time. So a
-killed import loses the last half second of work, and the next one picks up the rest. What
-is stored depends on the files alone, not on their order or on when they were read.
+Each file is a task of its own (see `motionloom.library.intake`), which writes the frames
+under a name that no other content can have. The rows are committed here, in the one
+process that holds the writer lock, a few dozen at a time. So a killed import loses the last
+half second of work, and the next one picks up the rest. What is stored depends on the files
+alone, not on their order or on when they were read.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,14 +20,14 @@ from functools import partial
 from pathlib import Path
 
 from motionloom import engine
-from motionloom.errors import InvalidInput, LibraryError, MotionFormatError, MotionloomError
-from motionloom.formats import FORMATS, load
+from motionloom.errors import LibraryError
+from motionloom.formats import FORMATS
 from motionloom.library.catalogue import Catalogue
-from motionloom.library.frames import FOLDER, is_whole, sync_folder, write_frames
+from motionloom.library.frames import FOLDER, sync_folder
+from motionloom.library.intake import Outcome, Task, content_hash, failure_reason, take_in
 from motionloom.library.labelling import Labelling, LabelSpec, labelling
-from motionloom.library.records import Entry, origin_json, skeleton_json
-from motionloom.library.sources import Source, assign_names, companions, find_sources
-from motionloom.motion import Motion
+from motionloom.library.records import Entry
+from motionloom.library.sources import Source, assign_names, find_sources
 
 _BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
 _WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
@@ -65,21 +65,6 @@ class ImportReport:
         return f"{text}: {self.frames} frames, {self.seconds:.1f} s of motion"
 
 
-@dataclass(frozen=True)
-class _Task:
-    source: Source
-    name: str
-    known: Entry | None  # the library's motion of that name
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    entry: Entry | None = None  # None: unchanged
-    skeleton: str = ""  # as JSON
-    failure: str = ""
-    no_storage: str = ""  # why the library cannot be written to
-
-
 def import_files(
     library: Path,
     catalogue: Catalogue,
@@ -100,7 +85,7 @@ def import_files(
     tasks = _tasks(sources, catalogue)
     options = json.dumps({"fps": fps, **reader}, sort_keys=True)
     work = partial(
-        _import_file, library=library, fps=fps, reader=dict(reader), options=options, force=force
+        take_in, library=library, fps=fps, reader=dict(reader), options=options, force=force
     )
     batch = _Batch(library, catalogue, labelled)
     failures = [Failure(folder, reason) for folder, reason in unreadable]
@@ -110,7 +95,7 @@ def import_files(
     try:
         with engine.executor(count, tasks=len(tasks)) as pool:
             for done in engine.completed(work, tasks, pool):
-                outcome = done.result or _Outcome(failure=_reason(done.error))
+                outcome = done.result or Outcome(failure=failure_reason(done.error))
                 if outcome.no_storage:
                     raise LibraryError(
                         f"{library}: cannot write to this library: {outcome.no_storage}. What "
@@ -136,52 +121,6 @@ def import_files(
     )
 
 
-def reader_options(
-    *,
-    unit: str | float | None,
-    up: str | None,
-    roles: str | Path | Mapping[str, str] | None,
-) -> dict[str, object]:
-    """Options for the readers, checked once and not anew in every file."""
-    options: dict[str, object] = {}
-    if unit is not None:
-        from motionloom.formats.units import unit_from
-
-        unit_from(unit)
-        options["unit"] = unit
-    if up is not None:
-        from motionloom.formats.posture import UP_AXES
-
-        if up not in UP_AXES:
-            raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {up!r}")
-        options["up"] = up
-    if roles is not None:
-        from motionloom.motion.roles import load_role_map
-
-        options["roles"] = dict(roles if isinstance(roles, Mapping) else load_role_map(roles))
-    return options
-
-
-def new_entry(
-    motion: Motion, name: str, library: Path, *, source: str, source_hash: str, options: str
-) -> tuple[Entry, str]:
-    """Write a motion's frames; gives the catalogue's entry and the skeleton as JSON."""
-    stored = write_frames(motion, name, library)
-    entry = Entry(
-        name=name,
-        file=stored.file,
-        digest=stored.digest,
-        source=source,
-        source_hash=source_hash,
-        options=options,
-        frames=len(motion),
-        fps=motion.fps,
-        skeleton=motion.skeleton.key,
-        origin=origin_json(motion.origin),
-    )
-    return entry, skeleton_json(motion.skeleton)
-
-
 def sweep(library: Path, catalogue: Catalogue) -> None:
     """Remove frame files that no motion has: what a killed import left behind."""
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
@@ -205,10 +144,10 @@ class _Batch:
         self.wanted = labelled.by_path
         self.held = catalogue.labels()
         self.added = self.replaced = self.skipped = self.frames = 0
-        self.seconds = 0.0
+        self._durations: list[float] = []
         self._clear()
 
-    def take(self, task: _Task, outcome: _Outcome) -> None:
+    def take(self, task: Task, outcome: Outcome) -> None:
         entry = outcome.entry
         if entry is None:
             self.skipped += 1
@@ -220,7 +159,7 @@ class _Batch:
             self.added += 1
             self.replaced += task.known is not None
             self.frames += entry.frames
-            self.seconds += entry.seconds
+            self._durations.append(entry.seconds)
             self.entries.append(entry)
             self.skeletons[entry.skeleton] = outcome.skeleton
         labels = self.wanted.get(task.source.path)
@@ -238,6 +177,10 @@ class _Batch:
         self._clear()
 
     @property
+    def seconds(self) -> float:
+        return math.fsum(self._durations)  # the same whatever the order
+
+    @property
     def size(self) -> int:
         return len(self.entries) + len(self.labels)
 
@@ -248,77 +191,19 @@ class _Batch:
         self.since = time.monotonic()
 
 
-def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[_Task]:
+def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[Task]:
     entries = {entry.name: entry for entry in catalogue.entries()}
 
     def same(source: Source, name: str) -> bool:
         held = entries.get(name)
         try:
-            return held is not None and held.source_hash == _content_hash(source.path)
+            return held is not None and held.source_hash == content_hash(source.shown)
         except OSError:
             return False
 
     held = {name: entry.source for name, entry in entries.items()}
     names = assign_names(sources, held, same)
-    return [_Task(s, names[s.path], entries.get(names[s.path])) for s in sources]
-
-
-def _import_file(
-    task: _Task, *, library: Path, fps: float | None, reader: dict, options: str, force: bool
-) -> _Outcome:
-    """The task, in a worker: what goes wrong with one file is told, never raised."""
-    source, known = task.source, task.known
-    try:
-        before = _state(source.shown)
-        content = _content_hash(source.shown)
-        if known is not None and not force:
-            same = (known.source_hash, known.options) == (content, options)
-            if same and is_whole(library / FOLDER / known.file, frames=known.frames):
-                return _Outcome()
-        motion = load(source.shown, **reader)
-        if _state(source.shown) != before:
-            return _Outcome(failure="the file changed while it was being read; import it again")
-        if not isinstance(motion, Motion):
-            return _Outcome(failure="gives no motion")
-        if len(motion) == 0:
-            return _Outcome(failure="holds no frames")
-        if fps is not None:
-            motion = motion.resample(fps)
-    except Exception as error:
-        return _Outcome(failure=_reason(error))
-    try:
-        entry, skeleton = new_entry(
-            motion, task.name, library, source=source.path, source_hash=content, options=options
-        )
-    except OSError as error:
-        return _Outcome(no_storage=error.strerror or str(error))
-    return _Outcome(entry, skeleton)
-
-
-def _reason(error: Exception | None) -> str:
-    if isinstance(error, MotionFormatError):
-        return error.problem if error.line is None else f"line {error.line}: {error.problem}"
-    if isinstance(error, MotionloomError):
-        return str(error)
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    if isinstance(error, MemoryError):
-        return "too large for the memory of this machine"
-    return f"unexpected {type(error).__name__}: {error}"
-
-
-def _content_hash(path: str) -> str:
-    """Digest of the bytes of a file, and of those that its reader also looks at."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (Path(path), *companions(path)):
-        with open(part, "rb") as file:
-            digest.update(hashlib.file_digest(file, hashlib.blake2b).digest())
-    return digest.hexdigest()
-
-
-def _state(path: str) -> tuple[int, int]:
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns
+    return [Task(s, names[s.path], entries.get(names[s.path])) for s in sources]
 
 
 def _load_readers(sources: Sequence[Source]) -> None:

@@ -21,11 +21,10 @@ from motionloom.library.importing import (
     ImportReport,
     Progress,
     import_files,
-    new_entry,
-    reader_options,
     remove_files,
     sweep,
 )
+from motionloom.library.intake import new_entry, reader_options
 from motionloom.library.labelling import LabelSpec
 from motionloom.library.lock import writer_lock
 from motionloom.library.shelf import Shelf
