@@ -71,7 +71,7 @@ def joint_positions(
     bones = _array("offsets", offsets, (joints, 3), np.float32)
     if end_parents is not None and end_offsets is not None:
         ends = np.atleast_1d(np.asarray(end_parents, dtype=np.int32))
-        if np.any((ends < 0) | (ends >= joints)):
+        if not (ends.view(np.uint32) < joints).all():
             raise InvalidInput(f"end_parents must lie in 0..{joints - 1}; got {ends}")
         tree = np.concatenate([tree, ends])
         bones = np.concatenate(
@@ -113,8 +113,9 @@ def _rotations(value: ArrayLike) -> NDArray[np.float32]:
 
 def _tree(value: ArrayLike, joints: int) -> NDArray[np.int32]:
     parents = _array("parents", value, (joints,), np.int32)
-    order = np.arange(joints)
-    if parents[0] != -1 or np.any(parents[1:] < 0) or np.any(parents >= order):
+    # Read as unsigned, a negative number is larger than any joint: one comparison for both.
+    earlier = parents[1:].view(np.uint32) < np.arange(1, joints, dtype=np.uint32)
+    if parents[0] != -1 or not earlier.all():
         raise InvalidInput(
             "parents must be -1 for joint 0 and an earlier joint for every other; "
             f"got {parents.tolist()}"
