@@ -1,0 +1,273 @@
+"""glTF, ``.glb`` and ``.gltf``: a skinned animation in, skeletons with stick figures out.
+
+Read are the nodes of one skin and one animation, whatever its curves; meshes, materials
+and inverse bind matrices are not needed. glTF is in metres with y up by definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import MotionFormatError
+from motionloom.formats.conventions import (
+    check_fps,
+    check_up,
+    free_name,
+    in_metres,
+    upright,
+    with_given_roles,
+)
+from motionloom.formats.gltf_curves import Curve, frame_count, read_curves, steady_times
+from motionloom.formats.gltf_file import GltfFile
+from motionloom.formats.gltf_tree import JointTree, joint_tree, one_scale, placing, skin_members
+from motionloom.formats.gltf_writer import write
+from motionloom.formats.repairs import Repairs
+from motionloom.formats.units import unit_from
+from motionloom.motion import Motion, Origin, Skeleton
+from motionloom.motion import rotations as rot
+from motionloom.motion.stature import standing_height
+
+__all__ = ["read", "write"]
+
+_STILL = 1e-5  # of the largest offset: bones that change less keep their length
+_FARTHEST = 1e7  # file units
+_ROOM = 4_000_000  # joints times frames that any file may give
+_GROWTH = 64  # ... and that a file with many keys may give, per key
+
+
+def read(
+    path: str | Path,
+    *,
+    skin: str | int | None = None,
+    animation: str | int | None = None,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion from a glTF file.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.glb``, or ``.gltf`` with its buffers inside or beside it.
+    skin, animation : str or int, optional
+        Which one, by name or number. Default: the first. A file without a skin gives the
+        nodes that its animation moves.
+    fps : float, optional
+        Rate to sample the curves at. Default: that of the keys, else 30.
+    unit : str or float, optional
+        Default: metres, as glTF says.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Default: y, as glTF says.
+    roles : mapping or path of a mapping file, optional
+        Role to joint name, on top of what the names tell.
+    strict : bool
+        Refuse everything that would be repaired.
+
+    Returns
+    -------
+    motion : Motion
+        T frames, J joints, metres, y up. Nodes above the root are part of its path.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file has no one sensible reading.
+    """
+    path = Path(path)
+    check_up(up)
+    check_fps(fps)
+    repairs = Repairs(path, strict=strict)
+    file = GltfFile(path)
+    warnings: list[str] = []
+    chosen_skin = _chosen(file, "skins", skin, warnings)
+    chosen = _chosen(file, "animations", animation, warnings)
+    if chosen_skin is not None:
+        members = skin_members(file, chosen_skin)
+    else:
+        members = _animated(file, chosen)
+        repairs.add("no skin; the nodes that the animation moves are taken as the skeleton")
+    everything = set(range(len(file.items("nodes"))))
+    curves = {} if chosen is None else read_curves(file, chosen, everything)
+    tree = joint_tree(file, members, {node for node, _ in curves})
+    used = set(tree.joints) | set(tree.above) | set(tree.ends)
+    curves = {key: curve for key, curve in curves.items() if key[0] in used}
+    if not curves:
+        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+    _check_room(file, curves, fps, len(tree.joints))
+    times, rate = steady_times(curves, fps, _told_rate(chosen_skin))
+    motion = _motion(file, tree, curves, times, rate, repairs)
+    name = path.stem if skin is None else str((chosen_skin or {}).get("name") or path.stem)
+    motion = replace(motion, skeleton=with_given_roles(motion.skeleton, roles), name=name)
+    metres = 1.0 if unit is None else unit_from(unit)
+    motion = in_metres(upright(motion, up or "y"), metres)
+    height = standing_height(motion.skeleton)
+    if height is not None and not 0.5 <= height <= 4.0:
+        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
+    origin = Origin(
+        path=str(path),
+        format="gltf",
+        unit_m=metres,
+        unit_reason="glTF is in metres" if unit is None else "given",
+        up=up or "y",
+        frame_time=1.0 / rate,
+        repairs=repairs.sentences(),
+        warnings=tuple(warnings),
+    )
+    return replace(motion, origin=origin)
+
+
+# --- from nodes and curves to a motion -----------------------------------------------------
+
+
+def _motion(
+    file: GltfFile,
+    tree: JointTree,
+    curves: dict[tuple[int, str], Curve],
+    times: NDArray[np.float64],
+    rate: float,
+    repairs: Repairs,
+) -> Motion:
+    count = len(times)
+
+    def moving(node: int):
+        """Translation (T or 1, 3), rotation (T or 1, 4), scale (T or 1,), and rest rotation."""
+        rest = placing(file, node, repairs)
+        parts: list[Any] = [rest.translation[None], rest.rotation[None], np.array([rest.scale])]
+        for place, way in enumerate(("translation", "rotation", "scale")):
+            if (node, way) in curves:
+                parts[place] = curves[node, way].at(times)
+                if way == "scale":
+                    parts[place] = one_scale(file, parts[place], node, repairs)
+        return *parts, rest.rotation
+
+    # The frame in which the root stands: everything above it, from the top down.
+    place, turn, size = np.zeros((1, 3)), rot.IDENTITY[None], np.ones(1)
+    rest_turn = rot.IDENTITY
+    for node in tree.above:
+        step, spin, scale, rest = moving(node)
+        place = place + rot.rotate(turn, size[:, None] * step)
+        turn, size = rot.multiply(turn, spin), size * scale
+        rest_turn = rot.multiply(rest_turn, rest)
+    joints = len(tree.joints)
+    rotations = np.empty((count, joints, 4), np.float32)
+    offsets = np.zeros((count, joints, 3), np.float32)
+    rests = np.empty((joints, 4))
+    sizes: list[NDArray[np.float64]] = []
+    root = np.zeros((count, 3))
+    for joint, node in enumerate(tree.joints):
+        step, spin, scale, rests[joint] = moving(node)
+        if joint == 0:
+            root[:] = place + rot.rotate(turn, size[:, None] * step)
+            rotations[:, 0] = rot.multiply(turn, spin)
+            rests[0] = rot.multiply(rest_turn, rests[0])
+            sizes.append(size * scale)
+        else:
+            outer = sizes[tree.parents[joint]]
+            offsets[:, joint] = outer[:, None] * step
+            rotations[:, joint] = spin
+            sizes.append(outer * scale)
+    tips = np.zeros((len(tree.ends), 3))
+    for end, node in enumerate(tree.ends):
+        outer = sizes[tree.end_parents[end]]
+        tips[end] = float(np.median(outer)) * placing(file, node, repairs).translation
+    for lengths in (offsets, root, tips):
+        if not np.all(np.abs(lengths) < _FARTHEST):
+            file.refuse(f"a joint lies farther than {_FARTHEST:g} units away")
+    steady = np.median(offsets, axis=0).astype(np.float64)
+    wobble = float(np.abs(offsets - steady).max(initial=0.0))
+    bends = wobble > _STILL * max(float(np.abs(steady).max()), 1e-6)
+    names, end_names = _names(file, tree, repairs)
+    is_plain = np.abs(np.abs(rests[:, 0]) - 1.0).max() < 1e-7
+    skeleton = Skeleton(
+        tuple(names),
+        np.array(tree.parents),
+        steady,
+        tuple(end_names),
+        np.array(tree.end_parents, np.int32),
+        tips,
+        None if is_plain else rests,
+    )
+    return Motion(skeleton, rotations, root, rate, "", offsets if bends else None)
+
+
+def _names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
+    taken: set[str] = set()
+    names = []
+    for node in [*tree.joints, *tree.ends]:
+        given = str(file.item("nodes", node).get("name") or f"node_{node}")
+        name = free_name(given, taken)
+        if name != given:
+            repairs.add(f"a second joint called {given[:40]!r}, renamed {name[:40]!r}")
+        taken.add(name)
+        names.append(name)
+    return names[: len(tree.joints)], names[len(tree.joints) :]
+
+
+# --- small decisions -----------------------------------------------------------------------
+
+
+def _chosen(
+    file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
+) -> dict[str, Any] | None:
+    """A skin or an animation by name or number; the first by default, None if there is none."""
+    items = file.items(kind)
+    names = [str(item.get("name", number)) for number, item in enumerate(items)]
+    if which is None:
+        if len(items) > 1 and not (kind == "skins" and _same_joints(items)):
+            others = ", ".join(names[1:9])
+            warnings.append(
+                f"the first of {len(items)} {kind}, {names[0]!r}, is read; the others are "
+                f"{others}. Choose with {kind[:-1]}="
+            )
+        return items[0] if items else None
+    number = which if isinstance(which, int) else names.index(which) if which in names else -1
+    if not 0 <= number < len(items):
+        known = ", ".join(names[:20]) or "none"
+        raise MotionFormatError(f"no {kind[:-1]} {which!r}; there is {known}", path=file.path)
+    return items[number]
+
+
+def _same_joints(skins: list[dict[str, Any]]) -> bool:
+    """Whether all skins hang on one skeleton, as where hair and clothes are meshes apart."""
+    first = skins[0].get("joints")
+    base = set(map(str, first)) if isinstance(first, list) else set()
+    return all(
+        isinstance(skin.get("joints"), list) and base & set(map(str, skin["joints"]))
+        for skin in skins
+    )
+
+
+def _animated(file: GltfFile, animation: dict[str, Any] | None) -> list[int]:
+    """Nodes that an animation turns or moves, for files without a skin."""
+    if animation is None:
+        file.refuse("there is neither a skin nor an animation")
+    everything = set(range(len(file.items("nodes"))))
+    nodes = [node for node, _ in read_curves(file, animation, everything)]
+    if not nodes:
+        file.refuse("there is no skin, and the animation moves no node")
+    return list(dict.fromkeys(nodes))
+
+
+def _told_rate(skin: dict[str, Any] | None) -> float | None:
+    extras = (skin or {}).get("extras")
+    rate = extras.get("fps") if isinstance(extras, dict) else None
+    if isinstance(rate, (int, float)) and not isinstance(rate, bool) and 1e-3 <= rate <= 1e6:
+        return float(rate)
+    return None
+
+
+def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
+    """Two keys may lie years apart; what they would expand to must stay in proportion."""
+    keys = sum(len(curve.times) for curve in curves.values())
+    frames = frame_count(curves, fps)
+    if frames * joints > max(_ROOM, _GROWTH * keys):
+        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps=")

@@ -1,0 +1,219 @@
+"""The container of glTF: a JSON document and buffers of bytes, in one ``.glb`` or beside it.
+
+Every number in the document is checked before it is used: an index against the list it
+points into, a view against the bytes that are there.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import struct
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import MotionFormatError
+from motionloom.formats.conventions import file_bytes
+
+_MAGIC = 0x46546C67  # "glTF"
+_JSON, _BINARY = 0x4E4F534A, 0x004E4942
+_COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+_MOST_ITEMS = 100_000  # nodes, accessors, ... in one file
+# What changes how the skeleton, or the bytes of its animation, are to be understood.
+_UNKNOWN = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+
+
+class GltfFile:
+    """A glTF document with checked access to its parts."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        data = file_bytes(path, "a glTF file")
+        self.binary: bytes | None = None
+        if data[:4] == b"glTF":
+            text = self._chunks(data)
+        else:
+            text = data
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            self.refuse(f"this is no glTF file: its JSON cannot be read ({_short(error)})")
+        if not isinstance(document, dict) or not isinstance(document.get("asset"), dict):
+            self.refuse("this is no glTF file: it has no asset")
+        version = str(document["asset"].get("version", ""))
+        if not version.startswith("2"):
+            self.refuse(f"glTF version {version[:20] or 'unknown'!r}; only 2.0 is read")
+        self.document: dict[str, Any] = document
+        self._buffers: dict[int, bytes] = {}
+        needed = document.get("extensionsRequired", [])
+        for name in needed if isinstance(needed, list) else []:
+            if name in _UNKNOWN:
+                self.refuse(f"its data are compressed with {name}; save it without compression")
+
+    def refuse(self, problem: str) -> NoReturn:
+        """Raise `MotionFormatError` for this file."""
+        raise MotionFormatError(problem, path=self.path)
+
+    def items(self, kind: str) -> list[dict[str, Any]]:
+        """All nodes, skins, animations, ...; empty if there are none."""
+        items = self.document.get(kind, [])
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            self.refuse(f"{kind} must be a list of objects")
+        if len(items) > _MOST_ITEMS:
+            self.refuse(f"{len(items)} {kind} are more than motionloom reads ({_MOST_ITEMS})")
+        return items
+
+    def item(self, kind: str, index: object) -> dict[str, Any]:
+        """One of them by its number."""
+        items = self.items(kind)
+        return items[self.index(kind, index, len(items))]
+
+    def index(self, kind: str, index: object, count: int) -> int:
+        """`index` if it is a number from 0 to `count`, else refused."""
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
+            self.refuse(f"there is no number {str(index)[:20]} among the {count} {kind}")
+        return index
+
+    def numbers(self, value: object, count: int, what: str) -> NDArray[np.float64]:
+        """A list of `count` finite numbers."""
+        try:
+            array = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            array = np.zeros(0)
+        if array.shape != (count,) or not np.all(np.abs(array) < 1e12):
+            self.refuse(f"{what} must be {count} numbers, found {str(value)[:60]}")
+        return array
+
+    def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
+        """Values of an accessor of that type, shape (count, width); integers scaled if so said."""
+        accessor = self.item("accessors", index)
+        if accessor.get("type") != kind:
+            self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")
+        component = accessor.get("componentType")
+        if not isinstance(component, int) or component not in _COMPONENTS:
+            self.refuse(f"accessor {index} has an unknown component type {str(component)[:20]}")
+        if "sparse" in accessor or "bufferView" not in accessor:
+            self.refuse(f"accessor {index} is sparse or empty, which is not read")
+        count, width = self._size(accessor, "count", None), _WIDTHS[kind]
+        dtype = np.dtype(_COMPONENTS[component])
+        view = self.item("bufferViews", accessor["bufferView"])
+        buffer = self._buffer(view.get("buffer"))
+        start = self._size(view, "byteOffset", 0)
+        length = self._size(view, "byteLength", None)
+        offset = self._size(accessor, "byteOffset", 0)
+        stride = self._size(view, "byteStride", 0) or width * dtype.itemsize
+        last = offset + (count - 1) * stride + width * dtype.itemsize
+        if count < 1 or stride < width * dtype.itemsize or last > length:
+            self.refuse(f"accessor {index} reaches beyond its view")
+        if start + length > len(buffer):
+            self.refuse(
+                f"accessor {index} reaches beyond its buffer of {len(buffer)} bytes: cut off?"
+            )
+        values = np.ndarray(
+            (count, width), dtype, buffer, start + offset, (stride, dtype.itemsize)
+        ).astype(np.float64)
+        if accessor.get("normalized") and dtype.kind in "iu":
+            values = np.maximum(values / np.iinfo(dtype).max, -1.0)
+        if not np.all(np.abs(values) < 1e12):
+            self.refuse(f"accessor {index} holds numbers that are not finite")
+        return values
+
+    # --- bytes ------------------------------------------------------------------------------
+
+    def _chunks(self, data: bytes) -> bytes:
+        """The JSON chunk of a GLB; the binary one is kept for later."""
+        if len(data) < 20:
+            self.refuse("the file breaks off in its header")
+        version, length = struct.unpack_from("<II", data, 4)
+        if version != 2:
+            self.refuse(f"GLB version {version}; only 2 is read")
+        if length > len(data):
+            self.refuse(f"the file says {length} bytes and has {len(data)}: it was cut off")
+        place, text = 12, None
+        while place + 8 <= length:
+            size, kind = struct.unpack_from("<II", data, place)
+            chunk = data[place + 8 : place + 8 + size]
+            if len(chunk) < size:
+                self.refuse("a chunk reaches beyond the end of the file")
+            if kind == _JSON and text is None:
+                text = chunk
+            elif kind == _BINARY and self.binary is None:
+                self.binary = chunk
+            place += 8 + size
+        if text is None:
+            self.refuse("there is no JSON chunk")
+        return text
+
+    def _buffer(self, index: object) -> bytes:
+        buffers = self.items("buffers")
+        number = self.index("buffers", index, len(buffers))
+        if number not in self._buffers:
+            uri = buffers[number].get("uri")
+            if uri is None:
+                if number != 0 or self.binary is None:
+                    self.refuse(f"buffer {number} has no data")
+                self._buffers[number] = self.binary
+            else:
+                self._buffers[number] = self._fetched(str(uri), number)
+        return self._buffers[number]
+
+    def _fetched(self, uri: str, number: int) -> bytes:
+        if uri.startswith("data:"):
+            try:
+                return base64.b64decode(uri.partition(",")[2], validate=True)
+            except (binascii.Error, ValueError):
+                self.refuse(f"buffer {number} is no valid base64 text")
+        name = unquote(uri)
+        if "://" in name or "\x00" in name:
+            self.refuse(f"buffer {number} is at {uri[:60]!r}; only files beside this one are read")
+        folder = self.path.parent.resolve()
+        try:
+            file = (folder / name).resolve()
+            inside = file.is_relative_to(folder) and file.is_file()
+            data = file.read_bytes() if inside else b""
+        except (OSError, ValueError, RuntimeError):
+            inside = False
+        if not inside:
+            self.refuse(f"buffer {number} should be in {uri[:60]!r} beside the file; it is not")
+        return data
+
+    def _size(self, owner: dict[str, Any], key: str, usual: int | None) -> int:
+        value = owner.get(key, usual)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**40:
+            self.refuse(f"{key} must be a size in bytes or items, found {str(value)[:20]}")
+        return value
+
+
+def glb_bytes(document: dict[str, Any], binary: bytes) -> bytes:
+    """A GLB file of a document and its one buffer."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 4)
+    binary += b"\0" * (-len(binary) % 4)
+    length = 12 + 8 + len(text) + 8 + len(binary)
+    head = struct.pack("<III", _MAGIC, 2, length)
+    return b"".join(
+        [
+            head,
+            struct.pack("<II", len(text), _JSON),
+            text,
+            struct.pack("<II", len(binary), _BINARY),
+            binary,
+        ]
+    )
+
+
+def gltf_bytes(document: dict[str, Any], binary: bytes) -> bytes:
+    """A ``.gltf`` file with its one buffer inside, as base64."""
+    uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
+    held = {**document, "buffers": [{"byteLength": len(binary), "uri": uri}]}
+    return json.dumps(held, ensure_ascii=False, indent=1).encode()
+
+
+def _short(error: BaseException) -> str:
+    return str(error)[:80] or type(error).__name__
