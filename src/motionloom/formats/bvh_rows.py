@@ -50,7 +50,7 @@ def read_rows(
         raise MotionFormatError("there are no rows of motion", path=path, line=text.frames_line)
     odd = np.flatnonzero(lengths != width)
     if odd.size:
-        values = _reflowed(rows, width, declared, odd, line_of, path, repairs, partial)
+        values = _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial)
     table = values.reshape(-1, width)
     whole = len(values) == len(rows.values)  # no incomplete row was dropped already
     if whole and declared is not None and len(table) < declared and _breaks_off(text):
@@ -154,10 +154,9 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
     return int(value)
 
 
-def _reflowed(rows, width, declared, odd, line_of, path, repairs, partial):
+def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
     """Values of a table whose lines are not its rows, if there is one way to cut it."""
     total = len(rows.values)
-    lengths = np.diff(rows.line_starts)
     last = len(lengths) - 1
     whole = total // width
     # A cut-off last row behind whole ones.
@@ -179,6 +178,10 @@ def _reflowed(rows, width, declared, odd, line_of, path, repairs, partial):
             return rows.values
         if np.all(lengths % width == 0):
             repairs.add("several rows on one line", line=line_of(odd[0]))
+            return rows.values
+        # Wrapped at a fixed count, whatever the rows: no line is longer or shorter by itself.
+        if whole == declared and last > 0 and np.all(lengths[:-1] == lengths[0]):
+            repairs.add("values wrapped without regard to rows", line=line_of(odd[0]))
             return rows.values
     raise MotionFormatError(
         f"expected {width} values, one per channel; got {lengths[odd[0]]}",
