@@ -207,6 +207,22 @@ def test_a_motion_in_place_needs_no_plan():
     assert "path from above" not in words(film_strip(still, frames=6))
 
 
+def test_a_limb_that_comes_at_the_viewer_is_seen_more_from_the_front():
+    from motionloom.motion import rotations as rot
+    from motionloom.plots.camera import camera_for
+
+    still = walker(speed=0.0)
+    lift = np.sin(np.linspace(0.0, np.pi, len(still))) * 1.4
+    seen = {}
+    for name, axis in (("front", [-1.0, 0, 0]), ("side", [0, 0, -1.0])):
+        turns = np.tile([1.0, 0, 0, 0], (len(still), len(still.skeleton), 1))
+        turns[:, still.skeleton.joint("right_hip")] = rot.from_axis_angle(axis, lift)
+        kick = replace(still, rotations=turns)
+        seen[name] = camera_for(kick, stick_figure(kick), kick.root, view="three-quarter")
+    assert seen["front"].direction == pytest.approx(0.0, abs=1e-6)
+    assert seen["side"].direction > 0.3
+
+
 def test_many_frames_wrap_into_rows():
     one_row = film_strip(walker(speed=0.0), frames=10).get_size_inches()
     three_rows = film_strip(walker(speed=0.0), frames=30).get_size_inches()
@@ -238,6 +254,14 @@ def test_names_are_not_read_as_formulas(tmp_path):
     motion = replace(walker(), name="100$ of $x^ \x07 " + "long " * 60)
     write_strip(motion, tmp_path / "x.png", frames=2)
     assert any("100$ of $x^" in w for w in words(film_strip(motion, frames=2)))
+
+
+@pytest.mark.filterwarnings("error")
+def test_letters_without_a_glyph_are_no_reason_to_complain(tmp_path):
+    write_strip(replace(walker(), name="歩く \udc80"), tmp_path / "x.png", frames=2)
+    write_gif(replace(walker()[:3], name="歩く \udc80"), tmp_path / "x.gif", width=64)
+    sheet = contact_sheet([("歩く \udc80", walker(), "歩")], tmp_path / "x.html")
+    assert "歩く ?" in sheet.path.read_text(encoding="utf-8")
 
 
 def test_missing_frames_leave_the_rest_of_the_strip():

@@ -25,6 +25,8 @@ VIEWS = {
     "top": (0.0, 89.9),
 }
 
+_FRONTAL = np.radians(32.0)
+
 
 @dataclass(frozen=True)
 class Camera:
@@ -97,6 +99,23 @@ def camera_for(
         gone = path[seen[-1]].astype(np.float64) - path[seen[0]]
         if np.hypot(gone[0], gone[2]) > 0.8 * figure.size:
             return Camera(float(np.arctan2(gone[0], gone[2])), view)
-    facing = motion[:: max(len(motion) // 100, 1)].headings()
+    sample = motion[:: max(len(motion) // 100, 1)]
+    facing = sample.headings()
     mean = np.nanmean(np.exp(1j * facing)) if np.isfinite(facing).any() else 1.0
-    return Camera(float(np.angle(mean)), view)
+    camera = Camera(float(np.angle(mean)), view)
+    if view != "three-quarter":
+        return camera
+    # A kick to the side would come straight at the viewer: then look more from the front.
+    frontal = Camera(camera.direction + _FRONTAL, view)
+    poses = figure.positions(sample).astype(np.float64)
+    poses -= poses[:, figure.anchor, None]
+    return frontal if _sweep(frontal, poses) > 1.3 * _sweep(camera, poses) else camera
+
+
+def _sweep(camera: Camera, poses: NDArray[np.float64]) -> float:
+    """How far the liveliest point goes from left to right in the picture (deviation)."""
+    poses = poses[np.isfinite(poses).all(axis=(1, 2))]
+    if not len(poses):
+        return 0.0
+    liveliest = int(poses.var(axis=0).sum(axis=1).argmax())
+    return float(camera.project(poses[:, liveliest])[:, 0].std())

@@ -8,6 +8,7 @@ same camera, and a plan of the path from above where there is one worth a plan.
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +94,9 @@ def write_strip(motion: Motion, path: str | Path, **options) -> Path:
     if kind not in _KINDS:
         raise InvalidInput(f"cannot draw to {path}: the suffix must be .png, .svg or .pdf")
     strip = film_strip(motion, **options)
-    with whole_file(path) as scratch:
+    with whole_file(path) as scratch, warnings.catch_warnings():
+        # A letter that the font lacks becomes a box, and people see that.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         strip.savefig(scratch, format=kind, metadata=_KINDS[kind])
     return path
 

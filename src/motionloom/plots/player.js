@@ -430,6 +430,7 @@ var MotionloomPlayer = (function () {
           this.seek(this.time + (event.key === "ArrowLeft" ? -1 : 1) / this.clip.fps);
         else return;
         event.preventDefault();
+        event.stopPropagation(); // a notebook has plans of its own for these keys
       };
       canvas.onpointerdown = (event) => {
         canvas.setPointerCapture(event.pointerId);
