@@ -9,7 +9,7 @@ import typer
 
 from motionloom.cli.terminal import print_json, progress, remark
 
-_STRIPS = ("walk_p0", "kick_front_high_right_p0", "jump_forward_p1")
+_STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
 
 
 def demo(
@@ -19,8 +19,11 @@ def demo(
     seed: Annotated[int, typer.Option(help="Another seed makes another corpus.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
-    """Make the built-in corpus, import it into a library, draw it, and say what to try next."""
-    from motionloom.demo import write
+    """Make the built-in corpus, import it, draw it.
+
+    Ends with what to try next; run it again and it goes on where it was.
+    """
+    from motionloom.demo import names, write
     from motionloom.loom import Library
     from motionloom.plots import contact_sheet, film_strip
 
@@ -28,9 +31,10 @@ def demo(
     takes, place = folder / "takes", folder / "demo.loom"
 
     remark("1. Making motions from code: walks, kicks, reaches, dances ...")
-    with progress("making", 0, quiet=json) as advance:
-        count = write(takes, seed=seed, progress=advance)
-    remark(f"   {count} files in {takes}, with truth.csv and labels.csv beside them.")
+    count = len(names())
+    with progress("making", count, quiet=json) as advance:
+        write(takes, seed=seed, progress=lambda name: advance())
+    remark(f"   {count} files in {takes}; truth.csv, contacts.csv and labels.csv tell what they are.")
 
     remark("2. Importing them into a library, as you would your own takes:")
     remark(f"   $ motionloom import {place} {takes} --labels {takes / 'labels.csv'}")
