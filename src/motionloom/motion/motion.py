@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import rotations as rot
 from motionloom.motion.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from motionloom.motion.contacts import FootContacts
 
 
 @dataclass(frozen=True)
@@ -258,6 +261,45 @@ class Motion:
         from motionloom.motion.mirroring import mirror
 
         return mirror(self)
+
+    def contacts(self, **options) -> FootContacts:
+        """When heel and ball of each foot stand; see `motionloom.motion.contacts`.
+
+        `options` are the thresholds of `foot_contacts`.
+        """
+        from motionloom.motion.contacts import foot_contacts
+
+        return foot_contacts(self, **options)
+
+    def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
+        """The same motion with feet that do not slide while they stand.
+
+        `motionloom.motion.foot_skate.clean_feet` also tells the slide before and after.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.demo.clip("walk").clean_feet()
+        Motion('walk_p0', ... frames at 30 fps = ... s, 21 joints)
+        """
+        from motionloom.motion.foot_skate import clean_feet
+
+        return clean_feet(self, contacts=contacts, ease=ease)[0]
+
+    def onto(self, skeleton: Skeleton, **options) -> Motion:
+        """The same motion on another skeleton; see `motionloom.motion.retargeting.retarget`.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> child = walk.onto(walk.skeleton.scaled(0.6))
+        >>> bool(child.root[:, 1].mean() < 0.65 * walk.root[:, 1].mean())
+        True
+        """
+        from motionloom.motion.retargeting import retarget
+
+        return retarget(self, skeleton, **options)
 
     def __add__(self, other: Motion) -> Motion:
         """`other` played after this motion, as it stands in the world."""

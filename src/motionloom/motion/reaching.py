@@ -7,13 +7,21 @@ the tip is there. A frame whose target is where its tip already was stays as it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.errors import RoleError
 from motionloom.motion import rotations as rot
 from motionloom.motion.inverse_kinematics import two_bone_pose
+from motionloom.motion.kinematics import global_rotations
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+    from motionloom.motion.skeleton import Skeleton
 
 Array = NDArray[np.float64]
 
@@ -109,6 +117,49 @@ def bend_direction(limb: Limb) -> Array:
     part = np.sum(out * carried, axis=-1)
     kept = 0.5 * (part + np.hypot(part, _HAIR * limb.length))
     return out + (kept - part)[:, None] * carried
+
+
+def limb_of(motion: Motion, roles: tuple[str, str, str]) -> tuple[tuple[int, int, int], Limb]:
+    """Joints and `Limb` of three roles, for example hip, knee and ankle."""
+    points = motion.skeleton.points(roles)
+    ends = [role for role, p in zip(roles, points, strict=True) if p >= len(motion.skeleton)]
+    if ends:
+        raise RoleError(
+            f"{ends[0]} is played by the end site {motion.skeleton.roles[ends[0]]!r}, which "
+            "cannot turn; a joint is needed. Say which one in a mapping file"
+        )
+    place = motion.positions().astype(np.float64)
+    world = global_rotations(motion.rotations, motion.skeleton.parents).astype(np.float64)
+    a, b, c = (int(p) for p in points)
+    return (a, b, c), Limb(world[:, a], world[:, b], place[:, a], place[:, b], place[:, c])
+
+
+def with_world_rotations(q: Array, skeleton: Skeleton, turned: Mapping[int, Array]) -> Array:
+    """Local rotations (T, J, 4) after some joints were given world rotations (T, 4).
+
+    Joints are set from the root outwards; joints in between and beyond keep their local
+    rotations.
+    """
+    q = q.copy()
+    for joint in sorted(turned):
+        parent = skeleton.parents[joint]
+        if parent < 0:
+            q[:, joint] = turned[joint]
+            continue
+        way = _chain(skeleton, int(parent))
+        world = q[:, way[0]]
+        for step in way[1:]:
+            world = rot.multiply(world, q[:, step])
+        q[:, joint] = rot.normalize(rot.multiply(rot.inverse(world), turned[joint]))
+    return q
+
+
+def _chain(skeleton: Skeleton, joint: int) -> list[int]:
+    """Joints from the root to `joint`."""
+    way = [joint]
+    while skeleton.parents[way[-1]] >= 0:
+        way.append(int(skeleton.parents[way[-1]]))
+    return way[::-1]
 
 
 def _square_part(vectors: Array, along: Array) -> Array:

@@ -1,0 +1,64 @@
+"""A correction that is known in some frames, carried over to the others.
+
+Edits of a motion are wanted in some frames (where a foot stands, where a hand touches) and
+must fade in the frames around them. The least bent curve does it: it goes through what is
+known with the slope it has there, so what is corrected keeps moving smoothly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solveh_banded
+
+Array = NDArray[np.float64]
+
+_FIXED = 1e7  # weight of a known row against the bending of the curve
+
+
+def eased(known: Array, reach: float) -> Array:
+    """The least bent curve through the known rows, zero at a distance from them.
+
+    Parameters
+    ----------
+    known : ndarray, shape (T, D)
+        NaN in rows that are not known.
+    reach : float
+        Frames beyond which, from any known row, the curve is zero.
+
+    Returns
+    -------
+    curve : ndarray, shape (T, D)
+        Minimises the sum of squared second differences.
+
+    Examples
+    --------
+    >>> eased(np.array([[np.nan]] * 4 + [[1.0]] * 3 + [[np.nan]] * 4), 3).round(2).ravel() + 0.0
+    array([0. , 0. , 0.3, 0.7, 1. , 1. , 1. , 0.7, 0.3, 0. , 0. ])
+    """
+    frames = len(known)
+    given = np.all(np.isfinite(known), axis=1)
+    if not given.any():
+        return np.zeros_like(known)
+    where = np.flatnonzero(given)
+    times = np.arange(frames)
+    after = where[np.clip(np.searchsorted(where, times), 0, len(where) - 1)]
+    before = where[np.clip(np.searchsorted(where, times, side="right") - 1, 0, len(where) - 1)]
+    distance = np.minimum(np.abs(times - after), np.abs(times - before))
+    fixed = given | (distance >= reach)
+    values = np.where(given[:, None], np.nan_to_num(known), 0.0)
+    if frames < 3 or fixed.all():
+        return values
+    # Second differences squared make a matrix of five diagonals; known rows weigh heavily.
+    band = np.zeros((3, frames))
+    for k, c in enumerate((1.0, -2.0, 1.0)):
+        for j, d in enumerate((1.0, -2.0, 1.0)):
+            if j >= k:
+                band[2 - (j - k), j : j + frames - 2] += c * d
+    band[2] += np.where(fixed, _FIXED, 1e-9)
+    # Level at both ends of the motion: beyond the last contact a slope would run away.
+    for a in (0, frames - 2):
+        band[2, a : a + 2] += 1.0
+        band[1, a + 1] -= 1.0
+    curve = solveh_banded(band, _FIXED * np.where(fixed[:, None], values, 0.0))
+    return np.where(fixed[:, None], values, curve)
