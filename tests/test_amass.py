@@ -1,0 +1,215 @@
+"""AMASS: poses of SMPL, SMPL-H and SMPL-X on a neutral skeleton; hostile archives."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import motionloom as ml
+from motionloom.errors import MotionFormatError
+from motionloom.formats.smpl_skeleton import MODELS, PELVIS, smpl_skeleton
+from motionloom.motion import rotations as rot
+from motionloom.motion.stature import standing_height
+
+STANDING = np.array([np.pi / 2, 0.0, 0.0])  # from the model's y up to the world's z up
+
+
+def arrays(frames=5, width=156, **more):
+    poses = np.zeros((frames, width))
+    poses[:, :3] = STANDING
+    trans = np.tile([1.0, 2.0, 0.95], (frames, 1))
+    return {"poses": poses, "trans": trans, "mocap_framerate": np.array(120.0), **more}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def written(**content):
+        path = tmp_path / "walk_poses.npz"
+        np.savez_compressed(path, **content)
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize("joints", MODELS)
+def test_the_neutral_skeleton_is_a_person(joints):
+    skeleton = smpl_skeleton(joints)
+    assert len(skeleton) == joints
+    assert 1.6 < standing_height(skeleton) < 1.8
+    assert len(skeleton.roles) >= 24
+    points = ml.Motion(skeleton, np.tile(rot.IDENTITY, (1, joints, 1)), np.zeros((1, 3)), 1)
+    places = dict(zip(skeleton.point_names, points.positions(end_sites=True)[0], strict=True))
+    for name, place in places.items():
+        if name.startswith("left_"):
+            np.testing.assert_allclose(
+                places[name.replace("left", "right")], place * [-1, 1, 1], atol=1e-6
+            )
+
+
+@pytest.mark.parametrize(("width", "joints"), [(66, 22), (72, 24), (156, 52), (165, 55)])
+def test_all_models_stand_upright(file, width, joints):
+    motion = ml.load(file(**arrays(width=width, betas=np.zeros(16), gender=np.array("neutral"))))
+    assert (len(motion), len(motion.skeleton), motion.fps) == (5, joints, 120.0)
+    points = motion.role_positions(["head", "left_ankle", "right_ankle", "hips"])[0]
+    assert points[0, 1] - points[1, 1] > 1.3
+    assert points[1, 0] > points[2, 0]  # the left is at +x
+    # `trans` moves the model's pelvis, which does not lie in its origin; world z is our y.
+    x, y, z = np.array([1.0, 2.0, 0.95]) + PELVIS
+    np.testing.assert_allclose(points[3], [x, z, -y], atol=1e-6)
+    assert motion.origin.up == "z"
+    assert "betas" in motion.origin.warnings[0]
+
+
+def test_rotations_are_the_files_own(file, rng):
+    content = arrays()
+    content["poses"][:, 3:] = rng.normal(scale=0.5, size=(5, 153))
+    motion = ml.load(file(**content))
+    for joint in (1, 17, 40):
+        vectors = content["poses"][:, 3 * joint : 3 * joint + 3]
+        assert rot.angle_between(motion.rotations[:, joint], rot.exp(vectors)).max() < 1e-5
+
+
+def test_a_turn_in_the_world_is_a_turn_of_the_body(file):
+    content = arrays()
+    spin = rot.multiply(rot.from_axis_angle([0, 0, 1], 0.7), rot.exp(STANDING))
+    content["poses"][:, :3] = rot.log(spin)
+    motion = ml.load(file(**content))
+    np.testing.assert_allclose(motion.headings(), 0.7, atol=1e-5)
+
+
+def test_names_of_the_rate(file):
+    content = arrays()
+    del content["mocap_framerate"]
+    assert ml.load(file(**content, mocap_frame_rate=np.float32(59.94))).fps == 59.94
+    assert ml.load(file(**content), fps=25).fps == 25.0
+    with pytest.raises(MotionFormatError, match=r"rate \(mocap_framerate\) is missing; .*fps="):
+        ml.load(file(**content))
+    with pytest.raises(MotionFormatError, match="mocap_framerate must be one positive number"):
+        ml.load(file(**content, mocap_framerate=np.zeros(1)))
+
+
+def test_a_pose_in_parts(file):
+    parts = {"root_orient": np.tile(STANDING, (4, 1)), "pose_body": np.zeros((4, 63))}
+    more = {"trans": np.zeros((4, 3)), "mocap_frame_rate": np.array(30.0)}
+    assert len(ml.load(file(**parts, **more)).skeleton) == 22
+    face = {"pose_jaw": np.zeros((4, 3)), "pose_eye": np.zeros((4, 6))}
+    whole = ml.load(file(**parts, **face, pose_hand=np.zeros((4, 90)), **more))
+    assert len(whole.skeleton) == 55
+    with pytest.raises(MotionFormatError, match="a part of the pose has shape"):
+        ml.load(file(**{**parts, "pose_body": np.zeros((4, 60))}, **more))
+
+
+def test_y_up_by_option_and_doubt_by_default(file):
+    content = arrays()
+    content["poses"][:, :3] = 0.0
+    content["trans"][:] = [0, 0.95, 0]
+    path = file(**content)
+    assert any("is z up?" in text for text in ml.load(path).origin.warnings)
+    motion = ml.load(path, up="y")
+    assert motion.role_positions(["head"])[0, 0, 1] > 1.2
+
+
+def test_without_trans_the_figure_stays(file):
+    content = arrays()
+    del content["trans"]
+    motion = ml.load(file(**content))
+    assert motion.repairs == ("there is no trans; the figure stays in its place",)
+    with pytest.raises(MotionFormatError, match="strict reading: there is no trans"):
+        ml.load(file(**content), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"poses": np.zeros((5, 100))}, r"poses must have shape \(T, N\) .* found \(5, 100\)"),
+        ({"poses": np.zeros(72)}, "poses must have shape"),
+        ({"poses": np.zeros((0, 72)), "trans": np.zeros((0, 3))}, "there are no frames"),
+        ({"trans": np.zeros((4, 3))}, r"trans must have shape \(5, 3\), found \(4, 3\)"),
+        ({"poses": np.full((5, 72), np.nan)}, "poses of frame 0 holds nan"),
+        ({"trans": np.full((5, 3), 1e30)}, r"trans of frame 0 holds 1e\+30"),
+        ({"poses": np.array(["a"])}, "poses must hold numbers"),
+        ({"poses": np.array([{}], dtype=object)}, "poses must hold numbers, found object"),
+    ],
+)
+def test_says_what_is_wrong(file, change, message):
+    path = file(**{**arrays(), **change})
+    with pytest.raises(MotionFormatError, match=message) as caught:
+        ml.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_shape_file_is_no_motion(file):
+    with pytest.raises(MotionFormatError, match="no motion; the file holds betas, gender"):
+        ml.load(file(betas=np.zeros(16), gender=np.array("male")))
+
+
+def npy(array) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def archive(path, members, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", compression) as zipped:
+        for name, data in members.items():
+            zipped.writestr(f"{name}.npy", data)
+    return path
+
+
+def test_a_bomb_is_not_unpacked(tmp_path):
+    zeros = npy(np.zeros((100_000, 72), np.float32))  # 29 MB of nothing, 30 kB on disk
+    path = archive(tmp_path / "bomb.npz", {"poses": zeros, "mocap_framerate": npy(60.0)})
+    del zeros
+    tracemalloc.start()
+    with pytest.raises(MotionFormatError, match="poses claims to unpack to 28800128 bytes"):
+        ml.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 5e6
+    tracemalloc.stop()
+
+
+def test_a_header_is_not_believed(tmp_path):
+    honest = npy(np.zeros((4, 72)))
+    lying = honest.replace(b"(4, 72)", b"(9999999, 72)", 1).replace(b"      \n", b"\n", 1)
+    lying = lying[:8] + (len(honest[10:128])).to_bytes(2, "little") + lying[10:]
+    path = archive(tmp_path / "liar.npz", {"poses": lying, "mocap_framerate": npy(60.0)})
+    with pytest.raises(MotionFormatError, match="shape .9999999, 72.; its data are shorter"):
+        ml.load(path)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x80\x04\x95pickle", b"\x93NUMPY"])
+def test_what_is_no_archive_is_refused(tmp_path, data):
+    path = tmp_path / "a.npz"
+    path.write_bytes(data)
+    with pytest.raises(MotionFormatError, match="this is no .npz file"):
+        ml.load(path)
+
+
+@settings(
+    max_examples=300, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(data=st.data())
+def test_mutated_archives_are_read_or_refused(tmp_path, data):
+    small = {k: npy(v) for k, v in arrays(frames=2, width=66).items()}
+    kind = data.draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]))
+    path = archive(tmp_path / "a.npz", small, kind)
+    raw = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(raw) - 1))
+        if data.draw(st.integers(0, 3)):
+            raw[place] = data.draw(st.integers(0, 255))
+        else:
+            del raw[place : place + data.draw(st.integers(0, 9))]
+    path.write_bytes(raw)
+    try:
+        motion = ml.load(path)
+    except MotionFormatError as error:
+        assert str(error).startswith(str(path))
+    else:
+        assert np.isfinite(motion.positions()).all()
