@@ -182,6 +182,29 @@ mixamorigHips_01 = hips
         mixamorig{S}ToeBase_058 = foot
           mixamorig{S}Toe_End_059 = toe
 """),
+    "z up with hand ends": (("Left", "Right"), """
+Hips = hips
+  Spine = spine
+    Spine1
+      Spine2
+        Spine3 = chest
+          Neck = neck
+            Head = head
+              * = head_top
+          {S}Shoulder = collar
+            {S}Arm = shoulder
+              {S}ForeArm = elbow
+                {S}Hand = wrist
+                  {S}HandThumb1
+                    *
+                  {S}HandEnd = hand
+                    *
+  {S}UpLeg = hip
+    {S}Leg = knee
+      {S}Foot = ankle
+        {S}ToeBase = foot
+          * = toe
+"""),
     "lafan1": (("Left", "Right"), """
 Hips = hips
   {S}UpLeg = hip

@@ -243,6 +243,11 @@ def test_angular_velocities_do_not_care_about_signs(rng):
     )
 
 
+def test_angular_velocities_are_the_mean_of_both_sides():
+    motion = turning([0.0, 0.1, 0.4], fps=10.0)
+    np.testing.assert_allclose(motion.angular_velocities()[:, 0, 1], [1.0, 2.0, 3.0], atol=1e-4)
+
+
 def test_angular_velocities_are_in_the_parents_frame():
     """Turning about the parent's axis while already turned about another."""
     motion = standing(3, fps=10.0)

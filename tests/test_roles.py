@@ -109,6 +109,14 @@ def test_of_joints_at_one_place_the_one_with_a_place_of_its_own_is_taken():
     assert skeleton.roles["left_hand"] == "LeftHandIndex1"  # LeftFingerBase lies in LeftHand
 
 
+def test_knuckles_lie_away_from_the_wrist():
+    arm = "Chest\n  {S}Arm\n    {S}ForeArm\n      {S}Hand\n        {S}Middle0 @0\n"
+    skeleton, _ = skeleton_of(arm + "          {S}Middle1\n")
+    assert skeleton.roles["left_hand"] == "LeftMiddle1"
+    skeleton, _ = skeleton_of(arm + "          *\n        {S}Thumb1\n")
+    assert skeleton.roles["left_hand"] == skeleton.end_names[0]
+
+
 def test_a_skeleton_without_any_lengths_is_read_by_names_alone():
     skeleton, expected = rig("lafan1")
     flat = replace(
@@ -249,6 +257,13 @@ def quadruped(names=None):
     return person(joints=joints, end_sites=False, names=names)
 
 
+def three_legged():
+    """A person with one leg more, as like the others as they are to each other."""
+    extra = [(n.replace("_L", "_M"), p.replace("_L", "_M"), (x, y, z - 0.1))
+             for n, p, (x, y, z) in PERSON[1:5]]  # fmt: skip
+    return nameless(person(joints=[*PERSON, *extra], end_sites=False))
+
+
 def chain(length):
     offsets = np.tile([0.0, 0.1, 0.0], (length, 1))
     return Skeleton([f"link{i}" for i in range(length)], np.arange(length) - 1, offsets)
@@ -262,7 +277,9 @@ def spider():
 
 
 @pytest.mark.parametrize(
-    "skeleton", [quadruped(), chain(1), chain(20)], ids=["dog", "cube", "chain"]
+    "skeleton",
+    [quadruped(), three_legged(), chain(1), chain(20)],
+    ids=["dog", "three legs", "cube", "chain"],
 )
 def test_no_roles_where_there_is_no_person(skeleton):
     assert skeleton.roles == {}

@@ -171,10 +171,11 @@ def _knuckles(
     tips = [
         point
         for point in under
-        if not tree.children[point] and not wrong.intersection(tree.path_up(point))
+        if (not tree.children[point] or labels[point].tip)
+        and not wrong.intersection(tree.path_up(point))
     ]
     # A tip at the wrist itself says nothing; where there are no lengths at all, any will do.
-    tips.sort(key=lambda point: (not tree.apart(wrist, point), not tree.is_end_site(point)))
+    tips.sort(key=lambda point: not tree.apart(wrist, point))
     return (tips[0], INFERRED) if tips else None
 
 

@@ -43,9 +43,10 @@ _PARTS = {
     # the arm
     "collar": "collar clavicle clav collarbone scapula shoulderblade clavicula 肩",
     "shoulder": "shoulder shld",
-    "upperarm": "uparm upperarm armupper humerus shldr shldrbend armup upperarms",
+    "upperarm": "uparm uarm upperarm armupper humerus shldr shldrbend armup upperarms",
     "arm": "arm 腕",
-    "forearm": "forearm lowerarm lowarm armlower armlow elbow radius ulna forearmbend forarm ひじ",
+    "forearm": "forearm farm lowerarm lowarm armlower armlow elbow radius ulna forearmbend"
+    " forarm ひじ",
     "wrist": "wrist carpus 手首",
     "hand": "hand fist",
 }
