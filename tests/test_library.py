@@ -18,6 +18,8 @@ from small_takes import contents, small_motion
 
 from motionloom import Library, LibraryError
 from motionloom.errors import InvalidInput
+from motionloom.library import shelf
+from motionloom.library.frames import open_frames
 from motionloom.library.lock import writer_lock
 from motionloom.motion.motion import Origin
 
@@ -295,7 +297,9 @@ def test_the_writer_lock_dies_with_its_process_even_if_workers_live_on(lib):
     script = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
-        "from motionloom.library.lock import writer_lock\n"
+        "from motionloom.library import shelf
+from motionloom.library.frames import open_frames
+from motionloom.library.lock import writer_lock\n"
         "with writer_lock(Path(sys.argv[1]), timeout=5):\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
@@ -386,6 +390,30 @@ def test_a_reader_undoes_what_a_killed_writer_left_in_mid_transaction(lib, tmp_p
     assert b"half" in (left / "catalogue.sqlite").read_bytes()
     assert Library(left).digest() == lib.digest()
     assert not (left / "catalogue.sqlite-journal").exists()
+
+
+def test_a_reader_that_loses_the_race_with_a_writer_looks_again(lib, monkeypatch):
+    lib.add_motion(small_motion(1), name="m")
+    calls = []
+
+    def replaced_meanwhile(path, **sizes):
+        if not calls:
+            Library(lib.path).add_motion(small_motion(2), name="m", replace=True)
+        calls.append(path)
+        return open_frames(path, **sizes)
+
+    monkeypatch.setattr(shelf, "open_frames", replaced_meanwhile)
+    np.testing.assert_array_equal(lib["m"].root, small_motion(2).root)
+    assert len(calls) == 2
+
+
+def test_names_that_look_alike_in_the_file_system_stay_apart(lib):
+    names = ["a/b", "a_b", "A_b", "a b", "x" * 300, "x" * 301]
+    for name in names:
+        lib.add_motion(small_motion(1), name=name)
+    assert len({file.lower() for file in frame_files(lib)}) == len(names)
+    lib.remove("a/b")
+    assert lib.damage() == [] and len(lib) == len(names) - 1
 
 
 def test_two_libraries_share_nothing(tmp_path):
