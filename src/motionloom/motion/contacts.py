@@ -208,7 +208,8 @@ def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
     """Lowest level that a good share of the slow frames stands on."""
     still = np.sort(np.concatenate([height[speed < slow] for height, speed in feet]))
     if not len(still):  # never slow: all that can be said is how low the feet get
-        return float(np.percentile(np.concatenate([height for height, _ in feet]), 5.0))
+        heights = np.concatenate([height for height, _ in feet])
+        return float(np.percentile(heights, 5.0)) if len(heights) else 0.0
     inside = np.searchsorted(still, still + _LEVEL_BAND) - np.arange(len(still))
     dense = np.flatnonzero(inside >= _LEVEL_SHARE * len(still))
     # From the lowest dense band climb to its fullest neighbour: the middle of that level.
