@@ -9,6 +9,7 @@ var MotionloomPlayer = (function () {
 
   const MISSING = -32768;
   const FIELD_OF_VIEW = 0.5; // radians, of the shorter edge
+  const TURN = 16; // milliseconds of drawing before the rest waits for the next turn
   const HOLD = 0.5; // seconds the last pose stays before a loop starts again
   const THEMES = {
     light: {
@@ -344,7 +345,9 @@ var MotionloomPlayer = (function () {
   function tick(now) {
     const passed = Math.min((now - before) / 1000, 0.1);
     before = now;
-    for (const one of running) one.advance(passed);
+    // On a slow machine small figures take turns, so that the page stays at hand.
+    const until = performance.now() + TURN;
+    for (const one of Array.from(running)) one.advance(passed, performance.now() > until);
     ticking = running.size > 0;
     if (ticking) requestAnimationFrame(tick);
   }
@@ -520,11 +523,13 @@ var MotionloomPlayer = (function () {
       if (this.clip.frames > 1 && !still()) run(this);
     }
 
-    advance(passed) {
+    advance(passed, busy) {
       this.time = looped(this.time + passed, this.clip.duration);
       this.late += passed;
-      if (this.late < 1 / 31) return; // thirty pictures a second are enough for a small one
+      if (busy || this.late < 1 / 31) return; // thirty pictures a second are enough
       this.late = 0;
+      running.delete(this); // to the end of the queue
+      running.add(this);
       this.show();
     }
 
