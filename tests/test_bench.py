@@ -44,7 +44,7 @@ def test_each_round_starts_with_another_contestant():
 
 def test_the_figure_is_the_median_over_the_rounds():
     stage = Stage()
-    warm_up_and_trial = (9.0, 9.0)
+    warm_up_and_trial = (4.0, 4.0)
     slow_round = stage.contestant("a", *warm_up_and_trial, 1.0, 50.0, 2.0)
     (timing,) = timings([slow_round], rounds=3, clocks=stage.clocks)
     assert (timing.wall_s, timing.cpu_s, timing.rounds) == (2.0, 1.0, 3)

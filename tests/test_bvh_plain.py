@@ -6,8 +6,9 @@ import random
 
 import pytest
 
+import motionloom as ml
 from motionloom.errors import MotionFormatError
-from motionloom.formats.bvh_hierarchy import read_hierarchy
+from motionloom.formats.bvh_hierarchy import MAX_NAME, read_hierarchy
 from motionloom.formats.bvh_plain import plain_nodes
 from motionloom.formats.repairs import Repairs
 
@@ -66,7 +67,7 @@ def test_a_plain_hierarchy_is_read_as_the_careful_reader_reads_it():
         ("Left.Leg", "Left Leg"),
         ("Left.Leg", ""),
         ("Left.Leg", "Left.Leg # a comment"),
-        ("Left.Leg", "L" * 300),
+        ("Left.Leg", "L" * (MAX_NAME + 1)),
         ("OFFSET 1 -2. 3", "OFFSET 1 -2."),
         ("OFFSET 1 -2. 3", "OFFSET 1 -2. 3 4"),
         ("OFFSET 1 -2. 3", "OFFSET 1-2. 3"),
@@ -103,6 +104,16 @@ def test_whatever_is_done_to_a_file_both_ways_never_differ():
             read += 1
             assert (nodes, ()) == careful(text), text
     assert read > 300, "most changes to white space and names keep a file plain"
+
+
+def test_takes_of_one_performer_share_their_skeleton(tmp_path):
+    rows = "MOTION\nFrames: 2\nFrame Time: .1\n" + "0 1 2 3 4 5 6 7 8 9 8 7\n" * 2
+    for name, head in (("a", PLAIN), ("b", PLAIN), ("c", PLAIN.replace("5", "6"))):
+        (tmp_path / f"{name}.bvh").write_text(head + rows)
+    a, b, c = (ml.load(tmp_path / f"{name}.bvh") for name in "abc")
+    assert a.skeleton is b.skeleton
+    assert a.skeleton.key != c.skeleton.key
+    assert (a.origin.path, b.origin.path) == tuple(str(tmp_path / f"{n}.bvh") for n in "ab")
 
 
 @pytest.mark.cmu

@@ -9,7 +9,7 @@ every leaf.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import numpy as np
 from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh_figure import Figure
 from motionloom.formats.bvh_hierarchy import Node, read_hierarchy
-from motionloom.formats.bvh_plain import plain_nodes
+from motionloom.formats.bvh_layout import Layout, plain_layout
 from motionloom.formats.bvh_rows import read_rows
 from motionloom.formats.bvh_text import BvhText, split_bvh
 from motionloom.formats.bvh_writer import write
@@ -91,18 +91,21 @@ def read(
     check_fps(fps)
     repairs = Repairs(path, strict=strict)
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
-    nodes = plain_nodes(text.hierarchy, 1) or read_hierarchy(text.hierarchy, 1, path, repairs)
-    table = read_rows(text, _column_names(nodes), path, repairs, partial=partial)
+    known = plain_layout(text.hierarchy)
+    nodes = known.nodes if known else read_hierarchy(text.hierarchy, 1, path, repairs)
+    columns = known.channel_names if known else _column_names(nodes)
+    table = read_rows(text, columns, path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
     nodes, table = _one_figure(nodes, table, root, path)
-    return _motion(nodes, table, frame_time, path, repairs, unit, up, roles, tpose)
+    layout = known or Layout(nodes)
+    return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
 
 
 # --- from nodes and table to a motion ----------------------------------------------------
 
 
-def _motion(nodes, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
-    figure = Figure(nodes, table, path, repairs)
+def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
+    figure = Figure(layout, table, path, repairs)
     skeleton = figure.skeleton()
     skeleton = with_given_roles(skeleton, roles)
     warnings = list(figure.warnings)
@@ -132,7 +135,7 @@ def _motion(nodes, table, frame_time, path, repairs, unit, up, roles, tpose) -> 
         up=up,
         frame_time=frame_time,
         tpose_frame=0 if is_tpose else None,
-        euler_order=figure.order,
+        euler_order=layout.order,
         repairs=repairs.sentences(),
         warnings=tuple(warnings),
     )
@@ -172,7 +175,7 @@ def _one_figure(nodes, table, root, path):
     return chosen, table[:, skipped : skipped + width]
 
 
-def _column_names(nodes: list[Node]) -> list[str]:
+def _column_names(nodes: Sequence[Node]) -> list[str]:
     names = [f"{channel} of {node.name}" for node in nodes for channel in node.channels]
     return names or ["nothing"]
 

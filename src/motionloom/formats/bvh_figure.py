@@ -1,4 +1,4 @@
-"""One figure of a BVH file: its nodes and its columns of the table, in file units.
+"""One figure of a BVH file: its tree and its columns of the table, in file units.
 
 Here channels become rotations, and position channels find their meaning: they replace
 OFFSET, on every joint.
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh_hierarchy import Node
-from motionloom.formats.conventions import free_name
+from motionloom.formats.bvh_layout import Layout
 from motionloom.formats.repairs import Repairs
 from motionloom.motion import Skeleton
 
 
 class Figure:
-    """A tree of nodes with its table of channel values (T, C).
+    """A figure's layout with its table of channel values (T, C).
 
     Attributes
     ----------
@@ -28,112 +28,51 @@ class Figure:
         Path of the root.
     moved : ndarray, shape (T, J, 3), or None
         Offsets in every frame, where bones change their length.
-    order : str or None
-        Euler order, if all joints share one.
     warnings : list of str
         What a user should know about the position channels.
     """
 
     def __init__(
-        self, nodes: list[Node], table: NDArray[np.float64], path: Path, repairs: Repairs
+        self, layout: Layout, table: NDArray[np.float64], path: Path, repairs: Repairs
     ) -> None:
-        self.path, self.repairs, self.table = path, repairs, table
+        self.layout, self.path, self.repairs, self.table = layout, path, repairs, table
         self.warnings: list[str] = []
-        self.joints = [index for index, node in enumerate(nodes) if node.kind != "end"]
-        self.ends = [index for index, node in enumerate(nodes) if node.kind == "end"]
-        self.nodes = nodes
-        number = {index: joint for joint, index in enumerate(self.joints)}
-        self.parents = [number.get(nodes[index].parent, -1) for index in self.joints]
-        self.end_parents = [number[nodes[index].parent] for index in self.ends]
-        self.offsets = np.array([nodes[index].offset for index in self.joints], dtype=np.float64)
-        self.columns: list[dict[str, int]] = []
-        self.turns: list[list[tuple[int, int]]] = []  # per joint: (column, axis), left to right
-        column = 0
-        for index in self.joints:
-            names = nodes[index].channels
-            self.columns.append({name: column + k for k, name in enumerate(names)})
-            self.turns.append(
-                [(column + k, "XYZ".index(n[0])) for k, n in enumerate(names) if "rot" in n]
-            )
-            column += len(names)
-        orders = {"".join("XYZ"[axis] for _, axis in turns) for turns in self.turns if turns}
-        self.order = orders.pop() if len(orders) == 1 else None
-        if self.order is not None and len(set(self.order)) != 3:
-            self.order = None
+        self.offsets = layout.offsets
         self._refuse_scales()
         self.root = self._positions(0).astype(np.float32)
         self.moved = self._translations()
 
     def skeleton(self) -> Skeleton:
         """Joints and end sites with unique names, offsets in file units."""
-        names, end_names = self._names()
-        end_offsets = np.array([self.nodes[i].offset for i in self.ends]).reshape(-1, 3)
-        offsets = self.offsets.copy()
-        offsets[0] = 0.0  # the root's place is the motion's root path
-        return Skeleton(
-            tuple(names),
-            np.array(self.parents),
-            offsets,
-            tuple(end_names),
-            np.array(self.end_parents, np.int32),
-            end_offsets,
-        )
+        for sentence, line in self.layout.names[2]:
+            self.repairs.add(sentence, line=line)
+        if self.offsets is self.layout.offsets:
+            return self.layout.skeleton
+        return self.layout.skeleton_with(self.offsets)
 
     def rotations(self) -> NDArray[np.float32]:
         """Local rotations ``wxyz``, shape (T, J, 4)."""
-        joints = len(self.joints)
-        columns, axes = np.full((joints, 3), -1), np.zeros((joints, 3), np.int64)
-        for joint, turns in enumerate(self.turns):
-            for place, (column, axis) in enumerate(turns):
-                columns[joint, place], axes[joint, place] = column, axis
-        half = self.table * (np.pi / 360.0)
-        if self.table.size and max(self.table.max(), -self.table.min()) > 720.0:
+        layout, table = self.layout, self.table
+        half = table * (np.pi / 360.0)
+        if table.size and max(table.max(), -table.min()) > 720.0:
             half = np.remainder(half, 2.0 * np.pi)  # single precision follows: keep it small
         half = half.astype(np.float32)  # sines in single precision are vectorised, 10 times faster
-        out = np.empty((len(self.table), joints, 4), np.float32)
-        _compose(np.cos(half), np.sin(half), columns, axes, out)
+        out = np.empty((len(table), len(layout.joints), 4), np.float32)
+        _compose(np.cos(half), np.sin(half), layout.turn_columns, layout.turn_axes, out)
         return out
-
-    def _names(self) -> tuple[list[str], list[str]]:
-        """Unique names for joints and end sites; a repeated joint name gets a number."""
-        taken: set[str] = set()
-        joint_names = []
-        for index in self.joints:
-            node = self.nodes[index]
-            name = free_name(node.name, taken)
-            if name != node.name:
-                self.repairs.add(
-                    f"a second joint called {node.name!r}, renamed {name!r}", line=node.line
-                )
-            taken.add(name)
-            joint_names.append(name)
-        end_names = []
-        for parent, index in zip(self.end_parents, self.ends, strict=True):
-            name = self.nodes[index].name or f"{joint_names[parent]}_End"
-            end_names.append(free_name(name, taken))
-            taken.add(end_names[-1])
-        leaves = set(range(len(self.joints))) - set(self.parents) - set(self.end_parents)
-        for joint in sorted(leaves):
-            node = self.nodes[self.joints[joint]]
-            self.repairs.add(f"{node.name!r} ends without an End Site", line=node.line)
-        return joint_names, end_names
 
     def _positions(self, joint: int) -> NDArray[np.float64]:
         """Place of a joint in its parent's frame in every frame, shape (T, 3)."""
         place = np.tile(self.offsets[joint], (len(self.table), 1))
         for axis, letter in enumerate("XYZ"):
-            column = self.columns[joint].get(f"{letter}position")
+            column = self.layout.columns[joint].get(f"{letter}position")
             if column is not None:
                 place[:, axis] = self.table[:, column]
         return place
 
     def _translations(self) -> NDArray[np.float32] | None:
         """Where position channels below the root say something: new offsets, or (T, J, 3)."""
-        moving = [
-            joint
-            for joint in range(1, len(self.joints))
-            if any("position" in name for name in self.columns[joint])
-        ]
+        moving = self.layout.moving
         if not moving:
             return None
         places = {joint: self._positions(joint) for joint in moving}
@@ -154,16 +93,17 @@ class Figure:
             if np.abs(places[joint][0] - self.offsets[joint]).max() > 1e-3 * size
         ]
         if differ:
-            name = self.nodes[self.joints[differ[0]]].name
+            name = self._node(differ[0]).name
             self.warnings.append(
                 f"position channels replace the OFFSET of {len(differ)} joints, {name!r} "
                 "the first: they differ"
             )
+        self.offsets = self.offsets.copy()
         for joint in moving:
             self.offsets[joint] = np.median(places[joint], axis=0)
         if all(steady.values()):
             return None
-        travellers = [self.nodes[self.joints[j]].name for j in moving if not steady[j]]
+        travellers = [self._node(joint).name for joint in moving if not steady[joint]]
         if not np.ptp(self.root, axis=0).any():
             self.warnings.append(f"the root stands still; {travellers[0]!r} carries the motion")
         else:
@@ -177,11 +117,11 @@ class Figure:
         return moved.astype(np.float32)
 
     def _refuse_scales(self) -> None:
-        for joint, columns in enumerate(self.columns):
+        for joint, columns in enumerate(self.layout.columns):
             scales = [column for name, column in columns.items() if name.endswith("scale")]
             if not scales:
                 continue
-            node = self.nodes[self.joints[joint]]
+            node = self._node(joint)
             if np.abs(self.table[:, scales] - 1.0).max() > 1e-3:
                 raise MotionFormatError(
                     f"{node.name!r} changes its scale; motionloom has no such thing. Bake the "
@@ -190,6 +130,9 @@ class Figure:
                     line=node.line,
                 )
             self.repairs.add("scale channels, all 1, ignored", line=node.line)
+
+    def _node(self, joint: int) -> Node:
+        return self.layout.nodes[self.layout.joints[joint]]
 
 
 @njit(cache=True, nogil=True)

@@ -120,7 +120,7 @@ def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
 
 def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
     r"""UTF-8 (or a one-byte encoding) without mark, with ``\n`` or ``\r\n`` line ends."""
-    if not data.strip():
+    if not data or data.isspace():
         raise MotionFormatError("the file is empty", path=path, line=1)
     for mark, encoding in _MARKS:
         if data.startswith(mark):
@@ -137,20 +137,25 @@ def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
                     line=1,
                 ) from None
             break
-    stripped = data.rstrip(b"\x00\x1a \t\r\n")
-    if b"\x00" in data[len(stripped) :] or b"\x1a" in data[len(stripped) :]:
-        repairs.add("padding behind the last row dropped (NUL or Ctrl-Z)")
-        data = stripped + b"\n"
-    if b"\x00" in stripped:
-        line = stripped.count(b"\n", 0, stripped.index(b"\x00")) + 1
-        raise MotionFormatError(
-            "the file is binary (it holds NUL bytes); a BVH file is text",
-            path=path,
-            line=line,
-        )
+    if b"\x00" in data or b"\x1a" in data:
+        data = _without_padding(data, path, repairs)
     if b"\r" in data and b"\n" not in data:
         repairs.add("lines end in CR alone")
         data = data.replace(b"\r", b"\n")
+    return data
+
+
+def _without_padding(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
+    """Without NUL and Ctrl-Z behind the last row; NUL anywhere else is refused."""
+    stripped = data.rstrip(b"\x00\x1a \t\r\n")
+    if b"\x00" in stripped:
+        line = stripped.count(b"\n", 0, stripped.index(b"\x00")) + 1
+        raise MotionFormatError(
+            "the file is binary (it holds NUL bytes); a BVH file is text", path=path, line=line
+        )
+    if b"\x00" in data[len(stripped) :] or b"\x1a" in data[len(stripped) :]:
+        repairs.add("padding behind the last row dropped (NUL or Ctrl-Z)")
+        data = stripped + b"\n"
     return data
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -52,10 +53,16 @@ def in_metres(motion: Motion, metres: float) -> Motion:
     moved = motion.translations
     return replace(
         motion,
-        skeleton=motion.skeleton.scaled(metres),
+        skeleton=_scaled(motion.skeleton, metres),
         root=motion.root * metres,
         translations=None if moved is None else moved * metres,
     )
+
+
+@lru_cache(maxsize=64)
+def _scaled(skeleton: Skeleton, metres: float) -> Skeleton:
+    """One object for the motions of one performer: they share its roles, too."""
+    return skeleton.scaled(metres)
 
 
 def check_up(up: str | None) -> None:

@@ -18,7 +18,7 @@ UP_AXES = {
     "-z": np.array([0.0, 0.0, -1.0]),
     "-x": np.array([-1.0, 0.0, 0.0]),
 }
-_LOOKS = 100  # frames looked at, evenly spread: their median is steady and quick to have
+_LOOKS = 50  # frames looked at, evenly spread: their median is steady and quick to have
 _UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
 
 _LIMBS = tuple(
@@ -40,7 +40,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     if "head" not in roles or not feet:
         return "y", ""
     some = motion[:: max(1, len(motion) // _LOOKS)]
-    in_motion = _axis_of(np.median(_uprightness(some, feet), axis=0))
+    in_motion = _axis_of(np.sort(_uprightness(some, feet), axis=0)[len(some) // 2])
     if in_motion in ("y", None):
         return "y", ""
     in_rest = _axis_of(_uprightness(motion.rest_pose(), feet))
@@ -101,22 +101,21 @@ def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:
 
 def _stands_like_a_t(pose: Motion) -> bool:
     points = pose.role_positions(_LIMBS)[0].astype(np.float64).reshape(4, 3, 3)
-    bones = np.diff(points, axis=1)
-    bones /= np.maximum(np.linalg.norm(bones, axis=2, keepdims=True), 1e-9)
-    up = UP_AXES["y"]
-    arms, legs = bones[:2], bones[2:]
-    straight = all(first @ second > 0.94 for first, second in bones)  # within 20 degrees
-    level = all(abs(first @ up) < 0.5 for first, _ in arms)  # within 30 degrees
-    apart = arms[0][0] @ arms[1][0] < -0.5
-    standing = all(first @ up < -0.9 for first, _ in legs)
-    return bool(straight and level and apart and standing)
+    bones = points[:, 1:] - points[:, :-1]
+    bones /= np.maximum(np.sqrt((bones * bones).sum(axis=2, keepdims=True)), 1e-9)
+    upward = bones[:, 0, 1]
+    if np.abs(upward[:2]).max() >= 0.5 or upward[2:].max() >= -0.9:
+        return False  # arms level within 30 degrees, legs down: few poses come past this
+    straight = (bones[:, 0] * bones[:, 1]).sum(axis=1).min() > 0.94  # within 20 degrees
+    apart = bones[0, 0] @ bones[1, 0] < -0.5
+    return bool(straight and apart)
 
 
 def _uprightness(motion: Motion, feet: Sequence[str]) -> NDArray[np.float64]:
     """Unit vectors from feet to head, shape (T, 3)."""
     points = motion.role_positions(["head", *feet]).astype(np.float64)
     upward = points[:, 0] - points[:, 1:].mean(axis=1)
-    return upward / np.maximum(np.linalg.norm(upward, axis=1, keepdims=True), 1e-9)
+    return upward / np.maximum(np.sqrt((upward * upward).sum(axis=1, keepdims=True)), 1e-9)
 
 
 def _axis_of(direction: NDArray[np.float64]) -> str | None:

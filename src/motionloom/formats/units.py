@@ -7,6 +7,7 @@ apart that at most one of them makes a skeleton that tall.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -57,6 +58,7 @@ def unit_from(value: str | float) -> float:
     return metres
 
 
+@lru_cache(maxsize=64)  # many motions share one skeleton
 def infer_unit(skeleton: Skeleton) -> Unit:
     """Unit that makes a skeleton with offsets in file units the size of a person.
 

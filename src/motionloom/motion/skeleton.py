@@ -155,7 +155,8 @@ class Skeleton:
     def points(self, roles: Sequence[str]) -> NDArray[np.intp]:
         """Indices among the points of several roles, shape (len(roles),)."""
         self.role_assignment.require(roles)
-        return np.array([self.point(role) for role in roles], dtype=np.intp)
+        names = self.point_names
+        return np.array([names.index(self.roles[role]) for role in roles], dtype=np.intp)
 
     def with_roles(self, role_map: Mapping[str, str | None]) -> Skeleton:
         """The same skeleton with the user's roles on top of those found by name.

@@ -1,0 +1,133 @@
+"""What follows from the hierarchy of a BVH file alone: its tree, its columns, its skeleton.
+
+A performer's takes share one hierarchy, to the letter. It is understood once: the layouts
+of the hierarchies read last are kept, and with them the skeleton and its roles, so that
+motions of one performer share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from motionloom.formats.bvh_hierarchy import Node
+from motionloom.formats.bvh_plain import plain_nodes
+from motionloom.formats.conventions import free_name
+from motionloom.motion import Skeleton
+
+_KEPT = 64  # layouts; about 50 kB each
+
+
+@lru_cache(maxsize=_KEPT)
+def plain_layout(hierarchy: str) -> Layout | None:
+    """Layout of a hierarchy without any oddity, or None."""
+    nodes = plain_nodes(hierarchy, 1)
+    return None if nodes is None else Layout(nodes)
+
+
+class Layout:
+    """The tree of one figure and the columns of its table; never changed.
+
+    Attributes
+    ----------
+    joints, ends : list of int
+        Indices of joints and end sites among the nodes.
+    parents, end_parents : list of int
+        Parent joint of each; -1 for the root.
+    offsets, end_offsets : ndarray, shapes (J, 3), (E, 3)
+        As OFFSET says, in file units.
+    columns : list of dict, length J
+        Column of the table for each channel of a joint.
+    turn_columns, turn_axes : ndarray of int, shape (J, 3)
+        Column and axis of a joint's turns from left to right; column -1 behind the last.
+    order : str or None
+        Euler order, if all joints share one.
+    moving : list of int
+        Joints below the root that have position channels.
+    channel_names : list of str, length C
+        What each column is, for messages.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self.joints = [index for index, node in enumerate(nodes) if node.kind != "end"]
+        self.ends = [index for index, node in enumerate(nodes) if node.kind == "end"]
+        number = {index: joint for joint, index in enumerate(self.joints)}
+        self.parents = [number.get(nodes[index].parent, -1) for index in self.joints]
+        self.end_parents = [number[nodes[index].parent] for index in self.ends]
+        self.offsets = _places(nodes, self.joints)
+        self.end_offsets = _places(nodes, self.ends)
+        self.channel_names = [
+            f"{channel} of {node.name}" for node in nodes for channel in node.channels
+        ]
+        self.columns: list[dict[str, int]] = []
+        self.turn_columns = np.full((len(self.joints), 3), -1)
+        self.turn_axes = np.zeros((len(self.joints), 3), np.int64)
+        orders = set()
+        column = 0
+        for joint, index in enumerate(self.joints):
+            names = nodes[index].channels
+            self.columns.append({name: column + k for k, name in enumerate(names)})
+            turns = [(column + k, name[0]) for k, name in enumerate(names) if "rot" in name]
+            for place, (turn, letter) in enumerate(turns):
+                self.turn_columns[joint, place] = turn
+                self.turn_axes[joint, place] = "XYZ".index(letter)
+            if turns:
+                orders.add("".join(letter for _, letter in turns))
+            column += len(names)
+        order = orders.pop() if len(orders) == 1 else ""
+        self.order = order if len(set(order)) == 3 else None
+        self.moving = [
+            joint
+            for joint in range(1, len(self.joints))
+            if any("position" in name for name in self.columns[joint])
+        ]
+
+    @cached_property
+    def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:
+        """Unique names of joints and of end sites, and what had to be mended, with lines."""
+        taken: set[str] = set()
+        mended = []
+        joint_names: list[str] = []
+        for index in self.joints:
+            node = self.nodes[index]
+            name = free_name(node.name, taken)
+            if name != node.name:
+                mended.append((f"a second joint called {node.name!r}, renamed {name!r}", node.line))
+            taken.add(name)
+            joint_names.append(name)
+        end_names: list[str] = []
+        for parent, index in zip(self.end_parents, self.ends, strict=True):
+            name = self.nodes[index].name or f"{joint_names[parent]}_End"
+            end_names.append(free_name(name, taken))
+            taken.add(end_names[-1])
+        leaves = set(range(len(self.joints))) - set(self.parents) - set(self.end_parents)
+        for joint in sorted(leaves):
+            node = self.nodes[self.joints[joint]]
+            mended.append((f"{node.name!r} ends without an End Site", node.line))
+        return joint_names, end_names, mended
+
+    @cached_property
+    def skeleton(self) -> Skeleton:
+        """The skeleton with the bones that OFFSET gives, in file units."""
+        return self.skeleton_with(self.offsets)
+
+    def skeleton_with(self, offsets: np.ndarray) -> Skeleton:
+        """The skeleton with other bones (J, 3), in file units."""
+        names, end_names, _ = self.names
+        offsets = offsets.copy()
+        offsets[0] = 0.0  # the root's place is the motion's root path
+        return Skeleton(
+            tuple(names),
+            np.array(self.parents),
+            offsets,
+            tuple(end_names),
+            np.array(self.end_parents, np.int32),
+            self.end_offsets,
+        )
+
+
+def _places(nodes: Sequence[Node], chosen: list[int]) -> np.ndarray:
+    return np.array([nodes[index].offset for index in chosen], dtype=np.float64).reshape(-1, 3)
