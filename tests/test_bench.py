@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import tarfile
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from motionloom import demo
 from motionloom.bench import BENCHES, Settings, bench_module, report, rivals
+from motionloom.bench import takes as where
 from motionloom.bench.measuring import Clocks, Contestant, Missing, compare, timings
 from motionloom.bench.numpy_kinematics import by_components, by_matrices
 from motionloom.bench.rivals import Package
@@ -205,6 +209,29 @@ def test_the_files_are_chosen_by_the_seed_one_per_size(folder, tmp_path):
     sizes = [path.stat().st_size for path in choose(1)]
     assert sizes == sorted(sizes)
     assert len(sizes) == 5
+
+
+def test_without_any_data_the_built_in_corpus_is_written_and_used(folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("MOTIONLOOM_DATA", raising=False)
+    monkeypatch.setattr(where, "_data_folder", lambda: None)
+    monkeypatch.setattr(demo, "write", lambda place: shutil.copytree(folder, place))
+    found = takes(Settings(), tmp_path / "scratch", say=print)
+    assert found.source == "the built-in corpus"
+    assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
+
+
+def test_the_cmu_archive_is_unpacked_once_and_credited(folder, cache, monkeypatch):
+    data = folder.parent / "data"
+    data.mkdir()
+    with tarfile.open(data / "cmu30.tar.xz", "w:xz") as tar:
+        tar.add(folder, "cmu30")
+    monkeypatch.setenv("MOTIONLOOM_DATA", str(data))
+    said = []
+    for _ in range(2):
+        found = takes(Settings(), folder, say=said.append)
+        assert [path.name for path in found.paths] == ["take_3.bvh", "take_30.bvh"]
+        assert "mocap.cs.cmu.edu" in found.credit
+    assert len(said) == 1
 
 
 def test_a_folder_without_motion_is_refused(tmp_path):
