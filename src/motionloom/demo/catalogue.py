@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from motionloom.demo.cartwheels import cartwheel
 from motionloom.demo.dances import groove, sway
 from motionloom.demo.gait import jog, step_up, walk
@@ -41,7 +43,9 @@ _JOGS = {
 def _gaits() -> dict[str, Recipe]:
     def recipe(gait: Callable, speed: float, curvature: float, steps: int, **kind) -> Recipe:
         def write(score: Score) -> object:
-            pace = speed * (1.0 + 0.03 * score.rng.uniform(-1, 1))
+            # The same gait for longer legs is a faster one: equal Froude numbers.
+            brisk = speed * np.sqrt(score.performer.leg / 0.85)
+            pace = float(brisk * (1.0 + 0.03 * score.rng.uniform(-1, 1)))
             bend = curvature * (1.0 + 0.08 * score.rng.uniform(-1, 1))
             lead = SIDES[int(score.rng.integers(2))]
             return gait(
@@ -62,7 +66,7 @@ def _gaits() -> dict[str, Recipe]:
         **{name: recipe(walk, *how, steps=12) for name, how in _WALKS.items()},
         "march": recipe(walk, 0.95, 0.0, steps=9, march=True, action="march"),
         "spiral_walk": spiral,
-        **{name: recipe(jog, *how, steps=12) for name, how in _JOGS.items()},
+        **{name: recipe(jog, *how, steps=14) for name, how in _JOGS.items()},
         **{f"step_up_{side}": _step_up(side) for side in SIDES},
     }
 
@@ -178,7 +182,8 @@ def _jumps() -> dict[str, Recipe]:
         def write(score: Score) -> object:
             jitter = 1.0 + 0.08 * score.rng.uniform(-1, 1, size=3)
             return jump(
-                score, height=height * jitter[0], forward=forward * jitter[1],
+                score, height=height * jitter[0],
+                forward=forward * jitter[1] * score.performer.leg / 0.85,
                 turn=turn * jitter[2],
             )  # fmt: skip
 
@@ -197,7 +202,7 @@ def _jumps() -> dict[str, Recipe]:
     return {
         "jump_up": jumping(0.28, 0.0, 0.0),
         "jump_forward": jumping(0.20, 0.45, 0.0),
-        "jump_far": jumping(0.26, 0.75, 0.0),
+        "jump_far": jumping(0.26, 0.65, 0.0),
         "jump_turn_left": jumping(0.25, 0.0, 2.6),
         "jump_turn_right": jumping(0.25, 0.0, -2.6),
         **{f"hop_{side}": hopping(side) for side in SIDES},

@@ -37,6 +37,8 @@ class PlannedFoot:
         How far the heel is raised about the ball of the foot, radians.
     airborne : ndarray of bool, shape (T,)
         In a swing.
+    swing : ndarray, shape (T,)
+        0 on the floor, rising to 1 in the middle of a swing.
     ball_still, heel_still : ndarray of bool, shape (T,)
         Ball of the foot, and the whole sole, at rest on the floor.
     """
@@ -47,6 +49,7 @@ class PlannedFoot:
     rotation: Array
     heel: Array
     airborne: NDArray[np.bool_]
+    swing: Array
     ball_still: NDArray[np.bool_]
     heel_still: NDArray[np.bool_]
 
@@ -70,10 +73,12 @@ def _planned_foot(score: Score, side: str, times: Array) -> PlannedFoot:
     free = score.curves[f"{side}_free"].sample(times)
     lifted = centre.copy()
     airborne = np.zeros(len(times), dtype=bool)
+    swing = np.zeros(len(times))
     for step in score.steps[side]:
         inside = (times > step.lift + 1e-6) & (times < step.land - 1e-6)
         airborne |= inside
-        lifted[inside, 1] += step.clearance * bump(times[inside], step.lift, step.land)
+        swing[inside] = bump(times[inside], step.lift, step.land)
+        lifted[inside, 1] += step.clearance * swing[inside]
 
     turn = rot.yaw(yaw)
     ball = lifted + rot.rotate(turn, [0.0, who.ball_height, sole_to_ball(who)])
@@ -91,6 +96,7 @@ def _planned_foot(score: Score, side: str, times: Array) -> PlannedFoot:
         rotation=rot.multiply(tip, raised),
         heel=heel,
         airborne=airborne,
+        swing=swing,
         ball_still=planted,
         heel_still=planted & (heel < 1e-9),
     )

@@ -78,6 +78,7 @@ def walk(
     # In a gait the pelvis is carried ahead of the middle: the rear foot is on its toes.
     score.ease("offset", first, first + 0.5, (0.0, 0.0, 0.045 * vigour))
     score.ease("height", first, first + 0.5, -0.022 + 0.006 * who.bounce)
+    _lean_in(score, first, speed, curvature)
     for k in range(steps + 1):
         lift = first + k * period
         last = k == steps
@@ -134,7 +135,8 @@ def jog(
     who, start = score.performer, score.time
     rate = (2.55 + 0.12 * (speed - 2.2)) * (0.85 / who.leg) ** 0.3 * who.tempo
     stride, period = speed / rate, 1.0 / rate
-    contact = period * float(np.clip(0.80 - 0.07 * (speed - 2.0), 0.6, 0.85))
+    # A foot stays down as long as the leg reaches it, ahead and behind.
+    contact = min(0.80 * period, 0.78 * who.leg / speed)
     flight = period - contact
     carried = 0.05 + 0.012 * speed
     path = path_from(score, stride * (steps - 0.4), curvature)
@@ -143,6 +145,7 @@ def jog(
     low = _jog_height(score, 0.5 * speed * contact - carried)
     score.ease("offset", first, first + 0.6, (0.0, 0.0, carried))
     score.ease("tilt", first, first + 0.6, 0.05 + 0.02 * speed)
+    _lean_in(score, first, speed, curvature)
     height, leap = score.curves["height"], 0.5 * GRAVITY * flight
     score.ease("height", start + 0.1, landing[0], low - 0.02)
     for k in range(steps):
@@ -186,7 +189,7 @@ def jog(
         action, start, end + 0.7, speed=speed, lead=lead, step_length=stride,
         step_period=period, flight=flight, **parameters,
     )  # fmt: skip
-    row.window = (landing[2] - 0.5 * flight, landing[steps - 1] - 0.5 * flight)
+    row.window = (landing[4] - 0.5 * flight, landing[steps - 1] - 0.5 * flight)
     return row
 
 
@@ -203,7 +206,8 @@ def step_up(
         down = floor == 0.0
         score.step(
             side, lift, lift + 0.6 * pace, spot, yaw, clearance=0.06 if down else 0.13,
-            shift=0.42 * pace, heel=0.75, heel_time=0.3 * pace,
+            shift=0.42 * pace, heel=0.9 if down else 0.75,
+            heel_time=(0.8 if down and side != lead else 0.3) * pace,
             tiptoe=0.3 if down else 0.0, toe_time=0.12,
         )  # fmt: skip
         _swing_arms(score, side, lift, lift + 0.6 * pace, size=0.5)
@@ -216,6 +220,13 @@ def step_up(
     return score.performed(
         action, start, lift + 1.2 * pace, step_height=height, lead=lead,
     )  # fmt: skip
+
+
+def _lean_in(score: Score, start: float, speed: float, curvature: object) -> None:
+    """Lean into a bend of constant curvature, as the balance asks for."""
+    if isinstance(curvature, (int, float)) and curvature:
+        lean = 0.7 * np.arctan(speed**2 * curvature / GRAVITY)
+        score.ease("roll", start, start + 0.8, -lean)
 
 
 def _jog_height(score: Score, ahead: float) -> float:

@@ -24,6 +24,7 @@ _Z = np.array([0.0, 0.0, 1.0])
 _ARM_HOME = np.array([0.30, -0.38, 0.87])
 _ELBOW_HOME = np.array([0.45, -0.80, -0.42])
 _SOFTNESS = 0.008  # of the leg; the balance keeps planned feet inside it
+_ANKLE_LIMIT = 0.55  # radians by which a swinging foot is bent towards the shin at most
 _AIR_FLEXION = 0.35  # radians by which a foot off the floor hangs
 
 
@@ -110,7 +111,8 @@ def leg(score: Score, body: Torso, side: str) -> Leg:
     pole = rot.rotate(body.pelvis, rot.rotate(rot.between(_DOWN, line), knee))
     hang = rot.from_axis_angle(_X, _AIR_FLEXION + score.curves[f"{side}_ankle"].sample(times))
     flat = rot.from_axis_angle(_X, -planned.heel * (1.0 - loose))
-    for _ in range(3 if np.any(loose > 0.0) else 1):
+    off = np.maximum(loose, planned.swing)
+    for _ in range(3 if np.any(loose > 0.0) else 2):
         pose = two_bone_pose(
             hip,
             goal,
@@ -121,19 +123,30 @@ def leg(score: Score, body: Torso, side: str) -> Leg:
             softness=_SOFTNESS,
         )
         foot = rot.slerp(planned.rotation, rot.multiply(pose.lower, hang), loose)
+        foot = _eased_ankle(pose.lower, foot, planned.swing)
         toes = rot.multiply(foot, flat)
-        # A foot let go of by its plan still keeps off the floor.
-        goal = goal + _clearing(pose.end, foot, toes, loose, who)
+        # A foot in the air keeps off the floor, whatever its plan was.
+        goal = goal + _clearing(pose.end, foot, toes, off, who)
     return Leg(pose.upper, pose.lower, foot, toes)
 
 
-def _clearing(ankle: Array, foot: Array, toes: Array, loose: Array, who: Performer) -> Array:
-    """How far to raise (T, 3) a foot off its plan so that no part sinks into the floor."""
+def _eased_ankle(shin: Array, foot: Array, swing: Array) -> Array:
+    """`foot` (T, 4) with the toes let down in a swing where the ankle would bend too far."""
+    local = rot.multiply(rot.inverse(shin), foot)
+    raised = -2.0 * np.arctan2(local[:, 1], local[:, 0])
+    excess = (raised + np.pi) % (2.0 * np.pi) - np.pi - _ANKLE_LIMIT
+    excess = 0.5 * (excess + np.sqrt(excess**2 + 0.06**2))
+    share = 1.0 - (1.0 - swing) ** 4
+    return rot.multiply(foot, rot.from_axis_angle(_X, share * excess))
+
+
+def _clearing(ankle: Array, foot: Array, toes: Array, off: Array, who: Performer) -> Array:
+    """How far to raise (T, 3) a foot in the air so that no part sinks into the floor."""
     ball = ankle + rot.rotate(foot, [0.0, who.ball_height - who.ankle_height, who.foot])
     tip = ball + rot.rotate(toes, [0.0, 0.0, who.toes])
     lack = 0.5 * who.ball_height - np.minimum(ball[:, 1], tip[:, 1])
     soft = 0.004
-    lift = 0.5 * (lack + np.sqrt(lack**2 + soft**2)) * np.clip(8.0 * loose, 0.0, 1.0)
+    lift = 0.5 * (lack + np.sqrt(lack**2 + soft**2)) * np.clip(8.0 * off, 0.0, 1.0)
     return np.stack([0.0 * lift, lift, 0.0 * lift], axis=-1)
 
 

@@ -55,7 +55,7 @@ def reach(
     score.ease("chest_bend", go, hit, 0.62 * low * (0.25 + 0.75 * max(ahead, 0.0)) - 0.12 * high)
     # Rolling to the left side (+) lowers the right; lean towards a low point at the side.
     score.ease("chest_side", go, hit, -np.sin(azimuth) * (0.45 * low + 0.06) + 0.1 * sign * high)
-    score.ease("height", go, hit, (-0.32 * low**1.3 + 0.06 * high * (high > 0.6)) * size)
+    score.ease("height", go, hit, (-0.27 * low**1.3 + 0.06 * high * (high > 0.6)) * size)
     if high > 0.6:
         score.tiptoe(go + 0.1, hit, 0.55 * high)
         score.tiptoe(leave + 0.1, back, 0.0)

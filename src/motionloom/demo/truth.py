@@ -53,12 +53,15 @@ class Truth:
         Half-open frame ranges in which a part of a foot stands still on the floor:
         ``left``, ``right`` for the ball of the foot and the toes, ``left_heel``,
         ``right_heel`` for the whole sole, ankle included.
+    flights : tuple
+        Half-open frame ranges in which no foot touches the floor.
     performer : str
         ``p0``, ``p1``, ...
     """
 
     actions: tuple[Action, ...]
     contacts: dict[str, tuple[tuple[int, int], ...]]
+    flights: tuple[tuple[int, int], ...]
     performer: str
 
     @property
@@ -95,7 +98,8 @@ def truth_of(score: Score, times: NDArray[np.float64], fps: float) -> Truth:
         for row in score.rows
         if row.end > times[0] + 1e-6 and row.start < times[-1] - 1e-6
     )
-    return Truth(actions, contacts, score.performer.name)
+    flights = _ranges(feet["left"].airborne & feet["right"].airborne)
+    return Truth(actions, contacts, flights, score.performer.name)
 
 
 def _action(row: Performed, start: float, frames: int, fps: float) -> Action:

@@ -118,8 +118,8 @@ def _step_both(scores, foot, before, now, middle, heading, count) -> None:
         width = 0.9 * score.performer.stance_width
         spot, yaw = score.slot(side, _stand(middle, heading, sign), facing, width=width)
         score.step(
-            side, before + 0.28 * gap, now, spot, yaw, clearance=0.03, shift=0.3 * gap,
-            heel=0.45, heel_time=0.35 * gap,
+            side, before + 0.30 * gap, now, spot, yaw, clearance=0.03, shift=0.3 * gap,
+            heel=0.45, heel_time=0.28 * gap,
         )  # fmt: skip
         # Fall into the first step, rise through the second and third.
         score.ease("height", before, now, (-0.055, -0.022, -0.012)[count])
