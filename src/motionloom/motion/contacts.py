@@ -211,7 +211,7 @@ def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
         heights = np.concatenate([height for height, _ in feet])
         return float(np.percentile(heights, 5.0)) if len(heights) else 0.0
     inside = np.searchsorted(still, still + _LEVEL_BAND) - np.arange(len(still))
-    dense = np.flatnonzero(inside >= _LEVEL_SHARE * len(still))
+    dense = np.flatnonzero(inside >= min(_LEVEL_SHARE * len(still), inside.max()))
     # From the lowest dense band climb to its fullest neighbour: the middle of that level.
     near = dense[still[dense] <= still[dense[0]] + _LEVEL_BAND]
     best = near[np.argmax(inside[near])]

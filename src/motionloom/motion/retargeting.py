@@ -95,13 +95,18 @@ def retarget(
     _require("the target skeleton", skeleton, needed)
     if not len(motion):
         raise InvalidInput("cannot retarget a motion without frames")
-    if keep_contacts and contacts is None:
+    if contacts is not None and contacts.frames != len(motion):
+        raise InvalidInput(
+            f"contacts must be those of the motion's {len(motion)} frames; "
+            f"got contacts of {contacts.frames}"
+        )
+    if contacts is None and _has_feet(motion.skeleton) and _has_feet(skeleton):
         contacts = foot_contacts(motion)
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
     turned = _with_turns(motion, skeleton)
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
-    if contacts is not None:
+    if contacts is not None and keep_contacts:
         heights = {part: scale * level for part, level in levels.items()}
         moved = planted(moved, _contacts_on(moved, contacts), heights=heights)
     floor = contacts.floor if contacts is not None else None
@@ -120,6 +125,10 @@ def leg_length(skeleton: Skeleton) -> float:
                 point = skeleton.point_parents[point]
             lengths.append(way)
     return 0.5 * sum(lengths)
+
+
+def _has_feet(skeleton: Skeleton) -> bool:
+    return all(f"{side}_{part}" in skeleton.roles for side in SIDES for part in ("ankle", "foot"))
 
 
 def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
@@ -270,7 +279,9 @@ def _levels(contacts: FootContacts) -> dict[str, Array]:
     cuts = np.flatnonzero(np.diff(heights[order]) > _SAME_LEVEL) + 1
     for group in np.split(order, cuts):
         if len(group) and np.ptp(heights[group]) <= _MOST_TILT:
-            level[group] = np.median(heights[group])
+            here = heights[group]
+            on_floor = here.min() <= contacts.floor <= here.max()
+            level[group] = contacts.floor if on_floor else np.median(here)
     ends = np.cumsum([len(contacts.plants[part]) for part in parts])
     return dict(zip(parts, np.split(level, ends[:-1]), strict=True))
 
