@@ -27,16 +27,14 @@ from motionloom.formats.gltf_curves import Curve, frame_count, read_curves, stea
 from motionloom.formats.gltf_file import GltfFile
 from motionloom.formats.gltf_tree import JointTree, joint_tree, one_scale, placing, skin_members
 from motionloom.formats.gltf_writer import write
+from motionloom.formats.node_motion import NodeCourse, node_motion
 from motionloom.formats.repairs import Repairs
 from motionloom.formats.units import unit_from
-from motionloom.motion import Motion, Origin, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion import Motion, Origin
 from motionloom.motion.stature import standing_height
 
 __all__ = ["read", "write"]
 
-_STILL = 1e-5  # of the largest offset: bones that change less keep their length
-_FARTHEST = 1e7  # file units
 _ROOM = 4_000_000  # joints times frames that any file may give
 _GROWTH = 64  # ... and that a file with many keys may give, per key
 
@@ -136,67 +134,33 @@ def _motion(
     rate: float,
     repairs: Repairs,
 ) -> Motion:
-    count = len(times)
-
-    def moving(node: int):
-        """Translation (T or 1, 3), rotation (T or 1, 4), scale (T or 1,), and rest rotation."""
+    def moving(node: int) -> NodeCourse:
         rest = placing(file, node, repairs)
-        parts: list[Any] = [rest.translation[None], rest.rotation[None], np.array([rest.scale])]
-        for place, way in enumerate(("translation", "rotation", "scale")):
+        parts = {
+            "translation": rest.translation[None],
+            "rotation": rest.rotation[None],
+            "scale": np.array([rest.scale]),
+        }
+        for way in parts:
             if (node, way) in curves:
-                parts[place] = curves[node, way].at(times)
+                parts[way] = curves[node, way].at(times)
                 if way == "scale":
-                    parts[place] = one_scale(file, parts[place], node, repairs)
-        return *parts, rest.rotation
+                    parts[way] = one_scale(file, parts[way], node, repairs)
+        return NodeCourse(parts["translation"], parts["rotation"], parts["scale"], rest.rotation)
 
-    # The frame in which the root stands: everything above it, from the top down.
-    place, turn, size = np.zeros((1, 3)), rot.IDENTITY[None], np.ones(1)
-    rest_turn = rot.IDENTITY
-    for node in tree.above:
-        step, spin, scale, rest = moving(node)
-        place = place + rot.rotate(turn, size[:, None] * step)
-        turn, size = rot.multiply(turn, spin), size * scale
-        rest_turn = rot.multiply(rest_turn, rest)
-    joints = len(tree.joints)
-    rotations = np.empty((count, joints, 4), np.float32)
-    offsets = np.zeros((count, joints, 3), np.float32)
-    rests = np.empty((joints, 4))
-    sizes: list[NDArray[np.float64]] = []
-    root = np.zeros((count, 3))
-    for joint, node in enumerate(tree.joints):
-        step, spin, scale, rests[joint] = moving(node)
-        if joint == 0:
-            root[:] = place + rot.rotate(turn, size[:, None] * step)
-            rotations[:, 0] = rot.multiply(turn, spin)
-            rests[0] = rot.multiply(rest_turn, rests[0])
-            sizes.append(size * scale)
-        else:
-            outer = sizes[tree.parents[joint]]
-            offsets[:, joint] = outer[:, None] * step
-            rotations[:, joint] = spin
-            sizes.append(outer * scale)
-    tips = np.zeros((len(tree.ends), 3))
-    for end, node in enumerate(tree.ends):
-        outer = sizes[tree.end_parents[end]]
-        tips[end] = float(np.median(outer)) * placing(file, node, repairs).translation
-    for lengths in (offsets, root, tips):
-        if not np.all(np.abs(lengths) < _FARTHEST):
-            file.refuse(f"a joint lies farther than {_FARTHEST:g} units away")
-    steady = np.median(offsets, axis=0).astype(np.float64)
-    wobble = float(np.abs(offsets - steady).max(initial=0.0))
-    bends = wobble > _STILL * max(float(np.abs(steady).max()), 1e-6)
     names, end_names = _names(file, tree, repairs)
-    is_plain = np.abs(np.abs(rests[:, 0]) - 1.0).max() < 1e-7
-    skeleton = Skeleton(
-        tuple(names),
-        np.array(tree.parents),
-        steady,
-        tuple(end_names),
-        np.array(tree.end_parents, np.int32),
-        tips,
-        None if is_plain else rests,
+    return node_motion(
+        [moving(node) for node in tree.above],
+        (moving(node) for node in tree.joints),
+        names=names,
+        parents=tree.parents,
+        end_names=end_names,
+        end_parents=tree.end_parents,
+        end_steps=[placing(file, node, repairs).translation for node in tree.ends],
+        frames=len(times),
+        fps=rate,
+        refuse=file.refuse,
     )
-    return Motion(skeleton, rotations, root, rate, "", offsets if bends else None)
 
 
 def _names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:

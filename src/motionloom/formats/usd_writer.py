@@ -1,0 +1,166 @@
+"""Writing USD: UsdSkel skeletons with their animation, and stick figures to see them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.formats.conventions import free_name
+from motionloom.formats.stick_mesh import rest_frames, stick_mesh, transform_matrices
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion import rotations as rot
+from motionloom.whole_file import whole_file
+
+END_SITES = "motionloom:endSites"
+_COLOURS = [
+    (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
+    (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
+]  # fmt: skip
+
+
+def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = True) -> None:
+    """Write one motion, or several characters of one rate, as USD.
+
+    Parameters
+    ----------
+    motion : Motion or sequence of Motion
+        Several share one stage, so they must share one rate.
+    path : str or Path
+        ``.usd`` and ``.usdc`` are binary, ``.usda`` is text.
+    mesh : bool
+        Add stick figures, so that there is something to see in any viewer.
+
+    Notes
+    -----
+    The stage is in metres, y up; frame k is at time code k. Joint names that USD does not
+    allow are changed; the skeleton's ``jointNames`` keep the original ones.
+    """
+    pxr = usd_library()
+    motions = [motion] if isinstance(motion, Motion) else list(motion)
+    if not motions or any(len(one) == 0 for one in motions):
+        raise InvalidInput("a USD file needs at least one motion, and each at least one frame")
+    rates = {one.fps for one in motions}
+    if len(rates) > 1:
+        raise InvalidInput(
+            f"motions in one USD file must share one rate; got {sorted(rates)}. Resample first"
+        )
+    stage = pxr.Usd.Stage.CreateInMemory()
+    pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.y)
+    pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    stage.SetTimeCodesPerSecond(motions[0].fps)
+    stage.SetFramesPerSecond(motions[0].fps)
+    stage.SetStartTimeCode(0)
+    stage.SetEndTimeCode(max(len(one) for one in motions) - 1)
+    top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
+    stage.SetDefaultPrim(top.GetPrim())
+    taken: set[str] = set()
+    for number, one in enumerate(motions):
+        name = free_name(_identifier(pxr, one.name or "Character"), taken)
+        taken.add(name)
+        _add_character(pxr, stage, one, f"/Characters/{name}", _COLOURS[number % 7], mesh)
+    with whole_file(path) as scratch:
+        if not stage.GetRootLayer().Export(str(scratch)):
+            raise InvalidInput(f"USD could not write {path}")
+
+
+def usd_library():
+    """The modules of usd-core as attributes of one; `MissingExtra` if it is not installed."""
+    try:
+        import pxr
+        from pxr import Gf, Tf, Usd, UsdGeom, UsdSkel, Vt  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "USD files need usd-core; install it with: pip install 'motionloom[usd]'"
+        ) from None
+    return pxr
+
+
+def _add_character(pxr, stage, motion: Motion, place: str, colour, mesh: bool) -> None:
+    skeleton = motion.skeleton
+    holder = pxr.UsdSkel.Root.Define(stage, place)
+    holder.GetPrim().SetDisplayName(motion.name or "Character")
+    points = motion.positions(end_sites=True).reshape(-1, 3)
+    extent = np.stack([points.min(axis=0), points.max(axis=0)]).astype(np.float32)
+    holder.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(extent))
+    bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
+    paths = _joint_paths(pxr, skeleton)
+    frames = rest_frames(skeleton)
+    rest_turns = np.tile(rot.IDENTITY, (len(paths), 1))
+    if skeleton.rest is not None:
+        rest_turns[: len(skeleton)] = skeleton.rest
+    rest_places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
+    local = transform_matrices(rest_places, rest_turns)
+    # USD multiplies row vectors from the left: its matrices are transposed.
+    row_vectors = lambda m: pxr.Vt.Matrix4dArray.FromNumpy(  # noqa: E731
+        np.ascontiguousarray(np.swapaxes(m, 1, 2))
+    )
+    bones.CreateJointsAttr(paths)
+    bones.CreateJointNamesAttr(list(skeleton.point_names))
+    bones.CreateBindTransformsAttr(row_vectors(frames.matrices()))
+    bones.CreateRestTransformsAttr(row_vectors(local))
+    bones.GetPrim().SetCustomDataByKey(END_SITES, len(skeleton.end_names))
+    _add_animation(pxr, stage, motion, f"{place}/Animation", paths)
+    binding = pxr.UsdSkel.BindingAPI.Apply(bones.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([f"{place}/Animation"])
+    if mesh:
+        _add_sticks(pxr, stage, skeleton, place, colour)
+
+
+def _add_animation(pxr, stage, motion: Motion, place: str, paths: list[str]) -> None:
+    skeleton = motion.skeleton
+    joints = len(skeleton)
+    animation = pxr.UsdSkel.Animation.Define(stage, place)
+    animation.CreateJointsAttr(paths[:joints])
+    scales = animation.CreateScalesAttr()
+    scales.Set(pxr.Vt.Vec3hArray.FromNumpy(np.ones((joints, 3), np.float16)))
+    turns = animation.CreateRotationsAttr()
+    places = animation.CreateTranslationsAttr()
+    quaternions = np.ascontiguousarray(rot.unroll(motion.rotations)[..., [1, 2, 3, 0]])
+    steps = skeleton.offsets.astype(np.float32)
+    for frame in range(len(motion)):
+        turns.Set(pxr.Vt.QuatfArray.FromNumpy(quaternions[frame]), frame)
+        if motion.translations is not None:
+            steps = np.array(motion.translations[frame])
+        steps[0] = motion.root[frame]
+        places.Set(pxr.Vt.Vec3fArray.FromNumpy(steps), frame)
+
+
+def _add_sticks(pxr, stage, skeleton: Skeleton, place: str, colour) -> None:
+    sticks = stick_mesh(skeleton)
+    count = len(sticks.vertices)
+    figure = pxr.UsdGeom.Mesh.Define(stage, f"{place}/Sticks")
+    figure.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(sticks.vertices))
+    figure.CreateNormalsAttr(pxr.Vt.Vec3fArray.FromNumpy(sticks.normals))
+    figure.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
+    figure.CreateFaceVertexCountsAttr([3] * (count // 3))
+    figure.CreateFaceVertexIndicesAttr(list(range(count)))
+    figure.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
+    figure.CreateDisplayColorAttr([pxr.Gf.Vec3f(*colour)])
+    bounds = np.stack([sticks.vertices.min(axis=0), sticks.vertices.max(axis=0)])
+    figure.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(bounds))
+    binding = pxr.UsdSkel.BindingAPI.Apply(figure.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([f"{place}/Skeleton"])
+    joints = np.ascontiguousarray(sticks.joints, np.int32)
+    binding.CreateJointIndicesPrimvar(False, 1).Set(pxr.Vt.IntArray.FromNumpy(joints))
+    weights = np.ones(count, np.float32)
+    binding.CreateJointWeightsPrimvar(False, 1).Set(pxr.Vt.FloatArray.FromNumpy(weights))
+    binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1.0))
+
+
+def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
+    """Paths of joints and end sites, as in ``Hips/Spine/Head``, in names that USD allows."""
+    taken: set[str] = set()
+    paths: list[str] = []
+    for name, parent in zip(skeleton.point_names, skeleton.point_parents, strict=True):
+        plain = free_name(_identifier(pxr, name), taken)
+        taken.add(plain)
+        paths.append(plain if parent < 0 else f"{paths[parent]}/{plain}")
+    return paths
+
+
+def _identifier(pxr, name: str) -> str:
+    """A name that USD allows: letters, digits and underscores, no digit in front."""
+    return pxr.Tf.MakeValidIdentifier(f"_{name}" if name[:1].isdigit() else name)

@@ -1,0 +1,259 @@
+"""USD: the way out and back, what usd-core itself finds, foreign stages, damage."""
+
+from __future__ import annotations
+
+import builtins
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.formats import usd
+from motionloom.motion import rotations as rot
+
+pytest.importorskip("pxr", reason="the extra usd is not installed")
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel, Vt  # noqa: E402
+
+SKELETON = ml.Skeleton(
+    ["mixamorig:Hips", "1 spine", "Kopf-é"], [-1, 0, 1], [[0, 0, 0], [0, 0.5, 0], [0, 0.4, 0.1]],
+    ["top"], [2], [[0, 0.2, 0]],
+)  # fmt: skip
+
+
+def random_motion(rng, frames=12, fps=60.0, name="dance", skeleton=SKELETON):
+    turns = np.cumsum(rng.normal(scale=0.1, size=(frames, len(skeleton), 3)), axis=0)
+    return ml.Motion(skeleton, rot.exp(turns), rng.normal(size=(frames, 3)), fps, name)
+
+
+def apart(a, b):
+    return np.linalg.norm(a.positions(end_sites=True) - b.positions(end_sites=True), axis=-1).max()
+
+
+@pytest.mark.parametrize("suffix", [".usda", ".usdc", ".usd"])
+def test_comes_back(tmp_path, rng, suffix):
+    motion = random_motion(rng, fps=29.97)
+    again = ml.load(motion.save(tmp_path / f"dance{suffix}"))
+    assert (again.name, len(again), again.fps) == ("dance", 12, 29.97)
+    assert again.skeleton.names == SKELETON.names
+    assert again.skeleton.end_names == SKELETON.end_names
+    assert again.skeleton.rest is None
+    assert apart(motion, again) < 1e-5
+    assert not again.repairs and not again.origin.warnings
+
+
+def test_rest_pose_and_moving_bones_come_back(tmp_path, rng):
+    rest = rot.exp(rng.normal(scale=0.5, size=(3, 3)))
+    motion = random_motion(rng, skeleton=replace(SKELETON, rest=rest))
+    moved = SKELETON.offsets + rng.normal(scale=0.01, size=(12, 3, 3))
+    moved[:, 0] = 0.0
+    motion = replace(motion, translations=moved)
+    again = ml.load(motion.save(tmp_path / "a.usdc"))
+    assert apart(motion, again) < 1e-5
+    assert rot.angle_between(again.skeleton.rest, rest).max() < 1e-6
+
+
+def test_usd_itself_finds_every_joint_and_stick_where_we_put_it(tmp_path, rng):
+    rest = rot.exp(rng.normal(scale=0.5, size=(3, 3)))
+    motion = random_motion(rng, skeleton=replace(SKELETON, rest=rest))
+    stage = Usd.Stage.Open(str(motion.save(tmp_path / "a.usda")))
+    assert UsdGeom.GetStageUpAxis(stage) == "Y"
+    assert UsdGeom.GetStageMetersPerUnit(stage) == 1.0
+    assert stage.GetTimeCodesPerSecond() == 60.0
+    assert (stage.GetStartTimeCode(), stage.GetEndTimeCode()) == (0.0, 11.0)
+    root = UsdSkel.Root(stage.GetPrimAtPath("/Characters/dance"))
+    cache = UsdSkel.Cache()
+    cache.Populate(root, Usd.PrimDefaultPredicate)
+    query = cache.GetSkelQuery(UsdSkel.Skeleton(stage.GetPrimAtPath("/Characters/dance/Skeleton")))
+    wanted = motion.positions(end_sites=True)
+    for frame in (0, 5, 11):
+        found = np.array(query.ComputeJointSkelTransforms(frame))[:, 3, :3]
+        assert np.abs(found - wanted[frame]).max() < 1e-5
+    # USD's own skinning brings the corners of the sticks to the joints.
+    UsdSkel.BakeSkinning(root, Gf.Interval(0, 11))
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath("/Characters/dance/Sticks"))
+    for frame in (0, 5, 11):
+        corners = np.array(mesh.GetPointsAttr().Get(frame))
+        for point in wanted[frame]:
+            assert np.linalg.norm(corners - point, axis=1).min() < 1e-5
+
+
+def test_several_characters_share_a_stage(tmp_path, rng):
+    anna, bob = random_motion(rng, name="Anna"), random_motion(rng, frames=7, name="Bob")
+    usd.write([anna, bob], tmp_path / "both.usd")
+    first = ml.load(tmp_path / "both.usd")
+    assert "the first of 2 skeletons is read" in first.origin.warnings[0]
+    assert apart(first, anna) < 1e-5
+    second = ml.load(tmp_path / "both.usd", skeleton="Bob")
+    assert (second.name, len(second)) == ("Bob", 7)
+    assert apart(second, bob) < 1e-5
+    with pytest.raises(MotionFormatError, match="no skeleton is called 'Eve'; there is /Charact"):
+        ml.load(tmp_path / "both.usd", skeleton="Eve")
+    with pytest.raises(InvalidInput, match="must share one rate; got .30.0, 60.0."):
+        usd.write([anna, replace(bob, fps=30.0)], tmp_path / "no.usd")
+
+
+def foreign_stage(path, *, samples=((0, 0.0), (2, 90.0), (4, 180.0)), joints=("a", "a/b")):
+    """Z up, centimetres, moved and scaled from above, every other time code."""
+    stage = Usd.Stage.CreateNew(str(path))
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    stage.SetTimeCodesPerSecond(60)
+    root = UsdSkel.Root.Define(stage, "/Model")
+    xform = UsdGeom.Xformable(root)
+    xform.AddTranslateOp().Set(Gf.Vec3d(0, 0, 50))
+    xform.AddScaleOp().Set(Gf.Vec3f(2, 2, 2))
+    skeleton = UsdSkel.Skeleton.Define(stage, "/Model/Rig")
+    skeleton.CreateJointsAttr(list(joints))
+    matrices = [Gf.Matrix4d(1.0) for _ in joints]
+    for matrix in matrices[1:]:
+        matrix.SetTranslate(Gf.Vec3d(0, 0, 30))
+    skeleton.CreateRestTransformsAttr(matrices)
+    skeleton.CreateBindTransformsAttr([Gf.Matrix4d(1.0) for _ in joints])
+    animation = UsdSkel.Animation.Define(stage, "/Model/Rig/Anim")
+    animation.CreateJointsAttr([joints[0]])
+    animation.CreateTranslationsAttr([Gf.Vec3f(0, 0, 0)])
+    animation.CreateScalesAttr([Gf.Vec3h(1, 1, 1)])
+    turns = animation.CreateRotationsAttr()
+    for time, angle in samples:
+        turn = Gf.Rotation(Gf.Vec3d(1, 0, 0), angle).GetQuat()
+        turns.Set(Vt.QuatfArray([Gf.Quatf(turn)]), time)
+    binding = UsdSkel.BindingAPI.Apply(skeleton.GetPrim())
+    binding.CreateAnimationSourceRel().SetTargets([Sdf.Path("/Model/Rig/Anim")])
+    stage.GetRootLayer().Save()
+    return path
+
+
+def test_foreign_stages_are_turned_and_scaled(tmp_path):
+    motion = ml.load(foreign_stage(tmp_path / "a.usda"))
+    assert (motion.fps, len(motion), motion.skeleton.names) == (30.0, 3, ("a", "b"))
+    assert (motion.origin.up, motion.origin.unit_m) == ("z", 0.01)
+    np.testing.assert_allclose(motion.root, [[0, 0.5, 0]] * 3, atol=1e-6)
+    wanted = [[0, 1.1, 0], [0, 0.5, 0.6], [0, -0.1, 0]]
+    np.testing.assert_allclose(motion.positions()[:, 1], wanted, atol=1e-6)
+    finer = ml.load(tmp_path / "a.usda", fps=60)
+    assert len(finer) == 5
+    np.testing.assert_allclose(
+        finer.positions()[1, 1], [0, 0.5 + 0.6 * 0.5**0.5, 0.6 * 0.5**0.5], atol=1e-6
+    )
+    given = ml.load(tmp_path / "a.usda", unit="m", up="y")
+    np.testing.assert_allclose(given.root[0], [0, 0, 50], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"joints": ("a", "b")}, "the joints must have one root"),
+        (
+            {"samples": ((0, 0.0), (1, 1.0), (2, 1.0), (10.0**12, 2.0))},
+            "would be 1e.12 frames long",
+        ),
+    ],
+)
+def test_says_what_is_wrong(tmp_path, options, message):
+    path = foreign_stage(tmp_path / "a.usda", **options)
+    with pytest.raises(MotionFormatError, match=message) as caught:
+        ml.load(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_stage_without_a_skeleton_is_refused(tmp_path):
+    path = tmp_path / "a.usda"
+    path.write_text('#usda 1.0\ndef Xform "a" {}\n')
+    with pytest.raises(MotionFormatError, match="there is no skeleton"):
+        ml.load(path)
+    path.write_text("hello")
+    with pytest.raises(MotionFormatError, match="USD cannot read it"):
+        ml.load(path)
+
+
+def test_a_skeleton_without_an_animation_is_one_frame(tmp_path):
+    path = tmp_path / "a.usda"
+    text = foreign_stage(tmp_path / "b.usda").read_text()
+    path.write_text(text.replace("rel skel:animationSource = </Model/Rig/Anim>", ""))
+    motion = ml.load(path)
+    assert len(motion) == 1
+    assert "one frame in its rest pose" in motion.origin.warnings[0]
+
+
+def test_reading_can_be_given_up(tmp_path, rng):
+    path = random_motion(rng).save(tmp_path / "a.usda")
+    with pytest.raises(MotionFormatError, match="reading took more than 0.001 s; .*timeout="):
+        ml.load(path, timeout=0.001)
+    with pytest.raises(InvalidInput, match="timeout must be positive"):
+        ml.load(path, timeout=0)
+
+
+def test_a_breakdown_of_the_library_is_told(tmp_path, rng, monkeypatch):
+    path = random_motion(rng).save(tmp_path / "a.usda")
+    crash = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"]
+    run = usd.subprocess.run
+    monkeypatch.setattr(
+        usd.subprocess, "run", lambda command, **rest: run([command[0], *crash], **rest)
+    )
+    with pytest.raises(MotionFormatError, match="USD broke down on this file .exit code -11.: it"):
+        ml.load(path)
+
+
+def test_a_missing_extra_is_named(tmp_path, rng, monkeypatch):
+    path = random_motion(rng).save(tmp_path / "a.usda")
+    whole_import = builtins.__import__
+
+    def without_pxr(name, *rest):
+        if name == "pxr":
+            raise ImportError(name)
+        return whole_import(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without_pxr)
+    with pytest.raises(MissingExtra, match=r"pip install 'motionloom\[usd\]'"):
+        ml.load(path)
+    with pytest.raises(MissingExtra, match=r"pip install 'motionloom\[usd\]'"):
+        random_motion(rng).save(tmp_path / "b.usda")
+    assert [file.name for file in tmp_path.iterdir()] == ["a.usda"]
+
+
+def test_nothing_is_written_of_nothing(tmp_path):
+    with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
+        usd.write([], tmp_path / "a.usd")
+    assert not list(tmp_path.iterdir())
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    raw = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(raw))
+        blow = rng.choice(["set", "set", "set", "delete", "cut"])
+        if blow == "set":
+            raw[place] = rng.randrange(256)
+        elif blow == "delete":
+            del raw[place : place + rng.randint(1, 30)]
+        else:
+            del raw[max(place, 100) :]
+    return bytes(raw)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "count"),
+    [
+        (".usda", 5),
+        (".usdc", 5),
+        pytest.param(".usda", 30, marks=pytest.mark.slow),
+        pytest.param(".usdc", 60, marks=pytest.mark.slow),
+    ],
+)
+def test_mutated_files_are_read_or_refused(tmp_path, suffix, count):
+    motion = random_motion(np.random.default_rng(3), frames=3)
+    whole = motion.save(tmp_path / f"whole{suffix}").read_bytes()
+    path = tmp_path / f"broken{suffix}"
+    dice = random.Random(count)
+    for _ in range(count):
+        path.write_bytes(mutated(whole, dice))
+        try:
+            again = ml.load(path, timeout=60)
+        except MotionFormatError as error:
+            assert str(error).startswith(str(path))
+        else:
+            assert np.isfinite(again.positions()).all()
+    assert len(list(tmp_path.iterdir())) == 2
