@@ -106,7 +106,11 @@ def held_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
         both = down[foot.ball[down]]
         only = down[~foot.ball[down]]
         if len(both):  # the heel stays where it is once the whole sole is down
-            hold[only] = hold[both[np.argmin(np.abs(only[:, None] - both), axis=1)]]
+            after = np.searchsorted(both, only)
+            last, first = both[np.maximum(after - 1, 0)], both[np.minimum(after, len(both) - 1)]
+            share = np.clip((only - last) / np.maximum(first - last, 1), 0.0, 1.0)
+            share = (share * share * (3.0 - 2.0 * share))[:, None]
+            hold[only] = (1.0 - share) * hold[last] + share * hold[first]
         else:
             hold[only] = np.median(foot.limb.end[only], axis=0)
     return FootPath(foot.limb.end + eased(hold - foot.limb.end, reach), sole)

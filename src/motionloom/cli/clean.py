@@ -1,0 +1,183 @@
+"""``motionloom clean``: feet that stay where they stand, and how far they slid before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motionloom.cli.arguments import motion_from
+from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.errors import InvalidInput, MotionloomError
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """One row of the table, one object of the JSON list."""
+
+    motion: str
+    file: str
+    slide_before_cm: float
+    slide_after_cm: float
+    contacts: int
+    frames: int
+    frames_changed: int
+    mean_angle_change_degrees: float
+    max_angle_change_degrees: float
+
+
+def clean(
+    source: Annotated[str, typer.Argument(metavar="FILE|FOLDER|LIB:NAME", help="What to clean.")],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="File to write; a folder where a folder is read."),
+    ],
+    slow: Annotated[
+        float, typer.Option(help="A contact has a frame slower than this, m/s.")
+    ] = 0.15,
+    fast: Annotated[
+        float, typer.Option(help="A contact ends where the foot is faster, m/s.")
+    ] = 0.40,
+    rise: Annotated[
+        float, typer.Option(help="How far above its ground a foot still stands, m.")
+    ] = 0.025,
+    above_floor: Annotated[
+        float, typer.Option(help="How far ground may lie above the floor, m; stairs may more.")
+    ] = 0.07,
+    ease: Annotated[
+        float, typer.Option(help="Seconds in which a foot comes to and leaves its place.")
+    ] = 0.25,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Plant feet that slide, and print the slide in centimetres before and after."""
+    thresholds = {"slow": slow, "fast": fast, "rise": rise, "above_floor": above_floor}
+    if Path(source).is_dir():
+        rows, failed = _clean_folder(Path(source), output, thresholds, ease, quiet=json)
+    else:
+        motion = motion_from(source)
+        target = output / f"{motion.name}.bvh" if output.is_dir() else output
+        _keep_the_source(Path(source), target)
+        rows, failed = [_cleaned(motion, target, thresholds, ease)], []
+    if json:
+        whole = {
+            "motions": [asdict(row) for row in rows],
+            "failed": failed,
+            "slide_before_cm": _mean([row.slide_before_cm for row in rows]),
+            "slide_after_cm": _mean([row.slide_after_cm for row in rows]),
+        }
+        print_json(whole)
+    else:
+        _print_table(rows)
+    for row in failed:
+        remark(f"failed   {row['file']}: {row['reason']}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _clean_folder(
+    folder: Path, output: Path, thresholds: dict[str, float], ease: float, *, quiet: bool
+) -> tuple[list[Cleaned], list[dict[str, str]]]:
+    """Every motion file of a folder into another, at the same place below it."""
+    from motionloom.formats import load
+
+    jobs = list(_files(folder, output))
+    if not jobs:
+        raise InvalidInput(f"{folder}: no motion files in it; one of a library is LIBRARY:NAME")
+    rows, failed = [], []
+    with progress("cleaning", len(jobs), quiet=quiet) as advance:
+        for path, target in jobs:
+            try:
+                rows.append(_cleaned(load(path), target, thresholds, ease))
+            except (MotionloomError, OSError) as error:
+                failed.append({"file": str(path), "reason": str(error)})
+            advance()
+    return rows, failed
+
+
+def _files(folder: Path, output: Path) -> Iterator[tuple[Path, Path]]:
+    """Motion files of a folder and where each goes."""
+    from motionloom.formats import FORMATS, is_motion_file
+
+    if output.suffix and not output.is_dir():
+        raise InvalidInput(f"{output}: {folder} is a folder, so the output must be one too")
+    if output.resolve() == folder.resolve():
+        raise InvalidInput(f"{output}: the output must be another folder than the source")
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in inside.parts)
+        if hidden or not path.is_file() or not is_motion_file(path):
+            continue
+        if path.resolve().is_relative_to(output.resolve()):
+            continue  # what an earlier run wrote
+        writes = FORMATS[path.suffix.lower()].writes
+        suffix = path.suffix if "motion" in writes else ".bvh"
+        yield path, (output / inside).with_suffix(suffix)
+
+
+def _cleaned(motion: Motion, target: Path, thresholds: dict[str, float], ease: float) -> Cleaned:
+    """Clean one motion and write it."""
+    import numpy as np
+
+    from motionloom.motion.foot_skate import clean_feet
+
+    moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    moved.save(target)
+    return Cleaned(
+        motion=motion.name,
+        file=str(target),
+        slide_before_cm=100.0 * report.slide_before_m,
+        slide_after_cm=100.0 * report.slide_after_m,
+        contacts=sum(len(plants) for plants in report.contacts.plants.values()),
+        frames=len(motion),
+        frames_changed=report.frames_changed,
+        mean_angle_change_degrees=float(np.degrees(report.mean_angle_change)),
+        max_angle_change_degrees=float(np.degrees(report.max_angle_change)),
+    )
+
+
+def _keep_the_source(source: Path, target: Path) -> None:
+    if source.exists() and target.exists() and source.samefile(target):
+        raise InvalidInput(f"{target}: the output must be another file than the source")
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _print_table(rows: list[Cleaned]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("motion")
+    for head in ("contacts", "slide before", "after", "angles changed", "file"):
+        table.add_column(head, justify="left" if head == "file" else "right")
+
+    def row(name: str, contacts: str, before: float, after: float, angle: str, file: str) -> None:
+        table.add_row(name, contacts, f"{before:.2f} cm", f"{after:.2f} cm", angle, file)
+
+    for r in rows:
+        row(
+            escape(r.motion),
+            str(r.contacts),
+            r.slide_before_cm,
+            r.slide_after_cm,
+            f"{r.mean_angle_change_degrees:.1f}°",
+            escape(r.file),
+        )
+    if len(rows) > 1:
+        before, after = (
+            _mean([getattr(r, key) for r in rows]) for key in ("slide_before_cm", "slide_after_cm")
+        )
+        angle = _mean([r.mean_angle_change_degrees for r in rows])
+        total = str(sum(r.contacts for r in rows))
+        row("[bold]mean[/]", total, before, after, f"{angle:.1f}°", "")
+    Console().print(table)

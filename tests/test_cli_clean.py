@@ -1,0 +1,94 @@
+"""``motionloom clean`` as a user meets it."""
+
+import json
+
+import pytest
+import typer
+from test_foot_skate import skating
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli.clean import clean
+from motionloom.errors import InvalidInput
+
+app = typer.Typer()
+app.command()(clean)
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+@pytest.fixture(scope="module")
+def takes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clean") / "takes"
+    (folder / "slow").mkdir(parents=True)
+    skating(ml.demo.clip("walk")).save(folder / "walk.bvh")
+    skating(ml.demo.clip("walk_slow")).save(folder / "slow" / "walk_slow.bvh")
+    return folder
+
+
+def test_a_file_is_cleaned_and_its_slide_printed(takes, tmp_path):
+    done = run(takes / "walk.bvh", "-o", tmp_path / "clean.bvh")
+    assert done.exit_code == 0
+    assert "cm" in done.stdout
+    assert "walk" in done.stdout
+    cleaned, source = ml.load(tmp_path / "clean.bvh"), ml.load(takes / "walk.bvh")
+    assert len(cleaned) == len(source)
+    assert not (cleaned.root == source.root).all()
+
+
+def test_json_holds_the_slide_before_and_after(takes, tmp_path):
+    done = run(takes / "walk.bvh", "-o", tmp_path / "clean.bvh", "--json")
+    facts = json.loads(done.stdout)
+    (row,) = facts["motions"]
+    assert facts["failed"] == []
+    assert row["slide_before_cm"] > 1.5
+    assert row["slide_after_cm"] < 0.2 * row["slide_before_cm"]
+    assert row["file"] == str(tmp_path / "clean.bvh")
+    assert facts["slide_after_cm"] == row["slide_after_cm"]
+
+
+def test_a_folder_keeps_its_shape(takes, tmp_path):
+    done = run(takes, "-o", tmp_path / "out", "--json")
+    facts = json.loads(done.stdout)
+    assert [row["motion"] for row in facts["motions"]] == ["walk_slow", "walk"]
+    assert (tmp_path / "out" / "walk.bvh").exists()
+    assert (tmp_path / "out" / "slow" / "walk_slow.bvh").exists()
+    text = run(takes, "-o", tmp_path / "out").stdout
+    assert "mean" in text
+
+
+def test_a_bad_file_does_not_stop_a_folder(takes, tmp_path):
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    (mixed / "bad.bvh").write_text("HIERARCHY\n")
+    (mixed / "walk.bvh").write_bytes((takes / "walk.bvh").read_bytes())
+    done = run(mixed, "-o", tmp_path / "out", "--json")
+    facts = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert len(facts["motions"]) == 1
+    assert facts["failed"][0]["file"].endswith("bad.bvh")
+    assert not (tmp_path / "out" / "bad.bvh").exists()
+
+
+def test_thresholds_reach_the_detector(takes, tmp_path):
+    strict = run(takes / "walk.bvh", "-o", tmp_path / "a.bvh", "--slow", "0.001", "--json")
+    assert json.loads(strict.stdout)["motions"][0]["contacts"] < 5
+
+
+def test_wrong_input_is_told(takes, tmp_path):
+    with pytest.raises(InvalidInput, match="another file than the source"):
+        run(takes / "walk.bvh", "-o", takes / "walk.bvh")
+    with pytest.raises(InvalidInput, match="so the output must be one too"):
+        run(takes, "-o", tmp_path / "x.bvh")
+    with pytest.raises(InvalidInput, match="another folder than the source"):
+        run(takes, "-o", takes)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidInput, match="no motion files in it"):
+        run(tmp_path / "empty", "-o", tmp_path / "out")
+    with pytest.raises(InvalidInput, match="slow must be positive"):
+        run(takes / "walk.bvh", "-o", tmp_path / "b.bvh", "--slow", "-1")
