@@ -1,0 +1,145 @@
+"""What holds for every format in the registry."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.formats import FORMATS, MOTION_SUFFIXES, is_motion_file
+
+ROOT = Path(__file__).parents[1]
+NEEDS = {"usd": "pxr", "parquet": "pyarrow"}
+READ = [suffix for suffix, form in FORMATS.items() if form.reads]
+WRITTEN = [(suffix, kind) for suffix, form in FORMATS.items() for kind in form.writes]
+
+
+def skip_without(suffix):
+    extra = FORMATS[suffix].extra
+    if extra:
+        pytest.importorskip(NEEDS[extra], reason=f"the extra {extra} is not installed")
+
+
+def example(kind):
+    walk = ml.demo.clip("walk")[:40]
+    if kind == "motion":
+        return walk
+    return ml.Markers(walk.skeleton.names, walk.positions(), walk.fps, "walk")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_module_has_what_the_registry_says(suffix):
+    form = FORMATS[suffix]
+    module = importlib.import_module(form.module)
+    assert hasattr(module, "read") == bool(form.reads)
+    assert hasattr(module, "write") == bool(form.writes)
+    assert form.reads or form.writes
+    assert is_motion_file(Path(f"a{suffix.upper()}")) == (form.reads == "motion")
+
+
+def test_extras_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = {form.extra for form in FORMATS.values()} - {""}
+    assert extras <= project["optional-dependencies"].keys()
+
+
+def test_the_page_on_formats_names_them_all():
+    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    for suffix in FORMATS:
+        assert f"`{suffix}`" in page
+
+
+@pytest.mark.parametrize(("suffix", "kind"), WRITTEN)
+def test_what_is_written_comes_back_within_a_tenth_of_a_millimetre(tmp_path, suffix, kind):
+    skip_without(suffix)
+    given = example(kind)
+    path = given.save(tmp_path / f"walk{suffix}")
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
+    reads = FORMATS[suffix].reads
+    if not reads:
+        return
+    again = ml.load(path)
+    assert (len(again), again.fps, again.name) == (40, given.fps, "walk")
+    points = again.positions(end_sites=True) if reads == "motion" else again.positions
+    wanted = given.positions(end_sites=True) if kind == "motion" else given.positions
+    assert np.abs(points - wanted).max() < 1e-4
+    assert not again.repairs
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@pytest.mark.parametrize(("suffix", "kind"), WRITTEN)
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch, suffix, kind):
+    skip_without(suffix)
+    path = tmp_path / f"walk{suffix}"
+    path.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        example(kind).save(path)
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(path.name, b"old")]
+
+
+@pytest.mark.parametrize("suffix", READ)
+def test_random_bytes_are_refused_by_name(tmp_path, suffix):
+    skip_without(suffix)
+    path = tmp_path / f"noise{suffix}"
+    dice = random.Random(suffix)
+    for size in (0, 1, 100) if "usd" in suffix else (0, 1, 3, 20, 100, 700, 5000):
+        path.write_bytes(dice.randbytes(size))
+        with pytest.raises(MotionFormatError, match="noise") as caught:
+            ml.load(path)
+        assert str(caught.value).startswith(str(path))
+        assert len(str(caught.value)) < 400 + len(str(path))
+
+
+@pytest.mark.parametrize("suffix", READ)
+def test_folders_and_missing_files_are_told_apart(tmp_path, suffix):
+    skip_without(suffix)
+    folder = tmp_path / f"folder{suffix}"
+    folder.mkdir()
+    with pytest.raises(MotionFormatError, match="this is a folder"):
+        ml.load(folder)
+    with pytest.raises(FileNotFoundError, match=f"missing{suffix}"):
+        ml.load(tmp_path / f"missing{suffix}")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_unknown_options_are_named(tmp_path, suffix):
+    form = FORMATS[suffix]
+    if form.reads:
+        with pytest.raises(InvalidInput, match=f"reading {form.name} takes no option 'colour'"):
+            ml.load(tmp_path / f"a{suffix}", colour="red")
+    for kind in form.writes:
+        with pytest.raises(InvalidInput, match=f"writing {form.name} takes no option 'colour'"):
+            example(kind).save(tmp_path / f"a{suffix}", colour="red")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", MOTION_SUFFIXES)
+def test_every_motion_reader_takes_what_a_library_passes_on(suffix):
+    import inspect
+
+    module = importlib.import_module(FORMATS[suffix].module)
+    parameters = inspect.signature(module.read).parameters
+    assert {"unit", "up", "roles", "fps", "strict"} <= parameters.keys()
+
+
+def test_what_cannot_be_written_is_told(tmp_path):
+    with pytest.raises(InvalidInput, match=r"cannot write motion to .*a.amc: .* one of .bvh, .c3d"):
+        example("motion").save(tmp_path / "a.amc")
