@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from motionloom.cli import bench, demo, imports, info, pictures
+from motionloom.cli import bench, convert, demo, doctor, imports, info, pictures
 
 app = typer.Typer(
     name="motionloom",
@@ -25,6 +25,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
+app.command("doctor")(doctor.doctor)
+app.command("convert")(convert.convert)
 app.command("import")(imports.import_)
 app.command("show")(pictures.show)
 app.command("sheet")(pictures.sheet)

@@ -34,7 +34,9 @@ def demo(
     count = len(names())
     with progress("making", count, quiet=json) as advance:
         write(takes, seed=seed, progress=lambda name: advance())
-    remark(f"   {count} files in {takes}; truth.csv, contacts.csv and labels.csv tell what they are.")
+    remark(
+        f"   {count} files in {takes}; truth.csv, contacts.csv and labels.csv tell what they are."
+    )
 
     remark("2. Importing them into a library, as you would your own takes:")
     remark(f"   $ motionloom import {place} {takes} --labels {takes / 'labels.csv'}")

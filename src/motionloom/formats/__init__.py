@@ -134,12 +134,31 @@ def is_motion_file(path: Path) -> bool:
     return path.suffix.lower() in MOTION_SUFFIXES
 
 
-def _check_options(function, options: dict[str, object], deed: str) -> None:
-    known = [
+def writer_options(path: Path) -> tuple[str, ...]:
+    """Names of the options that writing a file of this suffix takes.
+
+    Examples
+    --------
+    >>> "unit" in writer_options(Path("walk.bvh")), "unit" in writer_options(Path("walk.glb"))
+    (True, False)
+    """
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS or not FORMATS[suffix].writes:
+        known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
+        raise InvalidInput(f"cannot write {path}: the suffix must be one of {known}")
+    return _options_of(importlib.import_module(FORMATS[suffix].module).write)
+
+
+def _options_of(function) -> tuple[str, ...]:
+    return tuple(
         parameter.name
         for parameter in inspect.signature(function).parameters.values()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
+    )
+
+
+def _check_options(function, options: dict[str, object], deed: str) -> None:
+    known = _options_of(function)
     for name in options:
         if name not in known:
             raise InvalidInput(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import check_up, laid_along
 from motionloom.formats.units import unit_from
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
@@ -23,6 +24,7 @@ def write(
     path: str | Path,
     *,
     unit: str | float | None = None,
+    up: str = "y",
     order: str | None = None,
     rest_frame: bool = False,
 ) -> None:
@@ -36,6 +38,8 @@ def write(
     unit : str or float, optional
         Unit of the file, as for reading. Default: that of the BVH file the motion came
         from, else centimetres.
+    up : {"y", "z", "x", "-y", "-z", "-x"}
+        Up axis of the file; nearly all readers expect y.
     order : str, optional
         Order of the rotation channels. Default: the source's if it has one for all
         joints, else ``"ZYX"``.
@@ -57,6 +61,8 @@ def write(
     arrays = [motion.rotations, motion.root, motion.translations]
     if not all(np.isfinite(array).all() for array in arrays if array is not None):
         raise InvalidInput(f"{path}: the motion holds NaN or infinite values; mend it first")
+    check_up(up)
+    motion = laid_along(motion, up)
     if rest_frame:
         motion = _with_rest_frame(motion)
     moving = _moving_joints(motion)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.posture import UP_AXES, turn_upright
@@ -25,15 +26,25 @@ def with_given_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] |
 
 
 def upright(motion: Motion, up: str) -> Motion:
-    """The same motion with +Y up; the rest pose turns with it."""
-    if up == "y":
-        return motion
-    turn = turn_upright(up)
-    # Turning every offset and conjugating every rotation keeps all local frames upright, so
-    # that the rest pose of the turned skeleton stands, too.
-    conjugate = lambda q: rot.multiply(rot.multiply(turn, q), rot.inverse(turn))  # noqa: E731
-    skeleton = motion.skeleton
-    moved = motion.translations
+    """A motion from a file whose up axis is `up`, with +Y up; the rest pose turns with it."""
+    return motion if up == "y" else _turned(motion, turn_upright(up))
+
+
+def laid_along(motion: Motion, up: str) -> Motion:
+    """A motion for a file whose up axis is `up`: the opposite of `upright`."""
+    return motion if up == "y" else _turned(motion, rot.inverse(turn_upright(up)))
+
+
+def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
+    """Every offset turned and every rotation conjugated: all local frames go along.
+
+    So the rest pose of the turned skeleton stands, too.
+    """
+
+    def conjugate(q):
+        return rot.multiply(rot.multiply(turn, q), rot.inverse(turn))
+
+    skeleton, moved = motion.skeleton, motion.translations
     return replace(
         motion,
         skeleton=replace(

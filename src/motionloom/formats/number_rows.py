@@ -55,7 +55,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     # Reserved, not used: pages that no number reaches are never touched.
     values = np.empty(len(body) // 2 + 2, np.float64)
     lines = int(np.count_nonzero(body == 10)) + 2
-    index = np.int32 if len(body) < 2**31 else np.int64
+    index: type[np.integer] = np.int32 if len(body) < 2**31 else np.int64
     line_starts = np.empty(lines + 1, index)
     line_numbers = np.empty(lines, index)
     count, n_lines, glued_at, stopped_at = _scan(body, _POWERS, values, line_starts, line_numbers)

@@ -1,0 +1,179 @@
+"""What a program expects of a file: unit, up axis, joint names, where the root moves.
+
+- *blender*: metres, y up (its importers turn it), joint names as they are;
+- *unreal*: centimetres, z up, the Mannequin's names (pelvis, spine_01, thigh_l ...), and a
+  bone ``root`` on the floor that carries the way;
+- *unity*: metres, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
+- *maya*: centimetres, y up, HumanIK's names (Hips, LeftUpLeg ...).
+
+A preset also sets the take down: on the floor, the first frame over the origin and facing
+forward. GLB files are always in metres with y up, as glTF says; importers know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion import rotations as rot
+
+_SIDES = (("left", "Left", "l"), ("right", "Right", "r"))
+
+
+def _humanik() -> dict[str, str]:
+    names = {"hips": "Hips", "spine": "Spine", "chest": "Spine1", "neck": "Neck", "head": "Head"}
+    parts = {
+        "collar": "Shoulder", "shoulder": "Arm", "elbow": "ForeArm", "wrist": "Hand",
+        "hip": "UpLeg", "knee": "Leg", "ankle": "Foot", "foot": "ToeBase",
+    }  # fmt: skip
+    for side, title, _ in _SIDES:
+        names |= {f"{side}_{part}": f"{title}{name}" for part, name in parts.items()}
+    return names
+
+
+def _unity() -> dict[str, str]:
+    names = {"hips": "Hips", "spine": "Spine", "chest": "Chest", "neck": "Neck", "head": "Head"}
+    parts = {
+        "collar": "Shoulder", "shoulder": "UpperArm", "elbow": "LowerArm", "wrist": "Hand",
+        "hip": "UpperLeg", "knee": "LowerLeg", "ankle": "Foot", "foot": "Toes",
+    }  # fmt: skip
+    for side, title, _ in _SIDES:
+        names |= {f"{side}_{part}": f"{title}{name}" for part, name in parts.items()}
+    return names
+
+
+def _mannequin() -> dict[str, str]:
+    names = {
+        "hips": "pelvis", "spine": "spine_01", "chest": "spine_03", "neck": "neck_01",
+        "head": "head",
+    }  # fmt: skip
+    parts = {
+        "collar": "clavicle", "shoulder": "upperarm", "elbow": "lowerarm", "wrist": "hand",
+        "hip": "thigh", "knee": "calf", "ankle": "foot", "foot": "ball",
+    }  # fmt: skip
+    for side, _, letter in _SIDES:
+        names |= {f"{side}_{part}": f"{name}_{letter}" for part, name in parts.items()}
+    return names
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What one program expects.
+
+    Attributes
+    ----------
+    unit : str
+        For formats that leave it open (BVH, USD).
+    up : str
+        Likewise.
+    names : mapping of role to joint name
+        Joints that play a role are renamed; all others keep their names.
+    ground_root : bool
+        Whether a bone on the floor carries the way, and the hips move in its frame.
+    """
+
+    unit: str
+    up: str = "y"
+    names: Mapping[str, str] = field(default_factory=dict)
+    ground_root: bool = False
+
+
+PRESETS: dict[str, Preset] = {
+    "blender": Preset("m"),
+    "unreal": Preset("cm", up="z", names=_mannequin(), ground_root=True),
+    "unity": Preset("m", names=_unity()),
+    "maya": Preset("cm", names=_humanik()),
+}
+
+
+def preset(name: str) -> Preset:
+    """The preset called `name`; the error lists those there are."""
+    if name not in PRESETS:
+        raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
+    return PRESETS[name]
+
+
+def prepared(motion: Motion, name: str) -> Motion:
+    """`motion` as the program of preset `name` wants it: set down, renamed, with its root.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> prepared(ml.demo.clip("walk"), "unreal").skeleton.names[:3]
+    ('root', 'pelvis', 'spine_01')
+    """
+    wanted = preset(name)
+    motion = set_down(motion)
+    motion = renamed(motion, wanted.names)
+    return with_ground_root(motion) if wanted.ground_root else motion
+
+
+def set_down(motion: Motion) -> Motion:
+    """On the floor, the first frame over the origin and facing +Z."""
+    roles = motion.skeleton.roles
+    feet = [role for role in ("left_toe", "right_toe", "left_foot", "right_foot") if role in roles]
+    if feet:
+        heights = motion.role_positions(feet)[:, :, 1].min(axis=1)
+    else:
+        heights = motion.positions(end_sites=True)[:, :, 1].min(axis=1)
+    # Not the very lowest frame, which may be a glitch, but what the feet come down to.
+    drop = float(np.percentile(heights, 5.0))
+    return motion.transform(shift=(0.0, -drop, 0.0)).starting_at_origin()
+
+
+def renamed(motion: Motion, names: Mapping[str, str]) -> Motion:
+    """`motion` with the joints that play a role called by `names` (role to name)."""
+    skeleton = motion.skeleton
+    new = {skeleton.roles[role]: name for role, name in names.items() if role in skeleton.roles}
+    taken = set(new.values())
+
+    def call(name: str) -> str:
+        if name in new:
+            return new[name]
+        while name in taken:  # a joint without a role must not steal a name
+            name += "_"
+        return name
+
+    role_map = {role: call(point) for role, point in skeleton.roles.items()}
+    changed = replace(
+        skeleton,
+        names=tuple(call(name) for name in skeleton.names),
+        end_names=tuple(call(name) for name in skeleton.end_names),
+        role_map=role_map,
+    )
+    return replace(motion, skeleton=changed)
+
+
+def with_ground_root(motion: Motion, *, name: str = "root") -> Motion:
+    """`motion` with a new root on the floor below the hips, which travels and turns."""
+    skeleton = motion.skeleton
+    if name in skeleton.point_names:
+        raise InvalidInput(f"the skeleton has a joint called {name!r} already")
+    heading = motion.headings()
+    turn = rot.yaw(heading)
+    way = motion.root.astype(np.float64) * [1.0, 0.0, 1.0]
+    rotations = np.concatenate([turn[:, None], motion.rotations.astype(np.float64)], axis=1)
+    rotations[:, 1] = rot.multiply(rot.inverse(turn), rotations[:, 1])
+    moved = motion.translations
+    if moved is None:
+        moved = np.broadcast_to(skeleton.offsets, (len(motion), len(skeleton), 3))
+    moved = np.concatenate([np.zeros((len(motion), 1, 3)), moved], axis=1)
+    moved[:, 1] = rot.rotate(rot.inverse(turn), motion.root.astype(np.float64) - way)
+    offsets = np.concatenate([np.zeros((1, 3)), skeleton.offsets])
+    offsets[1] = moved[:, 1].mean(axis=0)
+    rest = skeleton.rest
+    grown = Skeleton(
+        (name, *skeleton.names),
+        np.concatenate([[-1], skeleton.parents + 1]),
+        offsets,
+        skeleton.end_names,
+        skeleton.end_parents + 1,
+        skeleton.end_offsets,
+        None if rest is None else np.concatenate([rot.IDENTITY[None], rest]),
+        dict(skeleton.roles),
+    )
+    return replace(motion, skeleton=grown, rotations=rotations, root=way, translations=moved)
