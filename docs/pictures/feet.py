@@ -1,0 +1,97 @@
+"""Draws feet.png and retargeting.png for the docs: ``python docs/pictures/feet.py``."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+import motionloom as ml
+from motionloom.motion.foot_skate import clean_feet
+from motionloom.motion.quality import part_path
+
+HERE = Path(__file__).parent
+BEFORE, AFTER, GROUND = "#e0662f", "#3b82c4", "#8a93a1"
+
+
+def skating(motion, size=0.02):
+    """The whole body drifts to and fro by `size` metres, as badly solved captures do."""
+    phase = 2 * np.pi * np.arange(len(motion)) / (1.1 * motion.fps)
+    drift = np.stack([np.sin(phase), 0 * phase, np.cos(1.3 * phase)], axis=-1)
+    return replace(motion, root=motion.root + size * drift)
+
+
+def draw_feet():
+    walk = ml.demo.clip("walk", fps=60)
+    skated = skating(walk)
+    cleaned, report = clean_feet(skated, contacts=walk.contacts())
+    figure, (side, plan) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=[2, 1])
+    for motion, colour, name in ((skated, BEFORE, "before"), (cleaned, AFTER, "after")):
+        for part, style in (("left_heel", ":"), ("left_ball", "-")):
+            path = part_path(motion, part)
+            label = f"{name}, {part.split('_')[1]}"
+            side.plot(path[:, 2], path[:, 1], style, color=colour, lw=1.3, label=label)
+        ball = part_path(motion, "left_ball")
+        for k, (start, end) in enumerate(report.contacts.intervals("left_ball")[1:3]):
+            centre = np.median(ball[start:end], axis=0)
+            shown = 100 * (ball[start:end] - centre)
+            plan.plot(shown[:, 0] + 6 * k, shown[:, 2], "o-", color=colour, ms=3, lw=0.8)
+    side.set(xlabel="along the walk, m", ylabel="height, m")
+    side.set_title("left foot from the side", loc="left", fontsize=10)
+    side.set_ylim(0.0, 0.26)
+    side.legend(frameon=False, fontsize=8, ncols=4, loc="upper right")
+    plan.set(xlabel="cm", ylabel="cm")
+    plan.set_aspect("equal")
+    plan.set_title("the ball in two contacts, from above", loc="left", fontsize=10)
+    before, after = 100 * report.slide_before_m, 100 * report.slide_after_m
+    figure.suptitle(f"slide per contact: {before:.1f} cm before, {after:.2f} cm after", fontsize=11)
+    for axes in (side, plan):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(HERE / "feet.png", dpi=110)
+
+
+def other_body(skeleton):
+    """Longer arms, shorter legs."""
+    offsets = skeleton.offsets.copy()
+    factors = {"elbow": 1.3, "wrist": 1.25, "knee": 0.8, "ankle": 0.8}
+    for part, factor in factors.items():
+        for side in ("left", "right"):
+            offsets[skeleton.point(f"{side}_{part}")] *= factor
+    return replace(skeleton, offsets=offsets)
+
+
+def draw_retargeting():
+    walk = ml.demo.clip("walk")
+    bodies = {
+        "source": walk,
+        "0.8 times the size": walk.onto(walk.skeleton.scaled(0.8)),
+        "1.25 times the size": walk.onto(walk.skeleton.scaled(1.25)),
+        "longer arms, shorter legs": walk.onto(other_body(walk.skeleton)),
+    }
+    figure, rows = plt.subplots(len(bodies), 1, figsize=(10, 9.6))
+    for axes, (name, motion) in zip(rows, bodies.items(), strict=True):
+        place = motion.positions(end_sites=True)
+        parents = motion.skeleton.point_parents
+        for frame in range(0, len(motion), 12):
+            for point in range(1, len(parents)):
+                pair = place[frame, [point, parents[point]]]
+                left = "Left" in motion.skeleton.point_names[point]
+                right = "Right" in motion.skeleton.point_names[point]
+                colour = AFTER if left else BEFORE if right else "#3c4450"
+                axes.plot(pair[:, 2], pair[:, 1], color=colour, lw=2, solid_capstyle="round")
+        axes.axhline(0.0, color=GROUND, lw=0.8, zorder=0)
+        axes.set_title(name, loc="left", fontsize=10)
+        axes.set_aspect("equal")
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.set(xlim=(0, 9.2), ylim=(-0.1, 2.1), yticks=[0, 1, 2])
+    figure.tight_layout()
+    figure.savefig(HERE / "retargeting.png", dpi=80)
+
+
+if __name__ == "__main__":
+    draw_feet()
+    draw_retargeting()
