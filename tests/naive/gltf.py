@@ -6,7 +6,6 @@ import base64
 from pathlib import Path
 
 import numpy as np
-import pygltflib
 
 TYPES = {"SCALAR": 1, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 NUMBERS = {5121: np.uint8, 5123: np.uint16, 5126: np.float32}
@@ -16,6 +15,8 @@ class NaiveGltf:
     """Joint positions and skinned vertices of a whole file, key by key."""
 
     def __init__(self, path: Path) -> None:
+        import pygltflib
+
         self.gltf = pygltflib.GLTF2().load(str(path))
         buffer = self.gltf.buffers[0]
         if buffer.uri:
