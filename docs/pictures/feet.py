@@ -87,7 +87,7 @@ def draw_retargeting():
         axes.set_title(name, loc="left", fontsize=10)
         axes.set_aspect("equal")
         axes.spines[["top", "right", "left"]].set_visible(False)
-        axes.set(xlim=(0, 9.2), ylim=(-0.1, 2.1), yticks=[0, 1, 2])
+        axes.set(xlim=(0, 9.2), ylim=(-0.1, 2.35), yticks=[0, 1, 2])
     figure.tight_layout()
     figure.savefig(HERE / "retargeting.png", dpi=80)
 

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from motionloom.cli import bench, convert, demo, doctor, imports, info, pictures
+from motionloom.cli import bench, clean, convert, demo, doctor, imports, info, pictures
 
 app = typer.Typer(
     name="motionloom",
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
 app.command("doctor")(doctor.doctor)
+app.command("clean")(clean.clean)
 app.command("convert")(convert.convert)
 app.command("import")(imports.import_)
 app.command("show")(pictures.show)
