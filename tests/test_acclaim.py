@@ -304,6 +304,17 @@ def test_a_stretching_bone_is_refused(take):
         ml.load(take(HEAD + block(1), asf))
 
 
+def test_many_bones_in_many_empty_frames_are_refused(take):
+    bone = "begin\nname b{0}\ndirection 0 1 0\nlength 1\naxis 0 0 0 XYZ\n{1}\nend\n"
+    names = " ".join(f"b{k}" for k in range(1500))
+    amc = HEAD + "".join(f"{n}\nroot 0 0 0 0 0 0\n" for n in range(1, 7001))
+    for dof, message in (("dof rx", "most bones are missing"), ("", "hardly any of them moves")):
+        bones = "".join(bone.format(k, dof) for k in range(1500))
+        asf = f":root\n:bonedata\n{bones}:hierarchy\nbegin\nroot {names}\nend\n"
+        with pytest.raises(MotionFormatError, match=message):
+            ml.load(take(amc, asf))
+
+
 def test_wrong_options_are_named(take):
     path = take(HEAD + block(1))
     with pytest.raises(InvalidInput, match="fps must be positive"):

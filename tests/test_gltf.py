@@ -433,6 +433,18 @@ def test_a_very_deep_tree_is_refused_quickly(tmp_path):
         ml.load(file.write(tmp_path / "a.gltf"))
 
 
+def test_one_accessor_used_a_thousand_times_is_refused(tmp_path):
+    nodes = [{"children": [k + 1]} for k in range(2000)] + [{}]
+    file = Builder(nodes, list(range(2001)))
+    file.curve(0, "translation", np.arange(9000), np.zeros((9000, 3)))
+    animation = file.document["animations"][0]
+    animation["channels"] = [
+        {"sampler": 0, "target": {"node": k, "path": "translation"}} for k in range(2001)
+    ]
+    with pytest.raises(MotionFormatError, match="the same data over and over"):
+        ml.load(file.write(tmp_path / "a.gltf"))
+
+
 def test_nothing_is_written_of_nothing(tmp_path):
     with pytest.raises(InvalidInput, match="at least one motion, and each at least one frame"):
         gltf.write([], tmp_path / "a.glb")

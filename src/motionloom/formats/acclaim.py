@@ -34,6 +34,7 @@ from motionloom.motion import rotations as rot
 from motionloom.motion.stature import standing_height
 
 _USUAL_RATE = 120.0  # the CMU database and HDM05
+_ROOM = 10_000_000  # joints times frames that any file may give
 _CMU_LENGTH = 0.45  # ":units length" of the CMU database: 1 unit is 1/0.45 inch
 
 
@@ -175,6 +176,10 @@ def _poses(
     degrees = acclaim.degrees if frames.degrees is None else frames.degrees
     times = frames.numbers - frames.numbers[0]
     count = _full_count(times, path, repairs, most)
+    if count * len(bones) > max(_ROOM, 4 * frames.values.size):
+        raise MotionFormatError(
+            f"{len(bones)} bones in {count} frames, and hardly any of them moves", path=path
+        )
     rotations = np.empty((count, len(bones), 4), np.float32)
     root = np.zeros((count, 3))
     silent = []

@@ -22,6 +22,8 @@ from motionloom.formats.number_rows import number_rows
 from motionloom.formats.repairs import Repairs
 
 _LIMIT = 1e7  # units or degrees; beyond it a value is a fault, not a place or an angle
+_ROOM = 10_000_000  # values that any file may give
+_GROWTH = 20  # ... and that a file of many values may give, per value
 _BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; a bone's number otherwise
 
 
@@ -202,6 +204,8 @@ def _frame_numbers(rows, heads, path: Path) -> NDArray[np.int64]:
 def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.float64]:
     """Values by frame and column, (F, C); NaN where a bone has no line in a frame."""
     starts = columns_of(bones)
+    if len(heads) * int(starts[-1]) > max(_ROOM, _GROWTH * len(rows.values)):
+        _refuse("most bones are missing in most frames", path, None)
     values = np.full((len(heads), int(starts[-1])), np.nan)
     frame_of_row = np.cumsum(kinds == _NUMBERS) - 1
     for bone, _ in enumerate(bones):

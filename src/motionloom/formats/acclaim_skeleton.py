@@ -19,7 +19,7 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.repairs import Repairs
 from motionloom.motion import rotations as rot
 
-_MOST_BONES = 10_000
+_MOST_BONES = 2_000
 _TURNS = ("rx", "ry", "rz")
 _DOF = ("rx", "ry", "rz", "tx", "ty", "tz", "l")
 
@@ -204,7 +204,8 @@ class _AsfReader:
             stack.extend((child, len(order)) for child in reversed(children.get(name, [])))
             order.append(name)
             parents.append(parent)
-        loose = [name for name in bones if name not in set(order)]
+        hanging = set(order)
+        loose = [name for name in bones if name not in hanging]
         if loose:
             self.refuse(
                 f"bone {loose[0]!r} does not hang from the root in :hierarchy",

@@ -24,6 +24,8 @@ _MAGIC = 0x46546C67  # "glTF"
 _JSON, _BINARY = 0x4E4F534A, 0x004E4942
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+_ROOM = 256_000_000  # bytes of numbers that any file may give
+_GROWTH = 64  # ... and that a large one may, per byte
 _MOST_ITEMS = 100_000  # nodes, accessors, ... in one file
 # What changes how the skeleton, or the bytes of its animation, are to be understood.
 _UNKNOWN = ("EXT_meshopt_compression", "KHR_meshopt_compression")
@@ -51,6 +53,8 @@ class GltfFile:
             self.refuse(f"glTF version {version[:20] or 'unknown'!r}; only 2.0 is read")
         self.document: dict[str, Any] = document
         self._buffers: dict[int, bytes] = {}
+        self._items: dict[str, list[dict[str, Any]]] = {}
+        self._left = max(_ROOM, _GROWTH * len(data))
         needed = document.get("extensionsRequired", [])
         for name in needed if isinstance(needed, list) else []:
             if name in _UNKNOWN:
@@ -62,11 +66,14 @@ class GltfFile:
 
     def items(self, kind: str) -> list[dict[str, Any]]:
         """All nodes, skins, animations, ...; empty if there are none."""
+        if kind in self._items:
+            return self._items[kind]
         items = self.document.get(kind, [])
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             self.refuse(f"{kind} must be a list of objects")
         if len(items) > _MOST_ITEMS:
             self.refuse(f"{len(items)} {kind} are more than motionloom reads ({_MOST_ITEMS})")
+        self._items[kind] = items
         return items
 
     def item(self, kind: str, index: object) -> dict[str, Any]:
@@ -115,6 +122,9 @@ class GltfFile:
             self.refuse(
                 f"accessor {index} reaches beyond its buffer of {len(buffer)} bytes: cut off?"
             )
+        self._left -= 8 * count * width
+        if self._left < 0:
+            self.refuse("its curves use the same data over and over: this is no honest file")
         values = np.ndarray(
             (count, width), dtype, buffer, start + offset, (stride, dtype.itemsize)
         ).astype(np.float64)

@@ -88,7 +88,8 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
         for node in order
         if node not in has_children and node not in moved and node != root and _is_end(nodes[node])
     ]
-    joints = [node for node in order if node not in set(ends)]
+    tips = set(ends)
+    joints = [node for node in order if node not in tips]
     number = {node: k for k, node in enumerate(joints)}
     if depths[root] > _MOST_ABOVE:
         file.refuse(f"the skeleton hangs {depths[root]} nodes deep, more than {_MOST_ABOVE}")

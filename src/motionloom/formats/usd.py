@@ -180,7 +180,8 @@ def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repai
     frame = NodeCourse(world[:, 3, :3], world_turn[:, 0], world_scale[:, 0], world_turn[0, 0])
     leaves = set(range(count)) - set(parents)
     ends = [k for k in range(count - facts["ends"], count) if k in leaves and k > 0]
-    joints = [k for k in range(count) if k not in set(ends)]
+    tips = set(ends)
+    joints = [k for k in range(count) if k not in tips]
     number = {k: place for place, k in enumerate(joints)}
     names = _names(facts)
     return node_motion(
