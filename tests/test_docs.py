@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import motionloom as ml
@@ -30,6 +31,7 @@ def workplace(tmp_path_factory):
     ml.demo.clip("kick_front_high_right").save(folder / "kick.bvh")
     lib = ml.Library.create(folder / "demo.loom")
     lib.add(folder / "takes", labels="folder")
+    lib.add_motion(ml.demo.clip("walk"), name="walk_p0", labels=["walk"])
     return folder
 
 
@@ -57,6 +59,19 @@ def test_every_command_has_help_and_is_documented():
     for command in app.registered_commands:
         assert command.callback is not None and command.callback.__doc__, command.name
         assert f"motionloom {command.name}" in text, f"no page shows motionloom {command.name}"
+
+
+def test_the_reference_of_commands_names_every_option():
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## motionloom (\S+)\n(.*?)(?=^## |\Z)", page, re.M | re.S))
+    hint = "run: .venv/bin/python docs/make_commands.py"
+    assert set(sections) == {command.name for command in app.registered_commands}, hint
+    for name, command in typer.main.get_command(app).commands.items():
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert option.startswith("-") <= (option in sections[name]), (
+                    f"{name} {option}: {hint}"
+                )
 
 
 def test_every_public_name_can_be_reached():

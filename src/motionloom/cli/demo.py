@@ -14,7 +14,7 @@ _STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to put it; made if missing.")
+        Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")
     ] = Path("motionloom-demo"),
     seed: Annotated[int, typer.Option(help="Another seed makes another corpus.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,

@@ -1,0 +1,28 @@
+"""Write docs/commands.md from the commands themselves: python docs/make_commands.py."""
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from motionloom.cli import app
+
+PAGE = Path(__file__).with_name("commands.md")
+
+
+def page() -> str:
+    """The reference: every command's own help, in the order of `motionloom --help`."""
+    parts = [
+        "# Commands\n",
+        "What `motionloom COMMAND --help` says, all in one place. Every command that yields data "
+        "takes `--json`; a wrong input ends with one line and exit code 2; files that could not be "
+        "read among many give exit code 1.\n",
+    ]
+    for command in app.registered_commands:
+        result = CliRunner().invoke(app, [str(command.name), "--help"], env={"COLUMNS": "100"})
+        text = result.output.replace("Usage: root", "Usage: motionloom").strip()
+        parts.append(f"## motionloom {command.name}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
