@@ -127,6 +127,19 @@ def test_joint_accelerations_are_those_of_a_person(corpus):
         assert size[:, 0].max() < 40.0, made.name  # the pelvis is calmer
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["walk_fast_p1", "jog_fast_p0", "jump_up_p2", "hop_right_p3", "kick_leap_front_left_p0",
+     "march_p1", "dance_groove_p3", "waltz_leader_p2", "punch_cross_left_p0"],
+)  # fmt: skip
+def test_no_joint_pops_between_frames_either(name):
+    # Sampled four times as fine, a knee that snaps straight would show as thousands.
+    motion = demo.clip(name, fps=120)
+    place = motion.positions(end_sites=True).astype(np.float64)
+    size = np.linalg.norm(np.diff(place, 2, axis=0), axis=-1) * 120.0**2
+    assert size.max() < 220.0, size.max()
+
+
 def test_the_body_faces_where_its_feet_and_its_eyes_point(corpus):
     for made in corpus.values():
         if made.truth.action == "cartwheel" or "locomotion" in made.name:

@@ -86,6 +86,9 @@ def test_soft_reach_is_exact_inside_and_never_longer_than_the_limb():
     assert given.max() <= 1.0
     assert np.all(np.diff(given) >= 0.0)
     assert np.array_equal(soft_reach(asked, 1.0, softness=0.0), np.minimum(asked, 1.0))
+    each = soft_reach([0.95, 0.95], 1.0, softness=[0.0, 0.1])
+    assert each[0] == 0.95
+    assert each[1] < 0.95
 
 
 def test_a_target_on_the_joint_itself_still_gives_finite_rotations():

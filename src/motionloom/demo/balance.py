@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 from scipy.signal import fftconvolve, lfilter
 
+from motionloom.demo.curves import GRAVITY
 from motionloom.demo.feet import PlannedFoot
 from motionloom.demo.performers import SIDES, Performer
 
 Array = NDArray[np.float64]
 
-GRAVITY = 9.81
 _REACH = 0.99  # of the leg's length: what is left is the knee's bend of about 16 degrees
 _FLIGHT_ROUNDS = 12  # each halves the error at least, for flights below half a second
 _LOOK_AROUND = 0.09  # seconds over which a dip of the pelvis is spread to either side

@@ -53,9 +53,9 @@ def cartwheel(score: Score, *, side: str = "left", action: str = "cartwheel") ->
     width = 2.50
     for body, along, height in (
         (0.0, apex - width / 2, None),
-        (60.0, apex - 0.335 * width, 0.82),
-        (180.0, apex, 1.14),
-        (300.0, apex + 0.335 * width, 0.82),
+        (60.0, apex - 0.335 * width, 0.80),
+        (180.0, apex, 1.10),
+        (300.0, apex + 0.335 * width, 0.80),
         (360.0, apex + width / 2, None),
     ):
         level = who.pelvis_height - 0.05 * size if height is None else height * size
@@ -69,7 +69,7 @@ def cartwheel(score: Score, *, side: str = "left", action: str = "cartwheel") ->
     score.ease("look_pitch", begin, moment(60.0), -0.35)
     score.ease("look_pitch", moment(240.0), end, 0.0)
 
-    straddle = (0.05, 0.72, 0.12)
+    straddle = (0.05, 0.72, 0.25)
     last = 2.0 * apex - near_foot
     for foot, leaves, lands, spot in (
         (far, 28.0, 272.0, last),
@@ -78,18 +78,18 @@ def cartwheel(score: Score, *, side: str = "left", action: str = "cartwheel") ->
         lift, land = moment(leaves), moment(lands)
         target = place(spot)
         score.step(
-            foot, lift, land, target, yaws[foot], clearance=0.25, shift=None, heel=0.5,
-            heel_time=0.2, tiptoe=0.4, toe_time=0.12,
+            foot, lift, land, target, yaws[foot], clearance=0.25, shift=None, heel=0.85,
+            heel_time=0.2, tiptoe=0.8, toe_time=0.17,
         )  # fmt: skip
         score.ease(f"{foot}_free_leg", begin, lift, straddle)
-        score.ease(f"{foot}_free", lift, lift + 0.36, 1.0)
-        score.ease(f"{foot}_free", land - 0.38, land, 0.0)
+        score.ease(f"{foot}_free", lift, lift + 0.2, 1.0, push=5.0)
+        score.ease(f"{foot}_free", land - 0.2, land, 0.0, push=5.0)
         score.ease(f"{foot}_ankle", lift, lift + 0.4, 0.3)
         score.ease(f"{foot}_ankle", land - 0.4, land, 0.0)
     contacts = {}
     for hand, along, down, off in (
-        (side, apex - 0.21, 84.0, 204.0),
-        (far, apex + 0.21, 156.0, 276.0),
+        (side, apex - 0.21, 90.0, 204.0),
+        (far, apex + 0.21, 156.0, 270.0),
     ):
         hit, leave = moment(down), moment(off)
         point = place(along, 0.02).round(3)

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+GRAVITY = 9.81  # m/s^2
+
 
 class Curve:
     """A scalar or vector over time, given by keys in order of time.
@@ -68,19 +70,34 @@ class Curve:
 
     def rebase(self, value: ArrayLike) -> None:
         """From the last key on count from `value`: for angles after a whole turn."""
-        key = self._keys[-1]
+        self._again(self._spread(value), self._still)
+
+    def _again(self, value: Array, acceleration: Array) -> None:
+        """A second key at the time of the last: what is true after it, not before."""
         self._times.append(self._times[-1])
-        self._keys.append((self._spread(value), *key[1:]))
+        self._keys.append((value, self._still, acceleration))
 
     def hold(self, time: float) -> None:
         """Keep the last value until `time`."""
         if time > self.last_time + 1e-9:
             self.key(time, self.last)
 
-    def ease(self, start: float, end: float, value: ArrayLike) -> None:
-        """Hold until `start`, then a minimum-jerk move that arrives at `end`."""
+    def ease(self, start: float, end: float, value: ArrayLike, *, push: float = 0.0) -> None:
+        """Hold until `start`, then a minimum-jerk move that arrives at `end`.
+
+        With a `push` the move sets off and arrives with an acceleration at once, in units of
+        distance over duration squared; 5.8 is the most that the move without it needs.
+        """
         self.hold(start)
-        self.key(max(end, self.last_time + 1e-3), value)
+        end = max(end, self.last_time + 1e-3)
+        if push == 0.0:
+            self.key(end, value)
+            return
+        goal = self._spread(value)
+        kick = push * (goal - self._keys[-1][0]) / (end - self.last_time) ** 2
+        self._again(self._keys[-1][0], kick)
+        self.key(end, goal, acceleration=-kick)
+        self._again(goal, self._still)
 
     def _spread(self, value: ArrayLike) -> Array:
         return self._still + np.asarray(value, dtype=np.float64)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.demo.curves import bump
+from motionloom.demo.curves import GRAVITY, bump
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.demo.score import Score
+from motionloom.demo.score import Score, Step
 from motionloom.motion import rotations as rot
 
 Array = NDArray[np.float64]
@@ -64,6 +64,15 @@ def sole_to_ball(performer: Performer) -> float:
     return performer.foot - (performer.foot - performer.heel) / 2.0
 
 
+def _flight(times: Array, step: Step, slack: float) -> Array:
+    """Rise (T,) of a foot that follows a body in free flight, the leg stretched by `slack`."""
+    since, until = times - step.lift, step.land - times
+    speed = 0.5 * GRAVITY * (step.land - step.lift)
+    rate = speed / slack
+    stretch = slack * -np.expm1(-rate * since) * -np.expm1(-rate * until)
+    return 0.5 * GRAVITY * since * until - stretch
+
+
 def _planned_foot(score: Score, side: str, times: Array) -> PlannedFoot:
     who = score.performer
     centre = score.curves[f"{side}_place"].sample(times)
@@ -79,6 +88,8 @@ def _planned_foot(score: Score, side: str, times: Array) -> PlannedFoot:
         airborne |= inside
         swing[inside] = bump(times[inside], step.lift, step.land)
         lifted[inside, 1] += step.clearance * swing[inside]
+        if step.flight:
+            lifted[inside, 1] += _flight(times[inside], step, 0.05 * who.leg)
 
     turn = rot.yaw(yaw)
     ball = lifted + rot.rotate(turn, [0.0, who.ball_height, sole_to_ball(who)])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.demo.balance import GRAVITY
+from motionloom.demo.curves import GRAVITY
 from motionloom.demo.score import OTHER, REST_ARM, SIGN, Performed, Score
 
 Array = NDArray[np.float64]
@@ -173,6 +173,7 @@ def jog(
             heel_time=0.2 if k == 0 else 0.6 * contact,
             toe=0.0 if closing else 0.12,
             toe_time=0.06,
+            push=0.0 if k == 0 or closing else 5.0,
         )
         if 0 < k <= steps:  # the weight changes feet in flight
             takeoff = landing[k - 1] + (0.06 if k == 0 else contact)
@@ -189,7 +190,7 @@ def jog(
         action, start, end + 0.7, speed=speed, lead=lead, step_length=stride,
         step_period=period, flight=flight, **parameters,
     )  # fmt: skip
-    row.window = (landing[4] - 0.5 * flight, landing[steps - 1] - 0.5 * flight)
+    row.window = (landing[4] - 0.5 * flight, landing[steps - 2] - 0.5 * flight)
     return row
 
 

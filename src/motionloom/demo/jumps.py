@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from motionloom.demo.balance import GRAVITY
+from motionloom.demo.curves import GRAVITY
 from motionloom.demo.performers import SIDES
 from motionloom.demo.score import SIGN, Performed, Score
 from motionloom.motion import rotations as rot
@@ -34,14 +34,14 @@ def jump(
     off = start + 0.95
     on = off + 2.0 * rise
     size = score.performer.height / 1.75
-    _flight(score, start + 0.1, off, on, crouch=0.24 * size, up=0.045 * size)
+    _flight(score, start + 0.1, off, on, crouch=0.24 * size, up=(0.045 - 0.06 * forward) * size)
     ahead = score.forward(forward)
     heading = score.heading + turn
     for side in SIDES:
         place, yaw = score.slot(side, ahead, heading, floor=score.floor)
         score.step(
-            side, off, on, place, yaw, clearance=0.55 * height + 0.10, shift=None,
-            heel=0.85, heel_time=0.22, tiptoe=0.5, toe_time=0.13,
+            side, off, on, place, yaw, clearance=0.05, shift=None, flight=True, push=3.0,
+            heel=0.85, heel_time=0.22, tiptoe=0.8, toe_time=0.17,
         )  # fmt: skip
     swing = 1.0 if forward > 0.3 else 0.7
     back, up = (-0.5 * swing, 0.2, 0.35), (1.35 * swing, 0.2, 0.7)
@@ -104,8 +104,8 @@ def hop(
     for k, (off, on) in enumerate(zip(takeoffs, landings, strict=True)):
         score.step(
             side, off, on, middle + (k + 1) * ahead, float(score.curves[f"{side}_yaw"].last),
-            clearance=0.6 * height + 0.03, shift=None, heel=0.7, heel_time=0.18,
-            tiptoe=0.4, toe_time=0.12,
+            clearance=0.02, shift=None, flight=True, push=3.0, heel=0.7, heel_time=0.18,
+            tiptoe=0.65, toe_time=0.15,
         )  # fmt: skip
         score.pose_arms(off - 0.2, off + 0.05, (0.75, 0.5, 1.0), (0.75, 0.5, 1.0))
         score.pose_arms(off + 0.05, on + 0.15, (0.3, 0.45, 0.8), (0.3, 0.45, 0.8))

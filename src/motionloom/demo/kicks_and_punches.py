@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from motionloom.demo.balance import GRAVITY
-from motionloom.demo.curves import on_grid
+from motionloom.demo.curves import GRAVITY, on_grid
 from motionloom.demo.score import OTHER, SIGN, Aim, Performed, Score
 
 GUARD = (1.62, -0.02, 2.15)
@@ -118,8 +117,8 @@ def _leap(score: Score, side: str, hit: float, leap: float) -> None:
     height.key(on + 0.75, -0.03)
     score.step(
         side, off, on, score.curves[f"{side}_place"].last,
-        float(score.curves[f"{side}_yaw"].last), clearance=0.75 * leap, shift=None,
-        heel=0.75, heel_time=0.22, tiptoe=0.55, toe_time=0.14,
+        float(score.curves[f"{side}_yaw"].last), clearance=0.04, shift=None, flight=True,
+        heel=0.75, heel_time=0.22, tiptoe=0.75, toe_time=0.16,
     )  # fmt: skip
 
 

@@ -86,6 +86,7 @@ def arm(score: Score, body: Torso, side: str, held: Array | None = None) -> Arm:
         upper_bone=[sign * who.upper_arm, 0.0, 0.0],
         lower_bone=lower,
         hinge=[0.0, -sign, 0.0],
+        softness=0.01 + 0.2 * share * (1.0 - share),
     )
     return Arm(collar, pose.upper, pose.lower, rot.multiply(pose.lower, wrist), pose.end)
 
@@ -120,7 +121,7 @@ def leg(score: Score, body: Torso, side: str) -> Leg:
             upper_bone=[0.0, -who.thigh, 0.0],
             lower_bone=[0.0, -who.shin, 0.0],
             hinge=_X,
-            softness=_SOFTNESS,
+            softness=_SOFTNESS + 0.05 * off * (1.0 - share),
         )
         foot = rot.slerp(planned.rotation, rot.multiply(pose.lower, hang), loose)
         foot = _eased_ankle(pose.lower, foot, planned.swing)

@@ -33,6 +33,7 @@ class Step:
     lift: float
     land: float
     clearance: float
+    flight: bool = False  # the other foot is off the floor, too, from lift to land
 
 
 @dataclass
@@ -148,9 +149,11 @@ class Score:
 
     # --- what actions write -------------------------------------------------------------
 
-    def ease(self, name: str, start: float, end: float, value: ArrayLike) -> None:
+    def ease(
+        self, name: str, start: float, end: float, value: ArrayLike, *, push: float = 0.0
+    ) -> None:
         """Minimum-jerk move of one curve; see `Curve.ease`."""
-        self.curves[name].ease(start, end, value)
+        self.curves[name].ease(start, end, value, push=push)
 
     def step(
         self,
@@ -167,13 +170,16 @@ class Score:
         toe: float = 0.0,
         toe_time: float = 0.12,
         tiptoe: float = 0.0,
+        push: float = 0.0,
+        flight: bool = False,
     ) -> None:
         """One swing: the foot leaves the floor at `lift` and is down again at `land`.
 
         Before the lift the heel rises by `heel` radians within `heel_time`; at landing the
         toes are up by `toe` (a heel strike) or the heel by `tiptoe`, and come down within
         `toe_time`. The weight moves to the other foot within `shift` seconds before the
-        lift; ``None`` leaves the weight to the caller.
+        lift; ``None`` leaves the weight to the caller. `push` makes the foot set off and
+        arrive at speed (see `Curve.ease`); a foot in `flight` rises and falls with the body.
         """
         if shift is not None:
             start = max(lift - shift, self.curves["weight"].last_time)
@@ -182,20 +188,25 @@ class Score:
                 start = max(start, min(landed[-1].land, lift - 0.05))
             self.ease("weight", start, lift, 0.0 if side == "left" else 1.0)
         swing = land - lift
-        self.ease(f"{side}_place", lift, land, place)
+        self.ease(f"{side}_place", lift, land, place, push=push)
         self.ease(f"{side}_yaw", lift, land, yaw)
         raised, toes = self.curves[f"{side}_heel"], self.curves[f"{side}_toe"]
         if heel > 0.0:
-            raised.ease(max(lift - heel_time, raised.last_time, toes.last_time), lift, heel)
+            begin = max(lift - heel_time, raised.last_time, toes.last_time)
+            raised.hold(begin)
+            # The foot leaves while its heel still rises, and goes on rising for a moment.
+            rate = 1.3 * heel / (lift - begin + 0.02)
+            raised.key(lift, heel, velocity=rate)
+            raised.key(lift + 0.16 * swing, heel + 0.07 * swing * rate)
         if tiptoe > 0.0:
-            raised.ease(lift, land, tiptoe)
+            raised.ease(lift + 0.16 * swing, land, tiptoe)
             raised.ease(land, land + toe_time, 0.0)
         elif raised.last > 0.0:
-            raised.ease(lift, lift + 0.6 * swing, 0.0)
+            raised.ease(lift + 0.16 * swing, lift + 0.7 * swing, 0.0)
         if toe > 0.0:
             toes.ease(lift + 0.4 * swing, land, toe)
             toes.ease(land, land + toe_time, 0.0)
-        self.steps[side].append(Step(lift, land, clearance))
+        self.steps[side].append(Step(lift, land, clearance, flight))
 
     def tiptoe(self, start: float, end: float, angle: float) -> None:
         """Raise (or lower) both heels while standing; the balls of the feet stay."""

@@ -130,8 +130,8 @@ def _carriage(score: Score, first: float) -> None:
     """Upright, looking past the partner's shoulder."""
     score.ease("look_yaw", 0.2, first, 0.45)
     score.ease("chest_bend", 0.2, first, -0.06)
-    score.ease("left_elbow", 0.0, 0.05, 0.25)
-    score.ease("right_elbow", 0.0, 0.05, 0.25)
+    score.ease("left_elbow", -1.0, -0.5, 0.25)
+    score.ease("right_elbow", -1.0, -0.5, 0.25)
 
 
 def _hold(leader: Torso, follower: Torso) -> dict[str, dict[str, Array]]:

@@ -54,7 +54,7 @@ def two_bone_pose(
     upper_bone: ArrayLike,
     lower_bone: ArrayLike,
     hinge: ArrayLike,
-    softness: float = 0.01,
+    softness: ArrayLike = 0.01,
 ) -> TwoBonePose:
     """Rotations of two bones whose tip reaches a target, bent towards a pole.
 
@@ -72,7 +72,7 @@ def two_bone_pose(
     hinge : array_like, shape (3,)
         Axis at rest about which the middle joint bends by a positive angle: ``(1, 0, 0)``
         for a knee below a hip that faces +Z.
-    softness : float
+    softness : float or array_like, shape (T,)
         The last part of the reach, as a fraction, over which the limb resists being
         straightened. 0 turns the soft limit off.
 
@@ -98,8 +98,9 @@ def two_bone_pose(
         _rows("upper_bone", upper_bone),
         _rows("lower_bone", lower_bone),
     )
-    if not 0.0 <= softness < 1.0:
-        raise InvalidInput(f"softness must lie in [0, 1); got {softness}")
+    soft = np.asarray(softness, dtype=np.float64)
+    if not np.all((soft >= 0.0) & (soft < 1.0)):
+        raise InvalidInput(f"softness must lie in [0, 1); got {soft}")
     length_a = np.linalg.norm(upper_bone, axis=-1)
     length_b = np.linalg.norm(lower_bone, axis=-1)
     if np.any(length_a <= 0.0) or np.any(length_b <= 0.0):
@@ -107,7 +108,7 @@ def two_bone_pose(
 
     line = target - start
     asked = np.linalg.norm(line, axis=-1)
-    reach = soft_reach(asked, length_a + length_b, softness=softness)
+    reach = soft_reach(asked, length_a + length_b, softness=soft)
     shortest = np.abs(length_a - length_b) * 1.001 + 1e-6
     distance = np.maximum(reach, shortest)
     along = _unit(line, fallback=np.array([0.0, -1.0, 0.0]))
@@ -133,7 +134,7 @@ def two_bone_pose(
     )
 
 
-def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: float) -> Array:
+def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: ArrayLike) -> Array:
     """Distance (T,) a limb of `length` spans when asked for `distance`: never quite `length`.
 
     Equal to `distance` up to ``(1 - softness) * length``, then an exponential approach with
@@ -146,11 +147,10 @@ def soft_reach(distance: ArrayLike, length: ArrayLike, *, softness: float) -> Ar
     """
     distance = np.asarray(distance, dtype=np.float64)
     length = np.asarray(length, dtype=np.float64)
-    if softness == 0.0:
-        return np.minimum(distance, length)
-    zone = softness * length
+    zone = np.asarray(softness, dtype=np.float64) * length
     excess = np.maximum(distance - (length - zone), 0.0)
-    return np.minimum(distance, length - zone) + zone * (1.0 - np.exp(-excess / zone))
+    bent = zone * -np.expm1(-excess / np.where(zone > 0.0, zone, 1.0))
+    return np.minimum(distance, length - zone) + bent
 
 
 def swung_direction(rest: ArrayLike, direction: ArrayLike, carried: ArrayLike) -> Array:
