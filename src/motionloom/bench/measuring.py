@@ -106,7 +106,8 @@ def timings(
     rounds : int
         At least 1. Round `r` starts with contestant ``r % len(contestants)``.
     budget_s : float
-        Whoever needs more than this for all rounds runs in as many as fit, at least one.
+        Whoever needs more than this for all rounds runs in as many as fit; where not even two
+        do, the trial run has to do.
     clocks : Clocks
     say : callable
         Told who is running.
@@ -121,14 +122,17 @@ def timings(
     if rounds < 1:
         raise InvalidInput(f"rounds must be at least 1; got {rounds}")
     calls, turns = [], []
-    for contestant in contestants:
-        say(f"warming up {contestant.name}")
-        once, _ = _timed(contestant.run, 1, clocks)  # compiles, fills caches
-        if once < _SLOW_S:
-            once, _ = _timed(contestant.run, 1, clocks)
-        calls.append(max(1, round(_LEAST_S / max(once, 1e-7))))
-        turns.append(min(rounds, max(1, int(budget_s / max(once, _LEAST_S)))))
     samples: list[list[tuple[float, float]]] = [[] for _ in contestants]
+    for contestant, taken in zip(contestants, samples, strict=True):
+        say(f"warming up {contestant.name}")
+        trial = _timed(contestant.run, 1, clocks)  # compiles, fills caches
+        if trial[0] < _SLOW_S:
+            trial = _timed(contestant.run, 1, clocks)
+        calls.append(max(1, round(_LEAST_S / max(trial[0], 1e-7))))
+        fit = int(budget_s / max(trial[0], _LEAST_S))
+        turns.append(min(rounds, fit) if fit > 1 else 0)
+        if fit < 2:  # the trial has to do
+            taken.append(trial)
     for number in range(rounds):
         for position in range(len(contestants)):
             who = (number + position) % len(contestants)
