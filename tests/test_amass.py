@@ -182,6 +182,13 @@ def test_a_header_is_not_believed(tmp_path):
         ml.load(path)
 
 
+def test_a_damaged_header_is_told(tmp_path):
+    damaged = npy(np.zeros((4, 72))).replace(b"(4, 72)", b"(4, 72(")
+    path = archive(tmp_path / "a.npz", {"poses": damaged, "mocap_framerate": npy(60.0)})
+    with pytest.raises(MotionFormatError, match="poses cannot be unpacked"):
+        ml.load(path)
+
+
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x80\x04\x95pickle", b"\x93NUMPY"])
 def test_what_is_no_archive_is_refused(tmp_path, data):
     path = tmp_path / "a.npz"

@@ -9,6 +9,7 @@ must be in proportion to its size.
 from __future__ import annotations
 
 import lzma
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ _LIMIT = 1e5  # radians or metres; beyond it a value is a fault
 # What zipfile, its decompressors and the header of an array raise on damaged bytes.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, OSError,
-    RuntimeError, TypeError, SyntaxError, OverflowError, KeyError,
+    RuntimeError, TypeError, SyntaxError, OverflowError, KeyError, tokenize.TokenError,
 )  # fmt: skip
 # SMPL-X files may hold the parts of a pose instead of the whole.
 _PARTS = (("root_orient", 3), ("pose_body", 63), ("pose_jaw", 3), ("pose_eye", 6),
@@ -186,7 +187,8 @@ class _Archive:
         if len(data) < count * dtype.itemsize:
             self.refuse(f"{name} breaks off")
         values = np.frombuffer(data, dtype).reshape(shape, order="F" if is_fortran else "C")
-        return values.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # any bit pattern may stand there
+            return values.astype(np.float64)
 
 
 def _poses(archive: _Archive) -> NDArray[np.float64]:

@@ -157,10 +157,10 @@ def _points(
         order = ">i2" if head.processor == "mips" else "<i2"
         table = np.frombuffer(body, order).reshape(count, width)
     words = table[:, : 4 * head.points].reshape(count, head.points, 4)
-    points = words[:, :, :3].astype(np.float64)
-    if not is_float:
-        points *= scale
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # any bit pattern may stand there
+        points = words[:, :, :3].astype(np.float64)
+        if not is_float:
+            points *= scale
         # The sign of the fourth word is that of the residual; negative means: not seen.
         hidden = (words[:, :, 3] < 0) | ~np.isfinite(points).all(axis=-1)
     points[hidden] = np.nan

@@ -125,9 +125,9 @@ class GltfFile:
         self._left -= 8 * count * width
         if self._left < 0:
             self.refuse("its curves use the same data over and over: this is no honest file")
-        values = np.ndarray(
-            (count, width), dtype, buffer, start + offset, (stride, dtype.itemsize)
-        ).astype(np.float64)
+        raw = np.ndarray((count, width), dtype, buffer, start + offset, (stride, dtype.itemsize))
+        with np.errstate(invalid="ignore"):  # any bit pattern may stand there
+            values = raw.astype(np.float64)
         if accessor.get("normalized") and dtype.kind in "iu":
             values = np.maximum(values / np.iinfo(dtype).max, -1.0)
         if not np.all(np.abs(values) < 1e12):
