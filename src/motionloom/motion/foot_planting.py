@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 
 from motionloom.motion import rotations as rot
 from motionloom.motion.contacts import FootContacts, Plant, intervals
@@ -28,6 +29,8 @@ Mask = NDArray[np.bool_]
 
 _FIRM = 0.01  # metres of rise within which a ball in contact is all but held down
 _FIRM_BELOW = 0.03  # the same for a ball that was captured below the ground
+_SOLE_SMOOTHING = 0.015
+_KNEE_SMOOTHING = 0.05  # seconds; what is faster in a held leg goes to the foot's pitch
 _MOST_ROCK = np.radians(5.0)  # a foot whose heel and ball are down rocks no further
 _LIFT_ONSET = 0.003  # metres of depth over which a foot in the air begins to be lifted
 _MOST_TOE_BEND = np.radians(40.0)
@@ -86,15 +89,30 @@ def stood_spots(
     return spots
 
 
-def held_sole(foot: Foot, reach: float) -> Array:
-    """World rotation (T, 4) of the ankle joint, constant while the whole sole is down."""
-    turn = np.full((len(foot.sole), 3), np.nan)
+def held_sole(foot: Foot, reach: float, fps: float) -> Array:
+    """World rotation (T, 4) of the ankle joint of a foot that is held.
+
+    All but constant while the whole sole is down; while the ball is, without the jitter that
+    the ankle would have to follow.
+    """
+    sole = _calm_sole(foot, reach, fps)
+    turn = np.full((len(sole), 3), np.nan)
     for start, end in intervals(foot.ball & foot.heel):
-        here = rot.unroll(foot.sole[start:end])
+        here = rot.unroll(sole[start:end])
         mean = rot.normalize(here.mean(axis=0))
         ahead = rot.rotate(mean, foot.lever[start:end].mean(axis=0))
         held = rot.multiply(rot.exp(_slow_pitch(here, mean, ahead)), mean)
         turn[start:end] = rot.log(rot.multiply(held, rot.inverse(here)))
+    return rot.multiply(rot.exp(eased(turn, reach)), sole)
+
+
+def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
+    """The captured rotation (T, 4), smoothed while the ball is down."""
+    turn = np.full((len(foot.sole), 3), np.nan)
+    for start, end in intervals(foot.ball):
+        here = rot.unroll(foot.sole[start:end])
+        slow = gaussian_filter1d(here, _SOLE_SMOOTHING * fps, axis=0, mode="nearest")
+        turn[start:end] = rot.log(rot.multiply(rot.normalize(slow), rot.inverse(here)))
     return rot.multiply(rot.exp(eased(turn, reach)), foot.sole)
 
 
@@ -123,27 +141,32 @@ def relieved(
     shift: Array,
     grounds: tuple[Array, Array],
     reach: float,
+    fps: float,
 ) -> FootPath:
     """`path` with what would turn the knee left to the foot, wherever it is free to.
 
     While the heel is up the ankle can go round the ball, and in the air it can go anywhere:
     there the knee bends as it did, but for what is left over from the nearest frames with
-    the heel down. `grounds` are the heights (T,) of the ground before and after: a foot in
+    the heel down. In those the knee takes what is slow, and the ankle goes round the ball by
+    a millimetre or so for the rest. `grounds` are the heights (T,) of the ground before and after: a foot in
     the air goes no deeper below it than it went.
     """
     hip = foot.limb.start + shift
     bones = _bones(foot.limb)
     before = _bend(np.linalg.norm(foot.limb.end - foot.limb.start, axis=-1), bones)
     excess = _bend(np.linalg.norm(path.ankle - hip, axis=-1), bones) - before
+    for start, end in intervals(foot.heel):
+        excess[start:end] = gaussian_filter1d(
+            excess[start:end], _KNEE_SMOOTHING * fps, mode="nearest"
+        )
     left_over = eased(np.where(foot.heel, excess, np.nan)[:, None], reach)[:, 0]
     span = _span(np.abs(before + left_over), bones)
 
-    free = foot.ball & ~foot.heel
     lever = rot.rotate(path.sole, -foot.lever)
     lateral = np.cross([0.0, 1.0, 0.0], lever)
     lateral /= np.maximum(np.linalg.norm(lateral, axis=-1, keepdims=True), 1e-9)
-    pitch = _turn_to_span(lever, lateral, hip - np.where(free[:, None], spots, 0.0), span)
-    known = np.where(foot.heel & foot.ball, 0.0, np.where(free, pitch, np.nan))
+    pitch = _turn_to_span(lever, lateral, hip - np.where(foot.ball[:, None], spots, 0.0), span)
+    known = np.where(foot.ball, pitch, np.nan)
     turn = rot.from_axis_angle(lateral, eased(known[:, None], reach)[:, 0])
     path = held_path(foot, rot.multiply(turn, path.sole), spots, reach)
 

@@ -151,7 +151,7 @@ def planted(
         found = np.array([plant.height for plant in plants])
         given = found if heights is None else np.asarray(heights[f"{side}_ball"], np.float64)
         spots[side] = stood_spots(foot, plants, given, most=None if heights is None else _FLAT)
-        paths[side] = held_path(foot, held_sole(foot, reach), spots[side], reach)
+        paths[side] = held_path(foot, held_sole(foot, reach, motion.fps), spots[side], reach)
         grounds[side] = (ground_under(plants, found, frames), ground_under(plants, given, frames))
     shift = root_shift(
         [foot.limb for foot in feet.values()],
@@ -161,7 +161,9 @@ def planted(
         motion.fps,
     )
     for side, foot in feet.items():
-        paths[side] = relieved(foot, paths[side], spots[side], shift, grounds[side], reach)
+        paths[side] = relieved(
+            foot, paths[side], spots[side], shift, grounds[side], reach, motion.fps
+        )
     q = motion.rotations.astype(np.float64)
     for side, foot in feet.items():
         leg = reaching(foot.limb, foot.limb.start + shift, paths[side].ankle)

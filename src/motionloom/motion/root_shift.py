@@ -17,6 +17,7 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 from motionloom.motion.reaching import Limb
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _LONGEST = 0.995  # share of its length to which a leg may be pulled that was not so straight
 # Weight of the root's acceleration against its way and the legs' lengths. Measured on 50
@@ -27,17 +28,14 @@ _ENVELOPE_SECONDS = 0.12
 
 
 def root_shift(
-    limbs: Sequence[Limb],
-    ankles: Sequence[Array],
-    root: Array,
-    standing: NDArray[np.bool_],
-    fps: float,
+    limbs: Sequence[Limb], ankles: Sequence[Array], root: Array, standing: Mask, fps: float
 ) -> Array:
     """How far the root moves for legs whose ankles move.
 
     Least squares over all frames: the distances from hip to ankle change little, weighed by
-    how far the knee would turn for it; the root moves little, and is not shaken. Where feet
-    stand, jitter of the captured root is taken out, for the knees cannot follow it any more.
+    how far the knee would turn for it; the root moves little, and is not shaken. Where a foot
+    stands, jitter of the captured root is taken out: the foot does not share it any more,
+    and the knee would have to make up for it.
 
     Parameters
     ----------
@@ -46,6 +44,7 @@ def root_shift(
     ankles : sequence of ndarray, shape (T, 3)
         Where their ankles should be.
     root : ndarray, shape (T, 3)
+        Path of the root.
     standing : ndarray of bool, shape (T,)
         Whether any foot stands.
     fps : float
@@ -62,13 +61,14 @@ def root_shift(
         line = limb.end - limb.start
         along = line / np.maximum(np.linalg.norm(line, axis=-1, keepdims=True), 1e-9)
         stiff = _stiffness(limb)
-        right += (stiff * np.sum((ankle - limb.end) * along, axis=-1))[:, None] * along
+        wanted = np.sum((ankle - limb.end) * along, axis=-1)
+        right += (stiff * wanted)[:, None] * along
         for row in range(3):
             for column in range(row, 3):
                 part = stiff * along[:, row] * along[:, column]
                 band[6 - (column - row), :, column] += part
     if frames >= 3:
-        _add_steadiness(band, right, root, standing, fps)
+        _add_steadiness(band, right, _jitter(root, standing, fps), fps)
     shift = solveh_banded(band.reshape(7, 3 * frames), right.ravel()).reshape(frames, 3)
     drop = np.zeros(frames)
     for limb, ankle in zip(limbs, ankles, strict=True):
@@ -77,21 +77,22 @@ def root_shift(
     return shift
 
 
-def _add_steadiness(
-    band: Array, right: Array, root: Array, standing: NDArray[np.bool_], fps: float
-) -> None:
-    """Add the squared second differences of the shift, less the jitter of the root."""
+def _add_steadiness(band: Array, right: Array, jitter: Array, fps: float) -> None:
+    """Add the squared second differences of the shift, less the `jitter` (T - 2, 3)."""
     weight = _STEADY * fps**4
     second = (1.0, -2.0, 1.0)
-    frames = len(root)
+    inner = len(jitter)
     for k, c in enumerate(second):
+        right[k : k + inner] -= weight * c * jitter
         for j, d in enumerate(second[k:], start=k):
-            band[6 - 3 * (j - k), j : j + frames - 2] += weight * c * d
-    jitter = np.diff(root, 2, axis=0)
-    jitter = jitter - gaussian_filter1d(jitter, _JITTER_SECONDS * fps, axis=0)
-    jitter *= standing[1:-1, None]
-    for k, c in enumerate(second):
-        right[k : k + frames - 2] -= weight * c * jitter
+            band[6 - 3 * (j - k), j : j + inner] += weight * c * d
+
+
+def _jitter(root: Array, standing: Mask, fps: float) -> Array:
+    """Fast part (T - 2, 3) of the second differences of the root while a foot stands."""
+    bend = np.diff(root, 2, axis=0)
+    bend -= gaussian_filter1d(bend, _JITTER_SECONDS * fps, axis=0)
+    return bend * standing[1:-1, None]
 
 
 def _stiffness(limb: Limb) -> Array:
