@@ -190,6 +190,17 @@ def test_in_flight_the_pelvis_falls_freely(name):
         assert np.abs(np.polyval(fit, t) - height[start:end]).max() < 1e-4
 
 
+def test_in_flight_a_hop_neither_speeds_up_nor_slows_down():
+    # The chest keeps still in a hop, so the pelvis goes where the centre of mass goes.
+    made = demo.performance("hop_right_p1", fps=240)
+    for start, end in made.truth.flights:
+        path = made.motion.root[start:end, [0, 2]].astype(np.float64)
+        t = np.arange(end - start)[:, None] / 240.0
+        design = np.concatenate([np.ones_like(t), t, t**2], axis=1)
+        fit = np.linalg.lstsq(design, path, rcond=None)[0]
+        assert np.abs(2.0 * fit[2]).max() < 0.02  # m/s^2
+
+
 def test_only_jumps_hops_jogs_leaps_and_cartwheels_leave_the_floor(corpus):
     for made in corpus.values():
         flies = made.truth.action in ("jog", "jump", "hop", "cartwheel") or "leap" in made.name
