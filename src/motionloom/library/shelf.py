@@ -5,11 +5,11 @@
     takes.loom/
       catalogue.sqlite     what there is (see `motionloom.library.catalogue`)
       frames/NAME.MARK.npy the frames of one motion (see `motionloom.library.frames`)
+      derived/...          what was computed from them (see `motionloom.library.derived`)
       lock                 held by the one process that writes
 
 Any number of processes may read while one writes; a reader sees a motion whole or not at
-all. Later parts of motionloom keep what they derive from motions in files beside these,
-keyed by the motions' digests.
+all.
 """
 
 from __future__ import annotations
@@ -49,6 +49,11 @@ class Shelf:
     def open(cls, path: str | Path) -> Self:
         """The library at `path`; the same as calling the class."""
         return cls(path)
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that a write waits for another process that is writing."""
+        return self._timeout
 
     def close(self) -> None:
         """Let go of the catalogue; using the library again opens it again."""
@@ -120,7 +125,7 @@ class Shelf:
         """The motion called `name`; its arrays are views of the file on disk."""
         for attempt in range(10):
             entry = self.entry(name)
-            skeleton = self._skeleton(entry.skeleton)
+            skeleton = self.skeleton(entry.skeleton)
             path = self.path / FOLDER / entry.file
             try:
                 table = open_frames(path, frames=entry.frames, joints=len(skeleton))
@@ -173,13 +178,18 @@ class Shelf:
             digest.update(repr((*facts, e.origin, labels.get(e.name, ()))).encode())
         return digest.hexdigest()
 
+    def fingerprints(self) -> list[tuple]:
+        """Name, digest of the frames, skeleton's key and rate of every motion, by name."""
+        query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
+        return self._catalogue.rows(query)
+
     def damage(self) -> list[str]:
         """Read everything and compare it with the catalogue; one sentence per fault found."""
         found = []
         for entry in self.entries():
             path = self.path / FOLDER / entry.file
             try:
-                joints = len(self._skeleton(entry.skeleton))
+                joints = len(self.skeleton(entry.skeleton))
                 table = open_frames(path, frames=entry.frames, joints=joints)
             except FileNotFoundError:
                 found.append(f"{entry.name}: its frames are missing ({path})")
@@ -190,7 +200,8 @@ class Shelf:
                     found.append(f"{entry.name}: its frames are not what was stored ({path})")
         return found
 
-    def _skeleton(self, key: str) -> Skeleton:
+    def skeleton(self, key: str) -> Skeleton:
+        """The skeleton with that key, as entries name it; one object however often asked."""
         if key not in self._skeletons:
             self._skeletons[key] = self._catalogue.skeleton(key)
         return self._skeletons[key]

@@ -20,8 +20,7 @@ def resample(motion: Motion, fps: float) -> Motion:
         raise InvalidInput(f"fps must be positive; got {fps}")
     if abs(fps - motion.fps) <= 1e-9 * fps or len(motion) == 0:
         return replace(motion, fps=float(fps))
-    # A frame that would land on the last one but for rounding still counts.
-    count = int(np.floor((len(motion) - 1) * fps / motion.fps + 1e-6)) + 1
+    count = resampled_length(len(motion), motion.fps, fps)
     place = np.minimum(np.arange(count) * (motion.fps / fps), len(motion) - 1.0)
     nearest = np.rint(place)
     place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)
@@ -40,6 +39,20 @@ def resample(motion: Motion, fps: float) -> Motion:
         here[between] = _mixed(here[between], next_, share[between, None, None])
         moved = here
     return replace(motion, rotations=rotations, root=root, translations=moved, fps=float(fps))
+
+
+def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
+    """Frames that `frames` at `fps` become at `wanted_fps`.
+
+    Examples
+    --------
+    >>> resampled_length(121, 120, 30), resampled_length(120, 120, 30)
+    (31, 30)
+    """
+    if frames == 0:
+        return 0
+    # A frame that would land on the last one but for rounding still counts.
+    return int(np.floor((frames - 1) * wanted_fps / fps + 1e-6)) + 1
 
 
 def _mixed(a, b, share):

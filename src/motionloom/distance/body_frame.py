@@ -1,0 +1,128 @@
+"""Joint positions as the body sees them: where it stands and faces is taken away.
+
+Two poses are alike whatever the place and direction they were captured in. With
+``normalize="heading"`` every frame is moved so that its hips stand over the origin and
+turned about the vertical so that it faces +Z; heights above the floor stay, so a jump is no
+stand and lying is no standing. With ``normalize="full"`` the whole rotation of the pelvis
+and the height of the hips go too: positions in the pelvis' own axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion import rotations as rot
+from motionloom.motion.body_tree import BodyTree
+from motionloom.motion.heading import facing
+
+Normalize = Literal["heading", "full"]
+NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
+
+# Scale-free positions are those of a performer with legs of this length, so that they stay
+# metres: the mean over the performers of the CMU database (0.73 to 0.90 m).
+REFERENCE_LEG = 0.826
+
+
+def body_positions(
+    motion: Motion,
+    roles: Sequence[str],
+    *,
+    normalize: Normalize = "heading",
+    scale_free: bool = False,
+) -> NDArray[np.float64]:
+    """Positions of the points that play `roles`, place and heading removed in every frame.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames.
+    roles : sequence of str, length P
+    normalize : {"heading", "full"}
+        What is removed: heading and ground position, or the whole rotation and position of
+        the pelvis.
+    scale_free : bool
+        Scale every performer to legs of one length (`REFERENCE_LEG`).
+
+    Returns
+    -------
+    positions : ndarray, shape (T, P, 3)
+        Metres; +Z ahead, +X to the left, y up. A frame with missing values is NaN.
+
+    Raises
+    ------
+    RoleError
+        If the skeleton has no joint for one of the roles, or no hips.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> wrists = body_positions(walk, ["left_wrist", "right_wrist"])
+    >>> bool((wrists[:, 0, 0] > wrists[:, 1, 0]).all())  # the left one is to the left
+    True
+    """
+    check_normalize(normalize)
+    skeleton = motion.skeleton
+    places = motion.positions(end_sites=True)
+    wanted = places[:, skeleton.points(roles)].astype(np.float64)
+    hips = places[:, skeleton.points(["hips"])].astype(np.float64)
+    if normalize == "heading":
+        hips[..., 1] = 0.0
+        wanted = _turned_back(wanted - hips, facing(motion, places))
+    else:
+        turn = rot.inverse(pelvis_rotations(motion))
+        wanted = rot.rotate(turn[:, None], wanted - hips)
+    if scale_free:
+        wanted *= REFERENCE_LEG / leg_length(skeleton)
+    return wanted
+
+
+def pelvis_rotations(motion: Motion) -> NDArray[np.float64]:
+    """Rotation of the pelvis from rest (facing +Z) to each frame, ``wxyz``, shape (T, 4)."""
+    skeleton = motion.skeleton
+    joint = joint_of(skeleton, "hips")
+    rest = motion.rest_pose()
+    turned = rot.normalize(motion.global_rotations()[:, joint].astype(np.float64))
+    at_rest = rot.normalize(rest.global_rotations()[0, joint].astype(np.float64))
+    # Files whose rest pose faces elsewhere are turned to face +Z first.
+    ahead = rot.yaw(np.angle(facing(rest)[0]))
+    return rot.multiply(turned, rot.multiply(rot.inverse(at_rest), ahead))
+
+
+def leg_length(skeleton: Skeleton) -> float:
+    """Length of the legs in metres, hip to ankle along the bones, mean of both sides."""
+    tree = BodyTree(skeleton)
+    legs = [skeleton.points([f"{side}_hip", f"{side}_ankle"]) for side in ("left", "right")]
+    length = float(np.mean([tree.length(int(hip), int(ankle)) for hip, ankle in legs]))
+    if not length > 0.0:
+        raise InvalidInput(
+            f"scale_free needs legs to measure; hip and ankle of this skeleton are {length} m apart"
+        )
+    return length
+
+
+def joint_of(skeleton: Skeleton, role: str) -> int:
+    """Joint whose rotation is that of `role`; an end site turns with the joint it sits on."""
+    point = int(skeleton.points([role])[0])
+    joints = len(skeleton)
+    return point if point < joints else int(skeleton.end_parents[point - joints])
+
+
+def check_normalize(normalize: str) -> None:
+    """Raise `InvalidInput` unless `normalize` is one of the two ways there are."""
+    if normalize not in NORMALIZE:
+        raise InvalidInput(f'normalize must be "heading" or "full"; got {normalize!r}')
+
+
+def _turned_back(places: NDArray[np.float64], facing: NDArray[np.complex128]):
+    """`places` (T, P, 3) turned about the vertical so that `facing` (T,) becomes +Z."""
+    # A turn by h takes (x, z) to (x cos h + z sin h, z cos h - x sin h): in z + ix it is a
+    # multiplication by exp(ih), and so backwards by the conjugate.
+    floor = (places[..., 2] + 1j * places[..., 0]) * facing.conj()[:, None]
+    return np.stack([floor.imag, places[..., 1], floor.real], axis=-1)

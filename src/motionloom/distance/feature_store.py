@@ -1,0 +1,320 @@
+"""Features of every frame of a library, computed once and kept with it.
+
+They are memory-mapped: opening them takes milliseconds, and what is not looked at takes no
+memory. When motions are added or removed, the next call computes what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance.body_frame import Normalize
+from motionloom.distance.features import FeatureSet, feature_set
+from motionloom.distance.principal import Basis, Moments, fit_basis
+from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.library.derived import derived
+from motionloom.library.derived_rows import build_rows, load_rows, over_motions
+from motionloom.library.records import Entry
+from motionloom.library.shelf import Shelf
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.resampling import resampled_length
+
+RATE = 30.0  # frames per second of features where the library has no rate of its own
+_SAME_RATE = 2e-3  # 29.97 and 30 count as one rate: frames are taken as they are
+_VERSION = 1  # raise it when the same set gives other numbers than before
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryFeatures:
+    """Features of all motions of a library, one after the other.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (N, D)
+        Memory-mapped, read-only.
+    starts : ndarray of int64, shape (M + 1,)
+        Motion m has rows ``starts[m]`` to ``starts[m + 1]``.
+    names : tuple of str, length M
+        Sorted.
+    fps : ndarray, shape (M,)
+        Rate of each motion as stored.
+    frames : ndarray of int64, shape (M,)
+        Frames of each motion as stored.
+    rate : float
+        Rate of the rows: one for all.
+    feature_set : FeatureSet
+        With the options and, for principal components, the basis.
+    left_out : dict of str to str
+        Motions whose skeletons lack a joint that is needed, and which.
+    folder : Path
+        Where it is kept.
+    """
+
+    rows: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    names: tuple[str, ...]
+    fps: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    rate: float
+    feature_set: FeatureSet
+    left_out: dict[str, str]
+    folder: Path
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        count, width = self.rows.shape
+        return (
+            f"LibraryFeatures({self.feature_set.name}, {count} rows of {width} at "
+            f"{self.rate:g} fps, {len(self.names)} motions)"
+        )
+
+    def motion_index(self, name: str) -> int:
+        """Number of the motion called `name`."""
+        m = int(np.searchsorted(np.array(self.names, dtype=object), name)) if self.names else 0
+        if m < len(self.names) and self.names[m] == name:
+            return m
+        reason = self.left_out.get(name)
+        if reason is not None:
+            raise RoleError(f"{name}: has no features: {reason}")
+        raise LibraryError(f"no features of a motion {name!r}")
+
+    def motion_rows(self, name: str) -> slice:
+        """Where the rows of the motion called `name` are."""
+        m = self.motion_index(name)
+        return slice(int(self.starts[m]), int(self.starts[m + 1]))
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """Motion and frame (of the motion as stored) of a row."""
+        if not 0 <= row < len(self.rows):
+            raise InvalidInput(f"row must lie in 0..{len(self.rows) - 1}; got {row}")
+        m = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return self.names[m], self.stored_frame(m, int(row - self.starts[m]))
+
+    def stored_frame(self, motion: int, index: int) -> int:
+        """Frame, in the motion as stored, of row number `index` of motion number `motion`."""
+        frame = round(index * self._frames_per_row(motion))
+        return min(frame, int(self.frames[motion]) - 1)
+
+    def row_index(self, motion: int, frame: int) -> int:
+        """Row number, within motion number `motion`, that is nearest to a stored frame."""
+        index = round(frame / self._frames_per_row(motion))
+        return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
+
+    def of(self, motion: Motion) -> NDArray[np.float32]:
+        """Rows of any motion, at the same rate and with the same options, shape (T, D).
+
+        The motion may be of another frame rate, skeleton and size.
+        """
+        return self.feature_set.prepare(_at_rate(motion, self.rate))
+
+    def _frames_per_row(self, motion: int) -> float:
+        fps = float(self.fps[motion])
+        return 1.0 if _same_rate(fps, self.rate) else fps / self.rate
+
+
+def library_features(
+    library: Shelf,
+    features: str | FeatureSet,
+    *,
+    normalize: Normalize | None = None,
+    scale_free: bool | None = None,
+    fps: float | None = None,
+    basis: Basis | Shelf | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> LibraryFeatures:
+    """Features of every frame of a library; see `motionloom.Library.features`."""
+    chosen = feature_set(features, normalize=normalize, scale_free=scale_free)
+    rate = _rate(library, fps)
+    options = _options(chosen, rate)
+    if chosen.components is not None:
+        if isinstance(basis, Shelf):
+            basis = principal_components(basis, chosen, fps=fps, workers=workers, progress=progress)
+        basis = basis or chosen.basis
+        options["basis"] = "own" if basis is None else basis.digest
+        if basis is None:
+            basis = principal_components(
+                library, chosen, fps=fps, workers=workers, progress=progress
+            )
+        chosen = replace(chosen, basis=basis)
+    elif basis is not None:
+        raise InvalidInput(f"basis is for principal components; {chosen.name} has none")
+
+    def build(folder: Path, previous: Path | None) -> None:
+        build_rows(
+            folder,
+            previous,
+            library,
+            partial(_rows, features=chosen, rate=rate),
+            width=chosen.dimension,
+            length=partial(_row_count, rate=rate),
+            left_out=_left_out(library, chosen),
+            stamp=chosen.basis.digest if chosen.basis is not None else "",
+            workers=workers,
+            progress=progress,
+        )
+
+    def load(folder: Path) -> LibraryFeatures:
+        table = load_rows(folder)
+        return LibraryFeatures(
+            table.rows,
+            table.starts,
+            table.names,
+            table.fps,
+            table.frames,
+            rate,
+            chosen,
+            table.left_out,
+            folder,
+        )
+
+    found = derived(library, chosen.name, options, build=build, load=load)
+    if not len(found):
+        raise _nothing(library, chosen.name, found.left_out)
+    return found
+
+
+def principal_components(
+    library: Shelf,
+    features: str | FeatureSet = "pca25",
+    *,
+    fps: float | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Basis:
+    """Principal components of all poses of a library, fitted once and kept with it.
+
+    Parameters
+    ----------
+    library : Library
+    features : str or FeatureSet
+        Whose joints, and how normalised; sets that differ in the number of components
+        share one basis.
+    fps : float, optional
+        Rate at which poses are taken. Default: the library's, or 30.
+    workers, progress : optional
+        As in `Library.features`.
+    """
+    chosen = replace(feature_set(features), basis=None)
+    rate = _rate(library, fps)
+    options = {**_options(chosen, rate), "components": None, "samples": 1, "window": 0.0}
+
+    def build(folder: Path, previous: Path | None) -> None:
+        left_out = _left_out(library, chosen)
+        entries = [entry for entry in library.entries() if entry.name not in left_out]
+        if not entries:
+            raise _nothing(library, chosen.name, left_out)
+        work = partial(_moments, features=chosen, rate=rate)
+        found = dict(over_motions(library, work, entries, workers, progress))
+        total = found[entries[0].name]
+        for entry in entries[1:]:  # always in one order: sums of floats depend on it
+            total = total + found[entry.name]
+        fitted = fit_basis(total)
+        np.savez(
+            folder / "basis.npz",
+            mean=fitted.mean,
+            directions=fitted.directions,
+            variances=fitted.variances,
+        )
+
+    def load(folder: Path) -> Basis:
+        try:
+            with np.load(folder / "basis.npz", allow_pickle=False) as held:
+                return Basis(held["mean"], held["directions"], held["variances"])
+        except (ValueError, EOFError, KeyError) as error:
+            raise LibraryError(f"{folder}: damaged: {error}") from None
+
+    return derived(library, "basis", options, build=build, load=load)
+
+
+# --- work on one motion, by name for other processes ----------------------------------------
+
+
+def _rows(motion: Motion, features: FeatureSet, rate: float) -> NDArray[np.float32]:
+    return features.prepare(_at_rate(motion, rate))
+
+
+def _moments(motion: Motion, features: FeatureSet, rate: float) -> Moments:
+    return Moments.of(features.pose_rows(_at_rate(motion, rate)))
+
+
+def _row_count(entry: Entry, rate: float) -> int:
+    if _same_rate(entry.fps, rate):
+        return entry.frames
+    return resampled_length(entry.frames, entry.fps, rate)
+
+
+def _at_rate(motion: Motion, rate: float) -> Motion:
+    return motion if _same_rate(motion.fps, rate) else motion.resample(rate)
+
+
+def _same_rate(fps: float, rate: float) -> bool:
+    return abs(fps - rate) <= _SAME_RATE * rate
+
+
+# --- the options of a library ---------------------------------------------------------------
+
+
+def _rate(library: Shelf, fps: float | None) -> float:
+    rate = fps if fps is not None else library.fps or RATE
+    if not 0.0 < rate < float("inf"):
+        raise InvalidInput(f"fps must be positive; got {rate}")
+    return float(rate)
+
+
+def _options(features: FeatureSet, rate: float) -> dict[str, Any]:
+    custom = features.frame_rows
+    return {
+        "version": _VERSION,
+        "roles": features.roles,
+        "samples": features.samples,
+        "window": features.window_seconds,
+        "components": features.components,
+        "normalize": features.normalize,
+        "scale_free": features.scale_free,
+        "fps": rate,
+        "custom": custom and f"{custom.__module__}.{custom.__qualname__}:{features.size}",
+    }
+
+
+def _left_out(library: Shelf, features: FeatureSet) -> dict[str, str]:
+    """Motions whose skeletons lack something, and what."""
+    reasons: dict[str, str | None] = {}
+    for entry in library.entries():
+        if entry.skeleton not in reasons:
+            reasons[entry.skeleton] = _lack(library.skeleton(entry.skeleton), features)
+    return {
+        entry.name: reason
+        for entry in library.entries()
+        if (reason := reasons[entry.skeleton]) is not None
+    }
+
+
+def _lack(skeleton: Skeleton, features: FeatureSet) -> str | None:
+    needed = list(features.roles)
+    if features.frame_rows is None:
+        needed.append("hips")
+        if features.scale_free:
+            needed += ["left_hip", "left_ankle", "right_hip", "right_ankle"]
+    missing = [role for role in dict.fromkeys(needed) if role not in skeleton.roles]
+    return f"no joint plays {', '.join(missing)}" if missing else None
+
+
+def _nothing(library: Shelf, name: str, left_out: dict[str, str]) -> LibraryError | RoleError:
+    if not left_out:
+        return LibraryError(f"{library.path}: the library is empty; import motions first")
+    first = next(iter(left_out))
+    return RoleError(
+        f"{library.path}: no motion has all joints that {name} needs; {first}: {left_out[first]}"
+    )

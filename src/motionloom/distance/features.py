@@ -1,0 +1,330 @@
+"""Feature sets: a frame as a row of numbers whose Euclidean distance means something.
+
+The sets of Krüger, Tautges, Weber and Zinke (2010). The numbers are positions of a few
+joints as the body sees them (see `motionloom.distance.body_frame`):
+
+======== ===================================================================== =========
+``e15``  wrists, ankles, head                                                  15 numbers
+``e30``  and elbows, knees, chest                                              30
+``e39``  and shoulders, lower back                                             39
+``e15x3  three or five poses spread over 0.3 s, so that forward and backward   45, 75,
+e15x5    differ                                                                90, 117
+e30x3
+e39x3``
+``pca8   principal components of 17 joints, fitted on a library (see           8, 16, 25
+pca16    `motionloom.distance.principal`)
+pca25``
+======== ===================================================================== =========
+
+Distances are root mean squares over the points, in metres: the norm of a difference of two
+rows times the set's `scale`. Add a set of your own with `register_features`.
+
+References
+----------
+.. [1] B. Krüger, J. Tautges, A. Weber, A. Zinke. Fast local and global similarity searches
+   in large motion capture databases. SCA 2010, section 3.2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.distance.body_frame import Normalize, body_positions, check_normalize
+from motionloom.distance.euclidean import euclidean_grid
+from motionloom.distance.windows import window_samples
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+
+if TYPE_CHECKING:
+    from motionloom.distance.principal import Basis
+
+
+@dataclass(frozen=True)
+class FeatureSet:
+    """What the numbers of a frame are; plain data, and a frame distance itself.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``-`` and ``_``.
+    roles : tuple of str, length P
+        The joints whose positions are taken.
+    samples : int
+        Poses per frame, spread evenly over the window.
+    window_seconds : float
+        Length of the window, centred on the frame.
+    components : int, optional
+        Take so many principal components of the positions instead of the positions.
+    frame_rows : callable, optional
+        Instead of joint positions: a function of a motion that gives `size` numbers for
+        each of its frames, shape (T, size). It must not look at where the body stands or
+        faces; options below do not touch it. `roles` then say what it needs.
+    size : int
+        Numbers per frame that `frame_rows` gives.
+    normalize : {"heading", "full"}
+        See `motionloom.distance.body_frame.body_positions`.
+    scale_free : bool
+        Performers of all sizes are scaled to one.
+    basis : Basis, optional
+        The principal components, for sets that have some.
+
+    Examples
+    --------
+    >>> hands = FeatureSet("hands", roles=("left_wrist", "right_wrist"), samples=2,
+    ...                    window_seconds=0.2)
+    >>> hands.dimension, hands.scale
+    (12, 0.5)
+    """
+
+    name: str
+    roles: tuple[str, ...]
+    samples: int = 1
+    window_seconds: float = 0.0
+    components: int | None = None
+    frame_rows: Callable[[Motion], ArrayLike] | None = None
+    size: int = 0
+    normalize: Normalize = "heading"
+    scale_free: bool = False
+    basis: Basis | None = None
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", self.name):
+            raise InvalidInput(f"name must be made of letters, digits, - and _; got {self.name!r}")
+        object.__setattr__(self, "roles", tuple(self.roles))
+        check_normalize(self.normalize)
+        if self.frame_rows is None and not self.roles:
+            raise InvalidInput(f"feature set {self.name!r} needs roles, or frame_rows; got neither")
+        if self.frame_rows is not None and self.size < 1:
+            raise InvalidInput(
+                f"feature set {self.name!r}: size must be the number of columns that "
+                f"frame_rows gives; got {self.size}"
+            )
+        if self.samples < 1 or (self.samples > 1 and not self.window_seconds > 0.0):
+            raise InvalidInput(
+                f"feature set {self.name!r}: samples must be at least 1, and several need a "
+                f"window; got samples={self.samples}, window_seconds={self.window_seconds}"
+            )
+        if self.components is not None and not 0 < self.components <= self._frame_size:
+            raise InvalidInput(
+                f"feature set {self.name!r}: components must lie in 1..{self._frame_size}; "
+                f"got {self.components}"
+            )
+
+    # --- sizes --------------------------------------------------------------------------
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per row, D."""
+        return (self.components or self._frame_size) * self.samples
+
+    @property
+    def points(self) -> float:
+        """Points whose positions (or as many numbers as theirs) go into a distance."""
+        return self._frame_size * self.samples / 3.0
+
+    @property
+    def scale(self) -> float:
+        """What turns the Euclidean distance of two rows into metres (root mean square)."""
+        return float(1.0 / np.sqrt(self.points))
+
+    @property
+    def _frame_size(self) -> int:
+        return self.size if self.frame_rows is not None else 3 * len(self.roles)
+
+    # --- the frame distance -------------------------------------------------------------
+
+    @property
+    def unit(self) -> str:
+        """What distances are measured in."""
+        return "m"
+
+    def prepare(self, motion: Motion) -> NDArray[np.float32]:
+        """The rows of a motion; see `frame_features`."""
+        rows = self.pose_rows(motion)
+        if self.components is not None:
+            if self.basis is None:
+                raise InvalidInput(
+                    f"{self.name} needs principal components, fitted on a library: use "
+                    f"lib.features({self.name!r}), or give basis="
+                )
+            rows = self.basis.project(rows, self.components)
+        if self.samples > 1:
+            half = 0.5 * self.window_seconds
+            times = np.linspace(-half, half, self.samples)
+            rows = window_samples(rows, times, motion.fps).reshape(len(rows), -1)
+        return rows.astype(np.float32)
+
+    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Distances in metres (M, N) between the rows of two motions (M, D), (N, D)."""
+        return self.scale * euclidean_grid(a, b)
+
+    def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
+        """One pose per frame, before components and windows, shape (T, 3 P)."""
+        if self.frame_rows is None:
+            places = body_positions(
+                motion, self.roles, normalize=self.normalize, scale_free=self.scale_free
+            )
+            return places.reshape(len(places), -1)
+        motion.skeleton.role_assignment.require(self.roles)
+        rows = np.asarray(self.frame_rows(motion), dtype=np.float64)
+        if rows.shape != (len(motion), self.size):
+            raise InvalidInput(
+                f"feature set {self.name!r}: frame_rows must give shape "
+                f"{(len(motion), self.size)}; got {rows.shape}"
+            )
+        return rows
+
+
+_SIDES = ("left", "right")
+_E15 = (*(f"{side}_{part}" for part in ("wrist", "ankle") for side in _SIDES), "head")
+_E30 = (*_E15, *(f"{side}_{part}" for part in ("elbow", "knee") for side in _SIDES), "chest")
+_E39 = (*_E30, *(f"{side}_shoulder" for side in _SIDES), "spine")
+
+BODY_ROLES: tuple[str, ...] = (
+    *_E39,
+    *(f"{side}_{part}" for part in ("hip", "foot") for side in _SIDES),
+)
+"""The 17 joints that stand for the whole body: what `e39` has, hip joints, balls of the feet."""
+
+_WINDOW = 0.3  # seconds; Krüger et al. 2010, section 3.2
+
+FEATURES: dict[str, FeatureSet] = {
+    features.name: features
+    for features in (
+        FeatureSet("e15", _E15),
+        FeatureSet("e30", _E30),
+        FeatureSet("e39", _E39),
+        FeatureSet("e15x3", _E15, samples=3, window_seconds=_WINDOW),
+        FeatureSet("e15x5", _E15, samples=5, window_seconds=_WINDOW),
+        FeatureSet("e30x3", _E30, samples=3, window_seconds=_WINDOW),
+        FeatureSet("e39x3", _E39, samples=3, window_seconds=_WINDOW),
+        FeatureSet("pca8", BODY_ROLES, components=8),
+        FeatureSet("pca16", BODY_ROLES, components=16),
+        FeatureSet("pca25", BODY_ROLES, components=25),
+    )
+}
+"""Feature sets by name."""
+
+
+def register_features(features: FeatureSet, *, replace: bool = False) -> FeatureSet:
+    """Add a feature set, so that it can be used by name everywhere.
+
+    Parameters
+    ----------
+    features : FeatureSet
+    replace : bool
+        Put it in the place of another one of that name.
+
+    Examples
+    --------
+    >>> legs = FeatureSet("legs", roles=("left_knee", "right_knee", "left_ankle", "right_ankle"))
+    >>> register_features(legs).dimension
+    12
+    >>> del FEATURES["legs"]
+    """
+    held = FEATURES.get(features.name)
+    if held is not None and held != features and not replace:
+        raise InvalidInput(
+            f"there is another feature set called {features.name!r}; choose a name, or pass "
+            "replace=True"
+        )
+    FEATURES[features.name] = features
+    return features
+
+
+def feature_set(
+    features: str | FeatureSet,
+    *,
+    normalize: Normalize | None = None,
+    scale_free: bool | None = None,
+    basis: Basis | None = None,
+) -> FeatureSet:
+    """The feature set of that name, with options.
+
+    Parameters
+    ----------
+    features : str or FeatureSet
+    normalize, scale_free, basis : optional
+        As in `FeatureSet`; default: as the set has them.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no set of that name; the message lists those there are.
+
+    Examples
+    --------
+    >>> feature_set("e15", scale_free=True).scale_free
+    True
+    """
+    if isinstance(features, str):
+        if features not in FEATURES:
+            near = difflib.get_close_matches(features, FEATURES, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise InvalidInput(
+                f"no feature set is called {features!r}; {hint}There are {', '.join(FEATURES)}"
+            )
+        features = FEATURES[features]
+    return replace(
+        features,
+        normalize=features.normalize if normalize is None else normalize,
+        scale_free=features.scale_free if scale_free is None else scale_free,
+        basis=features.basis if basis is None else basis,
+    )
+
+
+def frame_features(
+    motion: Motion,
+    features: str | FeatureSet,
+    *,
+    normalize: Normalize | None = None,
+    scale_free: bool | None = None,
+    basis: Basis | None = None,
+) -> NDArray[np.float32]:
+    """Features of every frame of a motion.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames.
+    features : str or FeatureSet
+        A name in `FEATURES`, or a set.
+    normalize : {"heading", "full"}, optional
+        Default ``"heading"``: where the body stands and faces is removed. ``"full"``: the
+        whole rotation and position of the pelvis is.
+    scale_free : bool, optional
+        Default False. True: performers of all sizes are scaled to one.
+    basis : Basis, optional
+        Principal components, for the sets that need some.
+
+    Returns
+    -------
+    rows : ndarray of float32, shape (T, D)
+        In metres; computed in double precision. A frame with missing values gives a row of
+        NaN and spoils no other (but windows that reach over it).
+
+    Raises
+    ------
+    RoleError
+        If the skeleton lacks a joint that the set needs.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_high_right")
+    >>> rows = frame_features(kick, "e15")
+    >>> rows.shape == (len(kick), 15)
+    True
+    >>> elsewhere = frame_features(kick.transform(yaw=2.0, shift=(5, 0, 1)), "e15")
+    >>> bool(abs(rows - elsewhere).max() < 1e-5)
+    True
+    """
+    chosen = feature_set(features, normalize=normalize, scale_free=scale_free, basis=basis)
+    return chosen.prepare(motion)

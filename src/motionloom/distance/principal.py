@@ -1,0 +1,112 @@
+"""Principal components of poses, fitted on a library.
+
+Poses of 17 joints have 51 numbers, but joints move together: a few directions in which
+poses differ most say nearly all. The first `n` coordinates along them are a
+feature set of their own. Distances between them are never larger than between the whole poses, and
+approach them as `n` grows.
+
+Fitting needs only sums over all frames (of the numbers, and of their products in pairs),
+so it goes motion by motion and in parallel, and the result does not depend on that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Mean and principal directions of poses.
+
+    Attributes
+    ----------
+    mean : ndarray, shape (D,)
+    directions : ndarray, shape (D, D)
+        One direction per row, orthonormal, the one along which poses vary most first.
+    variances : ndarray, shape (D,)
+        Variance along each direction.
+    """
+
+    mean: NDArray[Any]
+    directions: NDArray[Any]
+    variances: NDArray[Any]
+
+    def project(self, rows: ArrayLike, components: int) -> NDArray[np.float64]:
+        """The first `components` coordinates of poses (T, D), shape (T, components)."""
+        rows = np.asarray(rows, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.mean):
+            raise InvalidInput(
+                f"rows must have shape (frames, {len(self.mean)}), as those that the basis "
+                f"was fitted on; got {rows.shape}"
+            )
+        return (rows - self.mean) @ self.directions[:components].T
+
+    def explained(self, components: int) -> float:
+        """Share of the variance, 0 to 1, that the first `components` directions hold."""
+        total = float(self.variances.sum())
+        return float(self.variances[:components].sum()) / total if total > 0.0 else 1.0
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of the numbers."""
+        digest = hashlib.blake2b(digest_size=12)
+        for array in (self.mean, self.directions):
+            digest.update(np.ascontiguousarray(array, dtype="<f8").data)
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Count, sum, and sum of products of pairs, over rows (T, D); rows with NaN left out."""
+
+    count: int
+    total: NDArray[Any]
+    products: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> Moments:
+        """The moments of one motion's rows."""
+        rows = rows[np.isfinite(rows).all(axis=1)]
+        return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.count + other.count, self.total + other.total, self.products + other.products
+        )
+
+
+def fit_basis(moments: Moments) -> Basis:
+    """Principal components of the rows that `moments` were taken of.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than two rows.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> basis = fit_basis(Moments.of(rows))
+    >>> basis.mean, basis.directions[0], basis.explained(1)
+    (array([1. , 0.5]), array([1., 0.]), 0.8)
+    """
+    if moments.count < 2:
+        raise InvalidInput(
+            f"principal components need at least 2 frames to be fitted on; got {moments.count}"
+        )
+    mean = moments.total / moments.count
+    covariance = moments.products / moments.count - np.outer(mean, mean)
+    variances, directions = np.linalg.eigh(covariance)
+    order = np.argsort(-variances, kind="stable")
+    directions = directions.T[order]
+    # Of the two signs, the one that makes the largest number positive: the same everywhere.
+    largest = np.argmax(np.abs(directions).round(9), axis=1)
+    directions *= np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
+    return Basis(mean, directions + 0.0, np.maximum(variances[order], 0.0))
