@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from people import PERSON, person
+from test_foot_skate import cmu_walks
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
@@ -424,3 +425,33 @@ def test_captured_walks_stand_on_other_bodies(cmu30, take, body):
     contacts = source.contacts()
     scale = leg_length(target) / leg_length(source.skeleton)
     stands_well(source, source.onto(target), contacts, scale)
+
+
+@pytest.mark.cmu
+@pytest.mark.slow
+@pytest.mark.parametrize("body", BODIES)
+def test_fifty_captured_walks_stand_on_other_bodies(cmu_data, cmu30, body):
+    slides, moves = [], []
+    for path in cmu_walks(cmu_data, cmu30, 50):
+        source = ml.load(path)
+        target = BODIES[body](source.skeleton)
+        contacts = source.contacts()
+        moved = source.onto(target, contacts=contacts)
+        scale = leg_length(target) / leg_length(source.skeleton)
+        plants = [p for side in SIDES for p in contacts.plants[f"{side}_ball"]]
+        level = np.ptp([p.height for p in plants]) < 0.1  # no stairs, no rough ground
+        for part in ("left_ball", "right_ball"):
+            height = part_path(moved, part)[:, 1]
+            for start, end in contacts.intervals(part):
+                ground = scale * contacts.floor if level else np.median(height[start:end])
+                assert np.abs(height[start:end] - ground).max() < 0.005 + (not level) * 0.003
+        slides.append(foot_slide(moved, contacts).per_contact_m)
+        again = foot_contacts(moved, slow=0.15 * scale, fast=0.4 * scale, rise=0.025 * scale)
+        for part in ("left_ball", "right_ball"):
+            old, new = np.array(contacts.intervals(part)), np.array(again.intervals(part))
+            if old.shape == new.shape:
+                moves += list(np.abs(old - new).ravel())
+    assert len(slides) == 50
+    assert max(slides) < 0.01
+    assert np.median(moves) <= 1
+    assert np.percentile(moves, 95) <= 3

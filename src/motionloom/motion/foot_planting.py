@@ -148,8 +148,8 @@ def relieved(
     While the heel is up the ankle can go round the ball, and in the air it can go anywhere:
     there the knee bends as it did, but for what is left over from the nearest frames with
     the heel down. In those the knee takes what is slow, and the ankle goes round the ball by
-    a millimetre or so for the rest. `grounds` are the heights (T,) of the ground before and after: a foot in
-    the air goes no deeper below it than it went.
+    a millimetre or so for the rest. `grounds` are the heights (T,) of the ground before and
+    after: a foot in the air goes no deeper below it than it went.
     """
     hip = foot.limb.start + shift
     bones = _bones(foot.limb)
