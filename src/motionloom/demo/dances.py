@@ -161,15 +161,13 @@ def _grapevine(score, bar, count, before, now, *, last) -> None:
     if count in (0, 2):
         standing = score.curves[f"{OTHER[side]}_place"].last[[0, 2]]
         shift = across * np.array([np.cos(heading), -np.sin(heading)])
-        middle = standing + 0.5 * (shift * 1.6)
+        middle = standing + 0.8 * shift
         if count == 2:  # uncross: back onto the line
             middle = middle + 0.17 * np.array([np.sin(heading), np.cos(heading)])
         _put(score, side, before, now, middle, heading, width=1.6 * abs(across))
     elif count == 1:  # behind the other foot
         standing = score.curves[f"{OTHER[side]}_place"].last[[0, 2]]
-        line = np.array([np.cos(heading), -np.sin(heading)])
         back = -0.17 * np.array([np.sin(heading), np.cos(heading)])
-        spot = standing + back - SIGN[side] * 0.0 * line
-        _put(score, side, before, now, spot, heading, width=0.1 * width)
+        _put(score, side, before, now, standing + back, heading, width=0.1 * width)
     else:
         _close(score, side, before, now, heading)

@@ -138,7 +138,7 @@ class Performer:
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """The skeleton: 19 joints and 5 end sites."""
+        """The skeleton: 21 joints and 5 end sites."""
         return _skeleton(self)
 
 
@@ -146,7 +146,7 @@ class Performer:
 def _skeleton(performer: Performer) -> Skeleton:
     h = performer.height
     hips = performer.ankle_height + performer.leg + performer.hip_drop
-    # What the legs do not take of the height is the torso's; 0.455 is its average share.
+    # What the legs do not take of the height is the torso's; 0.450 is its average share.
     up = (h - hips) / 0.450
     across = h * performer.shoulders
     joints: list[tuple[str, int, tuple[float, float, float]]] = [
