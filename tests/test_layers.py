@@ -26,7 +26,7 @@ DOORS = {
 }
 
 # The built-in corpus is made from code and files alone; it knows no library and no search.
-DEMO_USES = {"errors", "whole_file", "motion", "formats", "demo"}
+DEMO_USES = {"errors", "whole_file", "engine", "motion", "formats", "demo"}
 
 
 def imports(path):

@@ -6,10 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from motionloom.demo.corpus import Performance, clips, takes
+from motionloom import engine
+from motionloom.demo.corpus import Performance, names, performance
 from motionloom.whole_file import whole_file
 
 
@@ -41,26 +44,51 @@ def write(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    truth: list[list[object]] = []
-    contacts: list[list[object]] = []
-    labels: list[list[object]] = []
-    for made in chain(clips(seed, fps), takes(seed, fps)):
-        file = f"{made.name}.bvh"
-        made.motion.save(folder / file)
-        truth += [[file, *row] for row in _truth_rows(made)]
-        contacts += [
+    tables: dict[str, _Rows] = {}
+    work = partial(_write_one, folder=folder, fps=fps, seed=seed)
+    # The long takes last the longest to make: begin with them.
+    everything = sorted(names(), key=lambda name: not name.startswith("take_"))
+    with engine.executor(tasks=len(everything)) as pool:
+        for done in engine.completed(work, everything, pool):
+            if done.error is not None:
+                raise done.error
+            assert done.result is not None
+            tables[done.item] = done.result
+            if progress is not None:
+                progress(done.item)
+    rows = [tables[name] for name in names()]
+    _table(folder / "truth.csv", ["file", *_TRUTH_COLUMNS], chain(*(row.truth for row in rows)))
+    _table(
+        folder / "contacts.csv",
+        ["file", "foot", "start_frame", "end_frame"],
+        chain(*(row.contacts for row in rows)),
+    )
+    _table(folder / "labels.csv", ["file", "label"], [row.label for row in rows])
+    return folder
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What one motion adds to the tables."""
+
+    truth: list[list[object]]
+    contacts: list[list[object]]
+    label: list[object]
+
+
+def _write_one(name: str, *, folder: Path, fps: float, seed: int) -> _Rows:
+    made = performance(name, seed=seed, fps=fps)
+    file = f"{made.name}.bvh"
+    made.motion.save(folder / file)
+    return _Rows(
+        truth=[[file, *row] for row in _truth_rows(made)],
+        contacts=[
             [file, foot, start, end]
             for foot, ranges in made.truth.contacts.items()
             for start, end in ranges
-        ]
-        label = "take" if made.name.startswith("take_") else made.truth.action
-        labels.append([file, label])
-        if progress is not None:
-            progress(made.name)
-    _table(folder / "truth.csv", ["file", *_TRUTH_COLUMNS], truth)
-    _table(folder / "contacts.csv", ["file", "foot", "start_frame", "end_frame"], contacts)
-    _table(folder / "labels.csv", ["file", "label"], labels)
-    return folder
+        ],
+        label=[file, "take" if made.name.startswith("take_") else made.truth.action],
+    )
 
 
 _TRUTH_COLUMNS = (
@@ -81,7 +109,7 @@ def _truth_rows(made: Performance) -> Iterable[list[object]]:
         ]
 
 
-def _table(path: Path, columns: list[str], rows: list[list[object]]) -> None:
+def _table(path: Path, columns: list[str], rows: Iterable[list[object]]) -> None:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(columns)
