@@ -24,7 +24,10 @@ def demo(
     Ends with what to try next; run it again and it goes on where it was.
     """
     from motionloom.demo import names, write
+    from motionloom.formats import load
+    from motionloom.formats.presets import prepared
     from motionloom.loom import Library
+    from motionloom.motion.examination import examine
     from motionloom.plots import contact_sheet, film_strip
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,6 +66,17 @@ def demo(
     with progress("drawing", len(lib), quiet=json) as advance:
         contact_sheet(_titled(lib, advance), sheet, title="The built-in corpus")
 
+    remark("5. The doctor looks at a take whose file claims twice its rate:")
+    hasty = takes / "jump_up_p0.bvh"
+    remark(f"   $ motionloom doctor {hasty} --fps 60")
+    for finding in examine(load(hasty, fps=60)):
+        remark(f"   {finding.severity}: {finding.message}")
+
+    remark("6. The walk of one performer on the body of another, for Blender:")
+    glb, body = folder / "walk.glb", takes / "walk_p3.bvh"
+    remark(f"   $ motionloom convert {takes / 'walk_p0.bvh'} {glb} --onto {body} --preset blender")
+    prepared(lib["walk_p0"].onto(lib["walk_p3"].skeleton), "blender").save(glb)
+
     if json:
         print_json(
             {
@@ -72,6 +86,7 @@ def demo(
                 "minutes": minutes,
                 "pictures": [str(picture) for picture in pictures],
                 "sheet": str(sheet),
+                "glb": str(glb),
             }
         )
         return

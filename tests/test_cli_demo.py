@@ -1,0 +1,27 @@
+"""The tour: it runs, it leaves what it says, and it can be run again."""
+
+import json
+
+from typer.testing import CliRunner
+
+from motionloom.cli import app
+from motionloom.demo import writing
+
+
+def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monkeypatch):
+    some = (
+        "walk_p0", "walk_p3", "kick_leap_front_right_p0", "dance_groove_p1", "jump_up_p0",
+    )  # fmt: skip
+    monkeypatch.setattr(writing, "names", lambda: some)
+    monkeypatch.setattr("motionloom.demo.names", lambda: some)
+    first = CliRunner().invoke(app, ["demo", str(tmp_path / "tour"), "--json"])
+    assert first.exit_code == 0, first.output
+    left = json.loads(first.stdout)
+    assert left["motions"] == len(some)
+    for file in (*left["pictures"], left["sheet"], left["glb"]):
+        assert (tmp_path / file).stat().st_size > 1000
+    again = CliRunner().invoke(app, ["demo", str(tmp_path / "tour")])
+    assert again.exit_code == 0
+    assert f"0 added, {len(some)} unchanged" in again.stderr
+    assert "fault: at 60 fps the body falls" in again.stderr
+    assert "sheet.html in a browser" in again.stdout
