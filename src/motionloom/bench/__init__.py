@@ -43,7 +43,7 @@ class Settings:
     files: int = 20
     rounds: int = 7
     seed: int = 1
-    budget_s: float = 60.0
+    budget_s: float = 20.0
 
 
 def bench_module(name: str) -> ModuleType:
