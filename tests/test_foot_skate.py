@@ -15,7 +15,8 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.motion.contacts import FOOT_PARTS, SIDES, foot_contacts
 from motionloom.motion.easing import eased
-from motionloom.motion.foot_skate import clean_feet
+from motionloom.motion.foot_planting import toes_above
+from motionloom.motion.foot_skate import clean_feet, planted
 from motionloom.motion.quality import floor_penetration, foot_slide, part_path
 from motionloom.motion.reaching import Limb, limb_of, reaching
 from motionloom.motion.root_shift import root_shift
@@ -272,6 +273,62 @@ def test_the_root_follows_a_straight_leg_and_stays_for_a_bent_one():
     assert followed[:, 1] == pytest.approx(-0.02, abs=2e-3)
     stayed = root_shift([bent], [bent.end - [0, 0.02, 0]], root, standing, 30.0)
     assert np.abs(stayed).max() < 0.015
+
+
+def test_the_root_comes_down_to_what_is_out_of_reach():
+    frames = 60
+    start = np.tile([0.0, 0.9, 0.0], (frames, 1))
+    unturned = np.tile(rot.IDENTITY, (frames, 1))
+    knee = start + np.array([0.0, -0.3, 0.33])
+    leg = Limb(unturned, unturned, start, knee, start - [0, 0.6, 0])
+    deep = leg.end - np.where(np.arange(frames)[:, None] > 30, [0, 0.35, 0], 0.0)
+    other = Limb(unturned, unturned, start, start - [0, 0.45, 0], start - [0, 0.9, 0])
+    stands = np.ones(frames, dtype=bool)  # on the other leg, straight, which holds the root up
+    shift = root_shift([leg, other], [deep, other.end], start, stands, 30.0)
+    reach = np.linalg.norm(start + shift - deep, axis=-1)
+    assert reach.max() <= leg.length[0] + 1e-9
+    assert np.abs(np.diff(shift[:, 1], 2)).max() < 0.1  # for a target that jumps by 0.35
+
+
+def test_a_knee_bent_the_wrong_way_by_a_hair_bends_the_right_way(rng):
+    frames = 40
+    bend = np.concatenate([[-0.01] * 5, rng.uniform(0.1, 0.8, frames - 5)])
+    upper = np.tile(rot.IDENTITY, (frames, 1))
+    lower = rot.from_axis_angle([1.0, 0.0, 0.0], bend)
+    start = np.zeros((frames, 3))
+    middle = start + [0.0, -0.4, 0.0]
+    leg = Limb(upper, lower, start, middle, middle + rot.rotate(lower, [0.0, -0.4, 0.0]))
+    assert leg.middle[0, 2] < (leg.start + 0.5 * (leg.end - leg.start))[0, 2]  # behind the line
+    moved = reaching(leg, start, 0.9 * leg.end)
+    line = moved.start + 0.5 * (moved.end - moved.start)
+    assert np.all(moved.middle[:, 2] > line[:, 2] + 0.05)
+
+
+def test_toes_bend_up_rather_than_sink():
+    walk = ml.demo.clip("walk")
+    sunk = replace(walk, root=walk.root - [0.0, 0.02, 0.0])
+    ground = np.full(len(walk), walk.contacts().floor)
+    tip = walk.skeleton.point("left_toe")
+    q = toes_above(walk, sunk, "left", (ground, ground - 0.005))
+    heights = [m.positions(end_sites=True)[:, tip, 1] for m in (walk, replace(sunk, rotations=q))]
+    allowed = np.minimum(heights[0] - ground, 0.0)
+    assert sunk.positions(end_sites=True)[:, tip, 1].min() < ground[0] - 0.015
+    assert np.all(heights[1] - (ground - 0.005) > allowed - 1e-3)
+
+
+def test_a_foot_in_the_air_stays_above_raised_ground():
+    walk = ml.demo.clip("walk_fast")
+    contacts = walk.contacts()
+    raised = {
+        part: np.array([plant.height + 0.13 for plant in contacts.plants[part]])
+        for part in ("left_ball", "right_ball")
+    }
+    lifted = planted(walk, contacts, ease=0.05, heights=raised)
+    for side in SIDES:
+        part = f"{side}_ball"
+        inner = slice(contacts.intervals(part)[0][0], contacts.intervals(part)[-1][1])
+        assert part_path(walk, part)[inner, 1].max() < raised[part][0]  # it would not clear it
+        assert part_path(lifted, part)[inner, 1].min() > raised[part][0] - 0.01
 
 
 # --- real takes -------------------------------------------------------------------------------

@@ -133,6 +133,18 @@ def test_a_skeleton_that_lies_at_rest_stands_up(kick):
     assert np.all(moved.role_positions(["head"])[:, 0, 1] > 1.0)
 
 
+def test_feet_that_rest_turned_out_point_as_the_source_s_do(kick):
+    skeleton = person()
+    out = skeleton.offsets.copy()
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        toe = skeleton.point(f"{side}_foot")
+        out[toe] = rot.rotate(rot.yaw(0.5 * sign), out[toe])
+    moved = by_angles(kick, replace(skeleton, offsets=out))
+    plain = by_angles(kick, skeleton)
+    feet = [(f"{side}_ankle", f"{side}_foot") for side in SIDES]
+    assert np.abs(directions(moved, feet) - directions(plain, feet)).max() < 1e-4
+
+
 def test_the_head_turns_the_same_over_a_spine_of_any_number_of_joints(walk):
     names = [name for name, _, _ in PERSON]
     cut = names.index("chest")
@@ -287,6 +299,23 @@ def test_longer_feet_lift_the_hips_not_the_knees(walk):
         offsets[skeleton.point(f"{side}_foot"), 1] -= 0.05
     moved = walk.onto(replace(skeleton, offsets=offsets))
     assert np.median(moved.root[:, 1] - walk.root[:, 1]) == pytest.approx(0.05, abs=0.01)
+    # Even before the feet are planted the ball is on the ground.
+    unplanted = walk.onto(moved.skeleton, keep_contacts=False)
+    heights = part_path(unplanted, "left_ball")[:, 1][walk.contacts()["left_ball"]]
+    assert np.abs(heights - walk.contacts().floor).max() < 0.03
+
+
+def test_a_tilted_floor_becomes_level_and_the_knees_do_not_notice(walk):
+    slope = 0.012 * walk.root[:, 2]
+    uphill = replace(walk, root=walk.root + slope[:, None] * [0.0, 1.0, 0.0])
+    heights = [plant.height for plant in uphill.contacts().plants["left_ball"]]
+    assert np.ptp(heights) > 0.03
+    moved = uphill.onto(walk.skeleton)
+    level = [plant.height for plant in moved.contacts().plants["left_ball"]]
+    assert np.ptp(level) < 0.003
+    unplanted = uphill.onto(walk.skeleton, keep_contacts=False)
+    heights = part_path(unplanted, "left_ball")[:, 1][uphill.contacts()["left_ball"]]
+    assert np.ptp(heights) < 0.025
 
 
 def test_stairs_keep_their_treads(walk):
