@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def _unpacked(archive: str) -> Path:
         except OSError:  # another test process was quicker
             if not target.exists():
                 raise
+        shutil.rmtree(scratch, ignore_errors=True)
     return target
 
 
