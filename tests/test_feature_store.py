@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from plain_motions import snake
 
 import motionloom as ml
-from motionloom.distance import frame_features
+from motionloom import Library, LibraryError
+from motionloom.distance import FEATURES, FeatureSet, feature_set, frame_features
+from motionloom.distance import feature_store as store
+from motionloom.distance.principal import Moments, fit_basis
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.library import derived_rows
 
 
 @pytest.fixture(scope="module")
@@ -14,31 +24,295 @@ def clips():
     return {
         "kick": ml.demo.clip("kick_front_high_right"),
         "walk": ml.demo.clip("walk"),
-        "wave": ml.demo.clip("walk", performer=1),
+        "stroll": ml.demo.clip("walk", performer=1),
     }
 
 
 @pytest.fixture
 def lib(tmp_path, clips):
-    lib = ml.Library.create(tmp_path / "takes.loom")
+    lib = Library.create(tmp_path / "takes.loom")
     for name in ("walk", "kick"):
         lib.add_motion(clips[name], name=name)
     return lib
 
 
-def test_rows_are_those_of_the_motions_in_order_of_their_names(lib, clips):
-    features = lib.features("e15")
+@pytest.fixture
+def computed(monkeypatch):
+    """Names of the motions whose rows are computed, in the order in which they are."""
+    names: list[str] = []
+    real = store._rows
+
+    def noted(motion, **options):
+        names.append(motion.name)
+        return real(motion, **options)
+
+    monkeypatch.setattr(store, "_rows", noted)
+    return names
+
+
+def folders(lib, kind=""):
+    return sorted(path.name for path in (lib.path / "derived").glob(f"{kind}*"))
+
+
+@pytest.mark.parametrize("name", [name for name in FEATURES if not name.startswith("pca")])
+def test_rows_are_those_of_the_motions_in_order_of_their_names(name, lib, clips):
+    features = lib.features(name)
     assert features.names == ("kick", "walk")
     assert features.starts.tolist() == [0, len(clips["kick"]), len(features)]
-    for name in features.names:
-        rows = features.rows[features.motion_rows(name)]
-        np.testing.assert_array_equal(rows, frame_features(clips[name], "e15"))
+    assert features.feature_set == FEATURES[name]
+    for motion in features.names:
+        rows = features.rows[features.motion_rows(motion)]
+        np.testing.assert_array_equal(rows, frame_features(clips[motion], name))
+        np.testing.assert_array_equal(rows, features.of(clips[motion]))
 
 
-def test_a_second_call_opens_what_the_first_has_built(lib, monkeypatch):
+def test_a_second_call_opens_what_the_first_has_built(lib, computed):
     first = lib.features("e15")
-    monkeypatch.setattr("motionloom.distance.feature_store.build_rows", None)
-    again = ml.Library(lib.path).features("e15")
+    assert computed == ["kick", "walk"]
+    again = Library(lib.path).features("e15")
+    assert computed == ["kick", "walk"]
     assert again.folder == first.folder
     assert isinstance(again.rows, np.memmap)
     np.testing.assert_array_equal(again.rows, first.rows)
+    with pytest.raises(ValueError, match="read-only"):
+        again.rows[0] = 0.0
+
+
+def test_only_what_is_new_is_computed(lib, clips, computed):
+    before = np.array(lib.features("e15").rows)
+    computed.clear()
+    lib.add_motion(clips["stroll"], name="stroll")
+    features = lib.features("e15")
+    assert computed == ["stroll"]
+    assert features.names == ("kick", "stroll", "walk")
+    np.testing.assert_array_equal(
+        features.rows[features.motion_rows("walk")], before[len(clips["kick"]) :]
+    )
+    np.testing.assert_array_equal(
+        features.rows[features.motion_rows("stroll")], frame_features(clips["stroll"], "e15")
+    )
+    computed.clear()
+    lib.remove("kick")
+    assert lib.features("e15").names == ("stroll", "walk")
+    assert computed == []
+    lib.add_motion(clips["walk"][:20], name="walk", replace=True)
+    assert len(lib.features("e15")) == len(clips["stroll"]) + 20
+    assert computed == ["walk"]
+
+
+def test_earlier_rows_are_swept_and_those_in_use_stay_readable(lib, clips):
+    before = lib.features("e15")
+    lib.features("e30")
+    lib.add_motion(clips["stroll"], name="stroll")
+    lib.features("e15")
+    assert len(folders(lib, "e15")) == 1
+    assert len(folders(lib, "e30")) == 1
+    assert not before.folder.exists()
+    np.testing.assert_array_equal(before.rows[:5], frame_features(clips["kick"], "e15")[:5])
+
+
+def test_labels_and_renames_cost_nothing(lib, clips, computed):
+    folder = lib.features("e15").folder
+    lib.set_labels("walk", ["gait"])
+    assert lib.features("e15").folder == folder
+    lib.remove("walk")
+    lib.add_motion(clips["walk"], name="amble")
+    computed.clear()
+    assert lib.features("e15").names == ("amble", "kick")
+    assert computed == []
+
+
+def test_options_are_kept_side_by_side(lib, clips):
+    plain = lib.features("e15")
+    sizeless = lib.features("e15", scale_free=True)
+    full = lib.features("e15", normalize="full")
+    assert len({plain.folder, sizeless.folder, full.folder}) == 3
+    np.testing.assert_array_equal(
+        sizeless.rows[sizeless.motion_rows("walk")],
+        frame_features(clips["walk"], "e15", scale_free=True),
+    )
+    np.testing.assert_array_equal(
+        full.of(clips["walk"]), frame_features(clips["walk"], "e15", normalize="full")
+    )
+
+
+def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
+    lib.add_motion(clips["stroll"], name="stroll")
+    monkeypatch.setattr(derived_rows, "_BATCH_FRAMES", 50)
+    alone = lib.features("pca16", workers=1)
+    rows, basis = np.array(alone.rows), alone.feature_set.basis.digest
+    shutil.rmtree(lib.path / "derived")
+    together = lib.features("pca16", workers=2)
+    assert together.feature_set.basis.digest == basis
+    np.testing.assert_array_equal(together.rows, rows)
+
+
+# --- rates ----------------------------------------------------------------------------------
+
+
+def test_motions_of_all_rates_have_rows_at_one_rate(tmp_path, clips):
+    lib = Library.create(tmp_path / "mixed.loom")
+    fast = ml.demo.clip("walk", fps=120)
+    lib.add_motion(fast, name="fast")
+    lib.add_motion(replace(clips["kick"], fps=29.97), name="broadcast")
+    features = lib.features("e15")
+    assert features.rate == 30.0
+    assert features.fps.tolist() == [29.97, 120.0]
+    np.testing.assert_array_equal(
+        features.rows[features.motion_rows("fast")], frame_features(fast.resample(30), "e15")
+    )
+    # 29.97 is as good as 30: frame for frame.
+    assert features.locate(17) == ("broadcast", 17)
+    start = features.motion_rows("fast").start
+    assert features.locate(start + 3) == ("fast", 12)
+    assert features.row_index(1, 12) == 3
+    assert features.locate(len(features) - 1)[1] <= len(fast) - 1
+    finer = lib.features("e15", fps=60)
+    assert finer.locate(finer.motion_rows("fast").start + 3) == ("fast", 6)
+    with pytest.raises(InvalidInput, match="fps must be positive; got -1"):
+        lib.features("e15", fps=-1)
+
+
+def test_a_library_with_a_rate_of_its_own_keeps_it(tmp_path, clips):
+    lib = Library.create(tmp_path / "slow.loom", fps=15)
+    lib.add_motion(clips["walk"], name="walk")
+    features = lib.features("e15")
+    assert features.rate == 15.0
+    assert len(features) == len(lib["walk"])
+    np.testing.assert_array_equal(features.of(clips["walk"]), features.rows)
+
+
+def test_every_row_leads_to_its_frame(lib, clips):
+    features = lib.features("e15")
+    for row in (0, len(clips["kick"]) - 1, len(clips["kick"]), len(features) - 1):
+        name, frame = features.locate(row)
+        np.testing.assert_array_equal(features.rows[row], frame_features(clips[name], "e15")[frame])
+    for row in (-1, len(features)):
+        with pytest.raises(InvalidInput, match=r"row must lie in 0\.\."):
+            features.locate(row)
+
+
+# --- principal components -------------------------------------------------------------------
+
+
+def test_components_are_fitted_on_the_library(lib, clips):
+    features = lib.features("pca16")
+    poses = [FEATURES["pca16"].pose_rows(clips[name]) for name in ("kick", "walk")]
+    basis = fit_basis(Moments.of(np.concatenate(poses)))
+    expected = np.concatenate([basis.project(rows, 16) for rows in poses])
+    np.testing.assert_allclose(features.rows, expected, atol=1e-5)
+    assert features.feature_set.basis.explained(16) > 0.99
+    eight = lib.features("pca8")
+    np.testing.assert_array_equal(eight.rows, features.rows[:, :8])
+    assert len(folders(lib, "basis")) == 1
+
+
+def test_components_follow_the_library_as_it_grows(lib, clips, computed):
+    before = lib.features("pca8").feature_set.basis.digest
+    lib.add_motion(clips["stroll"], name="stroll")
+    computed.clear()
+    after = lib.features("pca8")
+    assert after.feature_set.basis.digest != before
+    assert computed == ["kick", "stroll", "walk"]  # other axes: all rows change
+    np.testing.assert_array_equal(
+        after.rows[after.motion_rows("walk")],
+        frame_features(clips["walk"], after.feature_set),
+    )
+    assert len(folders(lib, "pca8")) == 1
+
+
+def test_components_of_a_chosen_library_stay_when_this_one_grows(lib, clips, tmp_path, computed):
+    other = Library.create(tmp_path / "other.loom")
+    other.add_motion(clips["stroll"], name="stroll")
+    features = lib.features("pca8", basis=other)
+    expected = other.features("pca8").feature_set.basis
+    assert features.feature_set.basis.digest == expected.digest
+    np.testing.assert_array_equal(
+        features.of(clips["walk"]),
+        frame_features(clips["walk"], feature_set("pca8", basis=expected)),
+    )
+    lib.add_motion(clips["stroll"], name="stroll")
+    computed.clear()
+    assert len(lib.features("pca8", basis=expected)) == lib.frames
+    assert computed == ["stroll"]
+    with pytest.raises(InvalidInput, match="basis is for principal components; e15 has none"):
+        lib.features("e15", basis=other)
+
+
+# --- what may go wrong ----------------------------------------------------------------------
+
+
+def test_motions_without_the_joints_are_left_out_and_named(lib, clips):
+    lib.add_motion(snake(), name="adder")
+    features = lib.features("e15")
+    assert features.names == ("kick", "walk")
+    assert "left_wrist" in features.left_out["adder"]
+    with pytest.raises(RoleError, match="adder: has no features: no joint plays left_wrist"):
+        features.motion_rows("adder")
+    with pytest.raises(LibraryError, match="no features of a motion 'zebra'"):
+        features.motion_rows("zebra")
+    assert lib.features("pca8").names == ("kick", "walk")
+
+
+@pytest.mark.parametrize("name", ["e15", "pca8"])
+def test_a_library_without_anything_usable_is_told_so(name, tmp_path):
+    lib = Library.create(tmp_path / "empty.loom")
+    with pytest.raises(LibraryError, match="the library is empty; import motions first"):
+        lib.features(name)
+    lib.add_motion(snake(), name="adder")
+    with pytest.raises(RoleError, match="no motion has all joints.*adder: no joint plays"):
+        lib.features(name)
+
+
+def test_damaged_rows_are_made_again(lib, clips):
+    folder = lib.features("e15").folder
+    (folder / "index.json").write_text("{")
+    np.testing.assert_array_equal(
+        lib.features("e15").of(clips["kick"]), frame_features(clips["kick"], "e15")
+    )
+    with open(folder / "rows.npy", "rb+") as file:
+        file.truncate(1000)
+    features = lib.features("e15")
+    assert len(features) == len(clips["kick"]) + len(clips["walk"])
+
+
+def test_a_failure_leaves_nothing_behind(lib, monkeypatch):
+    def fails(motion, **options):
+        raise InvalidInput(f"{motion.name} is no good")
+
+    monkeypatch.setattr(store, "_rows", fails)
+    with pytest.raises(InvalidInput, match="kick is no good"):
+        lib.features("e15")
+    assert os.listdir(lib.path / "derived") == []
+    monkeypatch.undo()
+    (lib.path / "derived" / ".part-killed").mkdir()
+    lib.features("e15")
+    assert [path.name[:4] for path in (lib.path / "derived").iterdir()] == ["e15."]
+
+
+def _speeds(motion):
+    return np.linalg.norm(motion.velocities()[:, :2], axis=-1)
+
+
+def test_a_set_with_numbers_of_its_own_is_kept_too(lib, clips):
+    speeds = FeatureSet("speeds", ("hips",), frame_rows=_speeds, size=2)
+    features = lib.features(speeds)
+    np.testing.assert_allclose(
+        features.rows[features.motion_rows("walk")], _speeds(clips["walk"]), atol=1e-6
+    )
+
+
+def test_progress_is_told(lib):
+    steps: list[int] = []
+    lib.features("e15", progress=steps.append)
+    assert sum(steps) == 2
+
+
+@pytest.mark.cmu
+def test_captured_takes_of_many_performers(cmu30, tmp_path):
+    lib = Library.create(tmp_path / "cmu.loom")
+    lib.add(cmu30 / "086" / "86_01.bvh", cmu30 / "002", cmu30 / "013" / "13_11.bvh")
+    features = lib.features("e39x3")
+    assert len(features) == lib.frames
+    assert np.isfinite(features.rows).all()
+    assert lib.features("pca25").feature_set.basis.explained(25) > 0.99

@@ -5,6 +5,11 @@ and indexes work on. A *frame distance* is anything that can tell how far the fr
 motions are apart. Every feature set is one.
 """
 
+from motionloom.distance.feature_store import (
+    LibraryFeatures,
+    library_features,
+    principal_components,
+)
 from motionloom.distance.features import (
     FEATURES,
     FeatureSet,
@@ -12,16 +17,31 @@ from motionloom.distance.features import (
     frame_features,
     register_features,
 )
-from motionloom.distance.feature_store import LibraryFeatures, library_features
+from motionloom.distance.frame_distances import (
+    DISTANCES,
+    FrameDistance,
+    distance_grid,
+    frame_distance,
+    register_distance,
+)
+from motionloom.distance.point_cloud import PointCloud, point_cloud_distances
 from motionloom.distance.principal import Basis
 
 __all__ = [
+    "DISTANCES",
     "FEATURES",
     "Basis",
     "FeatureSet",
+    "FrameDistance",
     "LibraryFeatures",
+    "PointCloud",
+    "distance_grid",
     "feature_set",
+    "frame_distance",
     "frame_features",
     "library_features",
+    "point_cloud_distances",
+    "principal_components",
+    "register_distance",
     "register_features",
 ]

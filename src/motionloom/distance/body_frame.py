@@ -76,21 +76,24 @@ def body_positions(
         hips[..., 1] = 0.0
         wanted = _turned_back(wanted - hips, facing(motion, places))
     else:
-        turn = rot.inverse(pelvis_rotations(motion))
-        wanted = rot.rotate(turn[:, None], wanted - hips)
+        turn = rot.inverse(body_rotations(motion, ["hips"]))
+        wanted = rot.rotate(turn, wanted - hips)
     if scale_free:
         wanted *= REFERENCE_LEG / leg_length(skeleton)
     return wanted
 
 
-def pelvis_rotations(motion: Motion) -> NDArray[np.float64]:
-    """Rotation of the pelvis from rest (facing +Z) to each frame, ``wxyz``, shape (T, 4)."""
-    skeleton = motion.skeleton
-    joint = joint_of(skeleton, "hips")
+def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
+    """Rotations in the world from rest to each frame, ``wxyz``, shape (T, R, 4).
+
+    Rest is the skeleton's rest pose, turned to face +Z where it faces elsewhere: in it every
+    rotation is the identity, whatever axes a file gives its joints. An end site turns with
+    the joint it sits on.
+    """
+    joints = [_joint(motion.skeleton, point) for point in motion.skeleton.points(roles)]
     rest = motion.rest_pose()
-    turned = rot.normalize(motion.global_rotations()[:, joint].astype(np.float64))
-    at_rest = rot.normalize(rest.global_rotations()[0, joint].astype(np.float64))
-    # Files whose rest pose faces elsewhere are turned to face +Z first.
+    turned = rot.normalize(motion.global_rotations()[:, joints].astype(np.float64))
+    at_rest = rot.normalize(rest.global_rotations()[0, joints].astype(np.float64))
     ahead = rot.yaw(np.angle(facing(rest)[0]))
     return rot.multiply(turned, rot.multiply(rot.inverse(at_rest), ahead))
 
@@ -107,13 +110,6 @@ def leg_length(skeleton: Skeleton) -> float:
     return length
 
 
-def joint_of(skeleton: Skeleton, role: str) -> int:
-    """Joint whose rotation is that of `role`; an end site turns with the joint it sits on."""
-    point = int(skeleton.points([role])[0])
-    joints = len(skeleton)
-    return point if point < joints else int(skeleton.end_parents[point - joints])
-
-
 def check_normalize(normalize: str) -> None:
     """Raise `InvalidInput` unless `normalize` is one of the two ways there are."""
     if normalize not in NORMALIZE:
@@ -126,3 +122,8 @@ def _turned_back(places: NDArray[np.float64], facing: NDArray[np.complex128]):
     # multiplication by exp(ih), and so backwards by the conjugate.
     floor = (places[..., 2] + 1j * places[..., 0]) * facing.conj()[:, None]
     return np.stack([floor.imag, places[..., 1], floor.real], axis=-1)
+
+
+def _joint(skeleton: Skeleton, point: int) -> int:
+    joints = len(skeleton)
+    return int(point) if point < joints else int(skeleton.end_parents[point - joints])

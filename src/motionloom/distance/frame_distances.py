@@ -1,0 +1,161 @@
+"""Frame distances by name: one small protocol, and a registry.
+
+=========== ============================================================== =======
+``pc1``     point cloud of one pose (Kovar, Gleicher & Pighin 2002)          metres
+``pc11``    point cloud of 11 poses, a third of a second                     metres
+``quat``    joint angles as quaternions                                      radians
+``euler``   joint angles as Euler angles                                     radians
+``lee``     transition cost of Lee et al. (2002), angles and velocities      rad^2
+``wb``      the same with the weights of Wang & Bodenheimer (2003)           rad^2
+=========== ============================================================== =======
+
+and every feature set (see `motionloom.distance.features`). To add one, write a class with a
+name, a unit and two methods, and register it:
+
+>>> import numpy as np
+>>> from motionloom.distance import register_distance, distance_grid, DISTANCES
+>>> class HipHeight:
+...     name, unit = "hip-height", "m"
+...     def prepare(self, motion):
+...         return motion.role_positions(["hips"])[:, 0, 1:2]
+...     def grid(self, a, b):
+...         return np.abs(a - b.T)
+>>> _ = register_distance(HipHeight())
+>>> import motionloom as ml
+>>> walk = ml.demo.clip("walk")
+>>> distance_grid(walk, walk, "hip-height").shape == (len(walk), len(walk))
+True
+>>> del DISTANCES["hip-height"]
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance.features import FEATURES
+from motionloom.distance.joint_angles import EulerDistance, QuaternionDistance
+from motionloom.distance.point_cloud import PointCloud
+from motionloom.distance.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+
+
+@runtime_checkable
+class FrameDistance(Protocol):
+    """How far the frames of two motions are apart."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def unit(self) -> str:
+        """What distances are measured in."""
+
+    def prepare(self, motion: Motion) -> NDArray[Any]:
+        """What `grid` needs of a motion: one row of numbers per frame, shape (T, D)."""
+
+    def grid(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+        """Distance between all frames of two prepared motions (M, D), (N, D): shape (M, N)."""
+
+
+Distance = TypeVar("Distance", bound=FrameDistance)
+
+DISTANCES: dict[str, FrameDistance] = {
+    distance.name: distance
+    for distance in (
+        PointCloud("pc1"),
+        PointCloud("pc11", samples=11),
+        QuaternionDistance(),
+        EulerDistance(),
+        TransitionCost("lee", LEE_WEIGHTS),
+        TransitionCost("wb", WANG_WEIGHTS),
+    )
+}
+"""Frame distances by name; feature sets are in `FEATURES`."""
+
+
+def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
+    """Add a frame distance, so that it can be used by name everywhere.
+
+    Parameters
+    ----------
+    distance : FrameDistance
+    replace : bool
+        Put it in the place of another one of that name.
+    """
+    missing = [part for part in ("name", "unit", "prepare", "grid") if not hasattr(distance, part)]
+    if missing:
+        raise InvalidInput(
+            f"a frame distance has name, unit, prepare and grid; {distance!r} has no {missing[0]}"
+        )
+    taken = distance.name in FEATURES or DISTANCES.get(distance.name, distance) is not distance
+    if taken and not replace:
+        raise InvalidInput(
+            f"there is another distance called {distance.name!r}; choose a name, or pass "
+            "replace=True"
+        )
+    DISTANCES[distance.name] = distance
+    return distance
+
+
+def frame_distance(distance: str | FrameDistance) -> FrameDistance:
+    """The frame distance or feature set of that name.
+
+    Raises
+    ------
+    InvalidInput
+        If there is none; the message lists those there are.
+
+    Examples
+    --------
+    >>> frame_distance("pc11").unit, frame_distance("e15").unit
+    ('m', 'm')
+    """
+    if not isinstance(distance, str):
+        if not isinstance(distance, FrameDistance):
+            raise InvalidInput(
+                f"distance must be a name or have name, unit, prepare and grid; got {distance!r}"
+            )
+        return distance
+    known: dict[str, Any] = {**FEATURES, **DISTANCES}
+    if distance not in known:
+        near = difflib.get_close_matches(distance, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise InvalidInput(
+            f"no distance is called {distance!r}; {hint}There are {', '.join(known)}"
+        )
+    return known[distance]
+
+
+def distance_grid(
+    a: Motion, b: Motion, distance: str | FrameDistance = "pc11"
+) -> NDArray[np.float64]:
+    """Distance between every frame of `a` and every frame of `b`.
+
+    Parameters
+    ----------
+    a, b : Motion
+        M and N frames, of any rates and skeletons.
+    distance : str or FrameDistance
+        A name in `DISTANCES` or `FEATURES`, or anything that has what `FrameDistance` asks.
+
+    Returns
+    -------
+    grid : ndarray, shape (M, N)
+        In the distance's own unit.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> grid = distance_grid(walk, walk.transform(yaw=1.0), "pc11")
+    >>> bool(grid.diagonal().max() < 1e-5)
+    True
+    """
+    chosen = frame_distance(distance)
+    return chosen.grid(chosen.prepare(a), chosen.prepare(b))

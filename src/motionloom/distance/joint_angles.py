@@ -1,0 +1,122 @@
+"""Distances between joint angles, as quaternions and as Euler angles.
+
+Joints are told by roles, and a joint's rotation is taken from the body part above it and
+from the rest pose: files that put more joints into a spine, or turn a joint's axes, do not
+differ in it. Where the body faces is removed from the pelvis' rotation.
+
+Differences of angles are measured by their chord, ``2 sin(angle / 2)``: next to the angle
+itself when small, the same for an angle and a whole turn more, and an inner product, so that
+a grid of distances is one matrix product. For a quaternion `q` the inner product is that of
+the tables ``q q^T``, which do not know `q` from ``-q``; for an Euler angle, that of points on
+the circle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.distance.body_frame import body_rotations
+from motionloom.distance.euclidean import euclidean_grid
+from motionloom.motion import Motion
+from motionloom.motion import rotations as rot
+from motionloom.motion.heading import facing
+
+_SIDES = ("left", "right")
+
+JOINT_PARENTS: dict[str, str] = {
+    "spine": "hips",
+    "chest": "spine",
+    "head": "chest",
+    **{
+        f"{side}_{part}": parent if parent in ("hips", "chest") else f"{side}_{parent}"
+        for side in _SIDES
+        for part, parent in (
+            ("shoulder", "chest"), ("elbow", "shoulder"), ("wrist", "elbow"),
+            ("hip", "hips"), ("knee", "hip"), ("ankle", "knee"),
+        )
+    },
+}  # fmt: skip
+"""Joints whose rotation is compared, and the one each is measured from."""
+
+JOINTS: tuple[str, ...] = ("hips", *JOINT_PARENTS)
+"""The pelvis, and the joints of `JOINT_PARENTS`."""
+
+
+def joint_rotations(motion: Motion, joints: tuple[str, ...] = JOINTS) -> NDArray[np.float64]:
+    """Rotation of each joint from the body part above it, ``wxyz``, shape (T, R, 4).
+
+    Parameters
+    ----------
+    motion : Motion
+    joints : tuple of str, length R
+        Out of `JOINTS`. The pelvis' rotation (``hips``) is measured from the world, turned so
+        that the body faces +Z.
+
+    Raises
+    ------
+    RoleError
+        If the skeleton lacks one of them.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> rest = ml.demo.clip("walk").rest_pose()
+    >>> bool(abs(joint_rotations(rest) - [1, 0, 0, 0]).max() < 1e-6)
+    True
+    """
+    needed = tuple(dict.fromkeys([*joints, *(JOINT_PARENTS.get(j, "hips") for j in joints)]))
+    world = dict(zip(needed, np.moveaxis(body_rotations(motion, needed), 1, 0), strict=True))
+    out = np.empty((len(motion), len(joints), 4))
+    for k, joint in enumerate(joints):
+        above = world[JOINT_PARENTS[joint]] if joint in JOINT_PARENTS else _yaws(motion)
+        out[:, k] = rot.multiply(rot.inverse(above), world[joint])
+    return out
+
+
+@dataclass(frozen=True)
+class QuaternionDistance:
+    """Root mean square over the joints of the chord of their rotations' angle, in radians."""
+
+    name: str = "quat"
+    joints: tuple[str, ...] = JOINTS
+    unit: str = "rad"
+
+    def prepare(self, motion: Motion) -> NDArray[np.float64]:
+        """Rows (T, 10 * R): the products ``q q^T`` of every joint's quaternion."""
+        q = joint_rotations(motion, self.joints)
+        # |qq^T - pp^T|^2 = 2 - 2 (q.p)^2 = 2 sin^2(angle / 2): half the chord squared.
+        i, j = np.triu_indices(4)
+        twice = np.where(i == j, np.sqrt(2.0), 2.0)  # for the half that is left out
+        products = q[..., i] * q[..., j] * (twice / np.sqrt(len(self.joints)))
+        return products.reshape(len(q), -1)
+
+    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Distances (M, N) between the rows of two motions."""
+        return euclidean_grid(a, b)
+
+
+@dataclass(frozen=True)
+class EulerDistance:
+    """Root mean square over the joints of the chords of three Euler angles, in radians."""
+
+    name: str = "euler"
+    joints: tuple[str, ...] = JOINTS
+    order: str = "ZYX"
+    unit: str = "rad"
+
+    def prepare(self, motion: Motion) -> NDArray[np.float64]:
+        """Rows (T, 6 * R): cosine and sine of every angle."""
+        angles = rot.to_euler(joint_rotations(motion, self.joints), self.order)
+        circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        return circle.reshape(len(circle), -1) / np.sqrt(len(self.joints))
+
+    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Distances (M, N) between the rows of two motions."""
+        return euclidean_grid(a, b)
+
+
+def _yaws(motion: Motion) -> NDArray[np.float64]:
+    return rot.yaw(np.angle(facing(motion)))

@@ -1,0 +1,124 @@
+"""Costs of a transition between two frames: joint angles and velocities, weighted.
+
+Lee et al. (2002) look for frames at which one motion can go over into another:
+
+    ``|p - p'|^2 + sum_k w_k angle(q_k, q'_k)^2 + v (|dp - dp'|^2 + sum_k w_k |dq_k - dq'_k|^2)``
+
+with the root's position `p`, joint rotations `q` and the velocities of both. Their weights
+are one for shoulders, elbows, hips, knees, pelvis and spine and zero for all others. Wang and
+Bodenheimer (2003) fit the weights to what people accept as good transitions.
+
+Of the position only the height counts, and velocities are taken in the direction the body
+faces: where it stands and which way it goes makes no difference.
+
+References
+----------
+.. [1] J. Lee, J. Chai, P. Reitsma, J. Hodgins, N. Pollard. Interactive control of avatars
+   animated with human motion data. SIGGRAPH 2002, section 4.1.
+.. [2] J. Wang, B. Bodenheimer. An evaluation of a cost metric for selecting transitions
+   between motion segments. SCA 2003, table 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.distance.body_frame import body_rotations
+from motionloom.distance.euclidean import squared_grid
+from motionloom.distance.joint_angles import joint_rotations
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion import rotations as rot
+from motionloom.motion.heading import facing
+
+_SIDES = ("left", "right")
+_BLOCK_CELLS = 1 << 20  # cells of a grid at a time: a few arrays of 8 MB
+
+
+def _both_sides(**weights: float) -> dict[str, float]:
+    return {f"{side}_{part}": weight for part, weight in weights.items() for side in _SIDES}
+
+
+LEE_WEIGHTS: Mapping[str, float] = {
+    "hips": 1.0,
+    "spine": 1.0,
+    **_both_sides(shoulder=1.0, elbow=1.0, hip=1.0, knee=1.0),
+}
+WANG_WEIGHTS: Mapping[str, float] = _both_sides(hip=1.0, knee=0.0901, shoulder=0.7884, elbow=0.0247)
+
+
+@dataclass(frozen=True)
+class TransitionCost:
+    """Weighted squared differences of joint angles and velocities.
+
+    Parameters
+    ----------
+    name : str
+    weights : mapping of str to float
+        Weight of each joint's rotation, by role (see `motionloom.distance.joint_angles`).
+    velocity_seconds : float
+        A difference of velocities counts as the difference it makes in this time; its
+        square is the weight `v` of the velocities, which the papers leave open.
+    """
+
+    name: str
+    weights: Mapping[str, float] = field(hash=False)
+    velocity_seconds: float = 0.1
+    unit: str = "rad^2"
+
+    def __post_init__(self) -> None:
+        if not self.weights or not all(w > 0.0 for w in self.weights.values()):
+            raise InvalidInput(f"weights must be positive, one or more; got {dict(self.weights)}")
+
+    def prepare(self, motion: Motion) -> NDArray[np.float64]:
+        """Rows (T, 4 R + 4 + 3 R): quaternions; then root and velocities, weighted."""
+        joints = tuple(self.weights)
+        roots = np.sqrt(np.array([self.weights[joint] for joint in joints]))
+        turns = joint_rotations(motion, joints)
+        spins = _angular_velocities(turns, motion.fps)
+        back = rot.yaw(-np.angle(facing(motion)))
+        if "hips" in joints:  # the pelvis turns with the body, too
+            world = body_rotations(motion, ["hips"])
+            spins[:, joints.index("hips")] = rot.rotate(
+                back, _angular_velocities(world, motion.fps)[:, 0]
+            )
+        hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)
+        speed = rot.rotate(back, _velocities(hips, motion.fps))
+        moving = np.concatenate([speed, (spins * roots[:, None]).reshape(len(spins), -1)], axis=1)
+        return np.concatenate(
+            [turns.reshape(len(turns), -1), hips[:, 1:2], self.velocity_seconds * moving], axis=1
+        )
+
+    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+        """Costs (M, N) between the rows of two motions."""
+        a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+        size = max(1, _BLOCK_CELLS // max(1, len(b)))
+        blocks = [self._costs(a[start : start + size], b) for start in range(0, len(a), size)]
+        return np.concatenate(blocks) if blocks else np.zeros((0, len(b)))
+
+    def _costs(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        end = 4 * len(self.weights)
+        cost = squared_grid(a[:, end:], b[:, end:])
+        for k, weight in enumerate(self.weights.values()):
+            joint = slice(4 * k, 4 * k + 4)
+            cosine = np.minimum(np.abs(a[:, joint] @ b[:, joint].T), 1.0)
+            cost += (4.0 * weight) * np.square(np.arccos(cosine))  # (2 arccos)^2
+        return cost
+
+
+def _angular_velocities(q: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
+    """Angular velocities (T, R, 3) of rotations (T, R, 4), rad/s, in the axes above the joint."""
+    out = np.zeros((*q.shape[:-1], 3))
+    if len(q) > 1:
+        between = rot.log(rot.multiply(q[1:], rot.inverse(q[:-1]))) * fps
+        out[0], out[-1] = between[0], between[-1]
+        out[1:-1] = 0.5 * (between[1:] + between[:-1])
+    return out
+
+
+def _velocities(path: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
+    return np.gradient(path, 1.0 / fps, axis=0) if len(path) > 1 else np.zeros_like(path)
