@@ -272,10 +272,14 @@ def test_rest_is_no_rotation_at_all(kick):
     )
 
 
-def test_large_cost_grids_are_made_in_blocks(kick, walk, monkeypatch):
-    whole = distance_grid(kick, walk, "lee")
-    monkeypatch.setattr("motionloom.distance.transition_cost._BLOCK_CELLS", 5 * len(walk))
-    np.testing.assert_allclose(distance_grid(kick, walk, "lee"), whole, atol=1e-9)
+def test_squared_angles_are_right_to_the_last_digits(rng):
+    # From no turn at all to half a turn, where the polynomial is least exact.
+    angles = np.concatenate([[0.0, 1e-9, 1e-6, np.pi], rng.uniform(0.0, np.pi, size=700)])
+    cost = TransitionCost("knee", {"left_knee": 1.0})
+    rows = np.zeros((len(angles), 4 + 1 + 6))
+    rows[:, :4] = rot.from_axis_angle([0.6, 0.0, 0.8], angles)
+    np.testing.assert_allclose(cost.grid(rows[:1], rows)[0], angles**2, atol=1e-10)
+    np.testing.assert_allclose(cost.grid(rows, -rows[:1])[:, 0], angles**2, atol=1e-10)
 
 
 # --- names ----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def euclidean_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Double precision throughout, rows taken relative to the mean of `b`: a distance below
+    Double precision throughout, rows taken relative to one of `b`: a distance below
     about ``1e-7`` times the spread of the rows is rounding. Rows with a missing (NaN) value
     are at distance NaN from every other.
 
@@ -41,13 +41,21 @@ def squared_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
             "a and b must have rows of one length; "
             f"got {rows_a.shape[1]} and {rows_b.shape[1]} numbers"
         )
-    known = rows_b[~np.isnan(rows_b).any(axis=1)]
-    if len(known):
-        centre = known.mean(axis=0)
-        rows_a, rows_b = rows_a - centre, rows_b - centre
-    norms = np.sum(rows_a**2, axis=1)[:, None] + np.sum(rows_b**2, axis=1)
-    squared = norms - 2.0 * (rows_a @ rows_b.T)
-    return np.maximum(squared, 0.0)  # rounding can dip below zero
+    centre = _some_row(rows_b)
+    rows_a, rows_b = rows_a - centre, rows_b - centre
+    squared = rows_a @ rows_b.T
+    squared *= -2.0
+    squared += np.einsum("ij,ij->i", rows_a, rows_a)[:, None]
+    squared += np.einsum("ij,ij->i", rows_b, rows_b)
+    return np.maximum(squared, 0.0, out=squared)  # rounding can dip below zero
+
+
+def _some_row(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first row without a missing value, or zeros."""
+    for row in rows:
+        if not np.isnan(row).any():
+            return row
+    return np.zeros(rows.shape[1])
 
 
 def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:

@@ -149,10 +149,12 @@ def _grid(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]
     floor_a = a[:, :points] + 1j * a[:, points : 2 * points]
     floor_b = b[:, :points] + 1j * b[:, points : 2 * points]
     # The modulus is the overlap at the best angle; the phase would be that angle.
-    overlap = np.abs(floor_a @ floor_b.conj().T)
-    overlap += a[:, 2 * points :] @ b[:, 2 * points :].T
-    squared = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2.0 * overlap
-    return np.sqrt(np.maximum(squared, 0.0))  # rounding can dip below zero
+    squared = np.abs(floor_a @ floor_b.conj().T)
+    squared += a[:, 2 * points :] @ b[:, 2 * points :].T
+    squared *= -2.0
+    squared += np.einsum("ij,ij->i", a, a)[:, None]
+    squared += np.einsum("ij,ij->i", b, b)
+    return np.sqrt(np.maximum(squared, 0.0, out=squared))  # rounding can dip below zero
 
 
 def _clouds(name: str, value: ArrayLike) -> NDArray[np.float64]:
