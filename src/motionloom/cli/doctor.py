@@ -41,57 +41,90 @@ def doctor(
     """
     given: dict[str, Any] = {"unit": unit, "fps": fps, "up": up, "roles": roles}
     options = {key: value for key, value in given.items() if value is not None}
+    in_folder = Path(file).is_dir()
     patients = _patients(file)
-    reports, failed, pages = [], [], []
-    with progress("examining", len(patients), quiet=json or len(patients) == 1) as advance:
+    reports, failed, articles = [], [], []
+    with progress("examining", len(patients), quiet=json or not in_folder) as advance:
         for name in patients:
             try:
                 motion = motion_from(name, **options)
-            except MotionloomError as error:
-                if len(patients) == 1:
+            except (MotionloomError, OSError) as error:
+                if not in_folder:
                     raise
                 failed.append({"file": name, "reason": str(error)})
+                advance()
                 continue
             report = examination_report(motion, name)
             if fix is not None:
                 report["fixed"] = _fix(motion, name, file, fix)
             if html is not None:
-                pages.append((motion, report))
+                from motionloom.plots.doctor_page import doctor_article
+
+                articles.append(doctor_article(motion, report))
             reports.append(report)
             advance()
     if html is not None:
         from motionloom.plots.doctor_page import write_doctor_page
 
-        write_doctor_page(pages, html)
+        write_doctor_page(articles, html, failed=failed)
         remark(f"wrote {html}")
     if json:
-        print_json(reports[0] if Path(file).is_file() or ":" in file else
-                   {"files": reports, "failed": failed})  # fmt: skip
+        print_json({"files": reports, "failed": failed} if in_folder else reports[0])
     else:
         for report in reports:
-            _print_report(report, brief=len(patients) > 1)
+            _print_report(report, brief=in_folder)
         for failure in failed:
             remark(f"motionloom: {failure['reason']}")
+        if in_folder:
+            _print_sum(reports, failed)
     if failed:
         raise typer.Exit(1)
 
 
 def examination_report(motion: Motion, name: str) -> dict[str, Any]:
     """What `doctor --json` prints of one motion: the facts of `info`, and the findings."""
-    from motionloom.motion.examination import Body, examine
+    from motionloom.motion.examination import examine
     from motionloom.motion.quality import foot_slide
+    from motionloom.motion.vital_signs import VitalSigns
 
     facts = motion_facts(motion)
-    findings = examine(motion)
-    contacts = Body(motion).contacts
+    signs = VitalSigns(motion)
+    findings = examine(motion, signs=signs)
+    contacts = signs.contacts
+    slide = foot_slide(motion, contacts) if contacts else None
     alarms = [finding.message for finding in findings if finding.severity != "note"]
     return {
         "file": name,
         **facts,
+        "position_channels": _position_channels(motion),
         "floor_m": contacts.floor if contacts else None,
-        "foot_slide_m": foot_slide(motion, contacts).per_contact_m if contacts else None,
+        "foot_slide_m": slide.per_contact_m if slide else None,
+        "contacts": _contacts(contacts) if contacts else None,
+        "jump_frames": signs.jump_frames.tolist(),
+        "healthy": not alarms,
         "warnings": alarms + [w for w in facts["warnings"] if w not in alarms],
         "findings": [vars(finding) for finding in findings],
+    }
+
+
+def _position_channels(motion: Motion) -> str:
+    """What position channels mean in this file, for people."""
+    import numpy as np
+
+    if motion.translations is None:
+        return "the root's are its path; bones keep their length"
+    moving = int((np.ptp(motion.translations, axis=0).max(axis=-1) > 1e-5).sum())
+    return f"the root's are its path; those of {moving} more joints replace their offsets"
+
+
+def _contacts(contacts) -> dict[str, Any]:
+    """Per foot: how often it stands, and what share of the time."""
+    return {
+        side: {
+            "contacts": len(contacts.intervals(f"{side}_ball")),
+            "standing_share": float(contacts.standing(side).mean()) if contacts.frames else 0.0,
+        }
+        for side in ("left", "right")
     }
 
 
@@ -102,6 +135,10 @@ def _patients(text: str) -> list[str]:
     folder = Path(text)
     if not folder.is_dir():
         return [text]
+    if (folder / "catalogue.sqlite").exists():
+        from motionloom.loom import Library
+
+        return [f"{text}:{name}" for name in Library(folder).names]
     files = sorted(str(f) for f in folder.rglob("*") if f.is_file() and is_motion_file(f))
     if not files:
         raise InvalidInput(f"{text}: no motion files in this folder")
@@ -114,9 +151,13 @@ def _fix(motion: Motion, name: str, given: str, out: Path) -> dict[str, Any]:
     mended, done = mend(motion)
     target = out
     if Path(given).is_dir():
-        target = out / Path(name).relative_to(given).with_suffix(".bvh")
+        inside = Path(name).relative_to(given) if Path(name).exists() else name.split(":", 1)[1]
+        target = out / f"{str(inside).removesuffix(Path(inside).suffix)}.bvh"
     mended.save(target)
     return {"file": str(target), "done": [*motion.origin.repairs, *done]}
+
+
+# --- for people ---------------------------------------------------------------------------
 
 
 def _print_report(report: dict[str, Any], *, brief: bool) -> None:
@@ -127,25 +168,80 @@ def _print_report(report: dict[str, Any], *, brief: bool) -> None:
     console = Console()
     height = f"{report['height_m']:.2f} m" if report["height_m"] else "unknown height"
     console.print(
-        f"[bold]{escape(report['file'])}[/]  {report['frames']} frames at {report['fps']:g} fps, "
-        f"{height}, names by {report['role_scheme']}"
+        f"[bold]{escape(report['file'])}[/]  {report['frames']} frames at {report['fps']:g} fps "
+        f"= {report['seconds']:.2f} s, {height}"
     )
     if not brief:
-        console.print(f"  unit    1 = {report['unit_m']:g} m  ({escape(report['unit_reason'])})")
-        console.print(
-            f"  axes    up {report['up']}, at rest facing {report['facing'] or 'unknown'}"
-        )
-        if report["floor_m"] is not None:
-            console.print(f"  floor   balls of the feet stand at {100 * report['floor_m']:.1f} cm")
-            console.print(f"  feet    slide {100 * report['foot_slide_m']:.1f} cm per contact")
+        console.print(_fact_table(report))
+        console.print(_joint_map(report))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for finding in report["findings"]:
+    shown = [f for f in report["findings"] if not brief or f["severity"] != "note"]
+    for finding in shown:
         advice = f"\n[dim]{escape(finding['advice'])}[/]" if finding["advice"] else ""
         table.add_row("", _SIGNS[finding["severity"]], escape(finding["message"]) + advice)
-    if report["findings"]:
+    told = {finding["message"] for finding in report["findings"]}
+    for warning in report["warnings"]:
+        if warning not in told:
+            table.add_row("", _SIGNS["doubt"], escape(warning))
+    if table.row_count:
         console.print(table)
-    else:
+    if not report["warnings"]:
         console.print("  [green]healthy[/]")
     if "fixed" in report:
         done = "; ".join(report["fixed"]["done"]) or "nothing to mend"
         console.print(f"  wrote {escape(report['fixed']['file'])}: {escape(done)}")
+
+
+def _fact_table(report: dict[str, Any]):
+    from rich.markup import escape
+    from rich.table import Table
+
+    rows = [
+        ("unit", f"1 = {report['unit_m']:g} m  ({report['unit_reason'] or 'metres'})"),
+        ("axes", f"up {report['up']}, at rest facing {report['facing'] or 'unknown'}"),
+        ("T-pose", "frame 0, kept as the rest pose" if report["tpose_frame"] == 0 else "none"),
+        ("positions", report["position_channels"]),
+    ]
+    if report["contacts"] is not None:
+        rows.append(("floor", f"balls of the feet stand at {100 * report['floor_m']:.1f} cm"))
+        for side, foot in report["contacts"].items():
+            share = f"{100 * foot['standing_share']:.0f} % of the time"
+            rows.append((side, f"foot stands {foot['contacts']} times, {share}"))
+        rows.append(("feet", f"slide {100 * report['foot_slide_m']:.1f} cm per contact"))
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for key, value in rows:
+        table.add_row("", f"[bold]{key}[/]", escape(value))
+    return table
+
+
+def _joint_map(report: dict[str, Any]):
+    """Roles and the joints that play them, left beside right, with the confidence."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    roles, sure = report["roles"], report["role_confidence"]
+
+    def cell(role: str) -> tuple[str, str]:
+        return (escape(roles[role]), f"{sure[role]:.2f}") if role in roles else ("[dim]none[/]", "")
+
+    names = ", ".join([f"names by {report['role_scheme']}", f"{len(roles)} roles"])
+    table = Table(title=f"  joints: {escape(names)}", title_justify="left", box=None)
+    for heading in ("", "role", "joint", "sure", "right", "sure"):
+        table.add_column(heading, style="dim" if heading == "sure" else None)
+    parts = [role for role in roles if not role.startswith(("left_", "right_"))]
+    for role in parts:
+        table.add_row("", role, *cell(role))
+    limbs = dict.fromkeys(r.split("_", 1)[1] for r in roles if r.startswith(("left_", "right_")))
+    for limb in limbs:
+        table.add_row("", limb, *cell(f"left_{limb}"), *cell(f"right_{limb}"))
+    return table
+
+
+def _print_sum(reports: list[dict[str, Any]], failed: list[dict[str, str]]) -> None:
+    from rich.console import Console
+
+    ill = sum(bool(report["warnings"]) for report in reports)
+    Console().print(
+        f"{len(reports)} files, {len(reports) - ill} healthy, {ill} to look at"
+        + (f", {len(failed)} unreadable" if failed else "")
+    )

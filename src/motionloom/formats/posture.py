@@ -33,7 +33,9 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     """Up axis of the file ("y", "z", ...) and a warning where the evidence is divided.
 
     A figure stands up in its rest pose, and most of the time in motion. Only when both
-    agree on another axis than y is the file taken as such; a swimmer stays a swimmer.
+    agree on another axis than y is the file taken as such. Where the motion alone points
+    along another axis, it may be a swimmer: the warning is given if the figure would stand
+    on the floor of that axis, which a swimmer does not.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
@@ -41,17 +43,43 @@ def infer_up(motion: Motion) -> tuple[str, str]:
         return "y", ""
     some = motion[:: max(1, len(motion) // _LOOKS)]
     in_motion = _axis_of(np.sort(_uprightness(some, feet), axis=0)[len(some) // 2])
-    if in_motion in ("y", None):
+    if in_motion == "y":
         return "y", ""
     in_rest = _axis_of(_uprightness(motion.rest_pose(), feet))
+    if in_motion is None:
+        if in_rest in ("y", None):
+            return "y", ""
+        return "y", (
+            f"the figure rests along {in_rest} though it moves upright along no axis: if the "
+            f"file's up axis is {in_rest}, pass up={in_rest!r}"
+        )
     if in_rest is None:
         return "y", ""
     if in_motion == in_rest:
         return in_motion, ""
+    if not _would_stand(some, in_motion):
+        return "y", ""
     return "y", (
         f"the figure lies along {in_motion} most of the time though it rests along {in_rest}: "
         f"someone lying down, or a file whose up axis is {in_motion}; then pass up={in_motion!r}"
     )
+
+
+def _would_stand(motion: Motion, up: str) -> bool:
+    """Whether the lowest points keep to the floor of the axis `up` better than to that of y.
+
+    Lengths are measured in distances from feet to head, some 1.5 m on a grown-up.
+    """
+    points = motion.positions(end_sites=True).astype(np.float64)
+    feet = [role for role in ("left_ankle", "right_ankle") if role in motion.skeleton.roles]
+    reach = motion.role_positions(["head", *feet]).astype(np.float64)
+    size = max(float(np.median(np.linalg.norm(reach[:, 0] - reach[:, 1], axis=1))), 1e-9)
+    quarter, middle, three_quarters = np.percentile(
+        (points @ UP_AXES[up]).min(axis=1) / size, [25.0, 50.0, 75.0]
+    )
+    lying = np.percentile(points[:, :, 1].min(axis=1) / size, [25.0, 75.0])
+    on_the_floor = -0.08 < middle < 0.14 and three_quarters - quarter < 0.1
+    return bool(on_the_floor and three_quarters - quarter < lying[1] - lying[0])
 
 
 def turn_upright(up: str) -> NDArray[np.float64]:
