@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.library import Storage
@@ -10,6 +12,8 @@ if TYPE_CHECKING:
     from motionloom.distance import Basis, FeatureSet, LibraryFeatures
     from motionloom.distance.body_frame import Normalize
     from motionloom.library.importing import Progress
+    from motionloom.motion import Motion
+    from motionloom.search import Family, Match, Matches
 
 
 class Library(Storage):
@@ -90,3 +94,199 @@ class Library(Storage):
             workers=workers,
             progress=progress,
         )
+
+    def search(
+        self,
+        query: str | Path | Motion,
+        *,
+        method: str = "dtw",
+        features: str | FeatureSet = "e15",
+        k: int | None = None,
+        radius: float | None = None,
+        max: int | None = 100,
+        max_distance: float | None = None,
+        tiers: int | str = 1,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        **options,
+    ) -> Matches:
+        """Everything in the library that looks like the query, the nearest first.
+
+        Parameters
+        ----------
+        query : str, Path or Motion
+            ``NAME:START-END`` of the library in frames, or in seconds with an ``s``
+            (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
+        method : {"dtw", "lazy"}
+            See `motionloom.search.methods`.
+        features : str or FeatureSet
+            What frames are compared by; with ``dtw`` also a frame distance.
+        k, radius : optional
+            Neighbours per query frame, for ``lazy``: at most `k`, within `radius` metres.
+        max : int or None
+            At most so many matches.
+        max_distance : float, optional
+            No matches beyond so many metres per cell.
+        tiers : int or "all"
+            More than 1: matches become queries, so many times or until nothing new
+            appears; `distance` is then the distance to the query in the match graph (see
+            `family`).
+        within : str or several, optional
+            Search only motions with one of these labels.
+        only, without : str or several, optional
+            Search only these motions; leave these out.
+        **options
+            ``steps`` ("slope", "classic"), ``weights`` ("moving", None: joints count by how
+            much they move in the query, or equally), ``durations`` (least and greatest
+            length in lengths of the query), ``max_overlap`` of two matches, ``index``
+            ("blocks", "kdtree"), ``epsilon``, ``bridge``, ``exclude_query``, ``normalize``,
+            ``scale_free``.
+
+        Returns
+        -------
+        matches : Matches
+            A sequence of `motionloom.search.Match`.
+
+        Raises
+        ------
+        InvalidInput, LibraryError, RoleError
+            If the query is too short, not there, or lacks a joint that is needed; or an
+            option means nothing.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> hits = lib.search("kick_front_high_right_p0:10-40")
+        >>> hits[0].text, hits[0].distance, hits[1].motion
+        ('kick_front_high_right_p0:10-40', 0.0, 'kick_front_high_right_p1')
+        """
+        from motionloom.search import search
+
+        settings = _options(
+            method, features, k, radius, max, max_distance, within, only, without, options
+        )
+        if tiers == 1:
+            return search(self, query, settings)
+        return self._family(query, settings, tiers).matches
+
+    def family(
+        self,
+        query: str | Path | Motion,
+        *,
+        method: str = "dtw",
+        features: str | FeatureSet = "e15",
+        k: int | None = None,
+        radius: float | None = None,
+        max: int | None = 100,
+        max_distance: float | None = None,
+        tiers: int | str = "all",
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        **options,
+    ) -> Family:
+        """Everything that can be reached from the query by steps from like to like.
+
+        Parameters
+        ----------
+        query, method, features, k, radius, within, only, without, **options
+            As in `search`.
+        max : int or None
+            At most so many members besides the query.
+        max_distance : float, optional
+            How alike two members must be to be joined, in metres per cell. Default 0.08.
+        tiers : int or "all"
+            So many steps, or until nothing new appears.
+
+        Returns
+        -------
+        family : Family
+            The match graph: ``nodes`` (the first is the query), ``edges``,
+            ``distance_to_query()``, ``matches``.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> family = lib.family("kick_front_high_right_p0:10-40")
+        >>> family.nodes[0].text, family.distance_to_query()[0] == 0.0
+        ('kick_front_high_right_p0:10-40', True)
+        """
+        settings = _options(
+            method, features, k, radius, max, max_distance, within, only, without, options
+        )
+        return self._family(query, settings, tiers)
+
+    def neighbours(
+        self,
+        query: str | Path | Motion,
+        *,
+        features: str | FeatureSet = "e15",
+        k: int | None = None,
+        radius: float | None = None,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        **options,
+    ) -> list[list[Match]]:
+        """The nearest frames of the library to each frame of the query.
+
+        Parameters
+        ----------
+        query, features, within, only, without
+            As in `search`.
+        k : int, optional
+            At most so many; default 16 where no radius is given.
+        radius : float, optional
+            Metres.
+        **options
+            ``index`` ("blocks", "kdtree"; both give the same), ``epsilon`` (0 is exact),
+            ``exclude_query`` (leave out the query's own frames), ``normalize``,
+            ``scale_free``.
+
+        Returns
+        -------
+        neighbours : list of list of Match
+            One list per frame, the nearest first; matches are one frame long.
+        """
+        from motionloom.search import nearest_frames
+
+        settings = _options("lazy", features, k, radius, None, None, within, only, without, options)
+        return nearest_frames(self, query, settings)
+
+    def _family(self, query, settings, tiers: int | str) -> Family:
+        from motionloom.search import library_family
+
+        return library_family(self, query, settings, tiers=tiers)
+
+
+def _options(method, features, k, radius, max, max_distance, within, only, without, options):
+    from dataclasses import fields
+
+    from motionloom.errors import InvalidInput
+    from motionloom.search import Options
+
+    known = {field.name for field in fields(Options)} - {"max_matches"}
+    for name in options:
+        if name not in known:
+            raise InvalidInput(f"no option {name!r}; there are {', '.join(sorted(known))}")
+    return Options(
+        method=method,
+        features=features,
+        k=k,
+        radius=radius,
+        max_matches=max,
+        max_distance=max_distance,
+        within=within,
+        only=only,
+        without=without,
+        **options,
+    )

@@ -1,0 +1,238 @@
+"""Dynamic time warping on a grid of distances: which frame happens when the other does.
+
+Rows of a grid are the frames of a query, columns those of another motion. A path leads from
+the first row to the last; its cost is the sum of the cells it visits.
+
+Two sets of steps:
+
+``classic``
+    One cell down, right, or both. The motion may stand still while the query goes on, and
+    the other way round, for as long as that is cheap.
+``slope``
+    Every query frame is met exactly once, and the motion runs at between half and twice
+    the query's speed: from a cell one goes one down and one right, one down and two right
+    (a frame of the motion is passed over), or two down and one right (visiting the cell
+    between). All paths have as many cells as the query has frames, so that the cheapest
+    sum is the cheapest mean as well.
+
+In *subsequence* alignments the path may begin and end at any column.
+
+References
+----------
+.. [1] H. Sakoe, S. Chiba. Dynamic programming algorithm optimization for spoken word
+   recognition. IEEE TASSP 26, 1978.
+.. [2] M. Müller. Information Retrieval for Music and Motion, chapter 4. Springer 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+
+Steps = Literal["slope", "classic"]
+STEPS: tuple[str, ...] = ("slope", "classic")
+
+# How a path came to a cell. The numbers order equal costs: straight on is preferred.
+_BEGIN, _DIAGONAL, _DOWN, _RIGHT = 0, 1, 2, 3
+_SKIP, _HOLD = 2, 3
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A path through a grid.
+
+    Parameters
+    ----------
+    cost : float
+        Sum of the cells.
+    path : ndarray of int, shape (L, 2)
+        Row and column of each cell, from first to last.
+    """
+
+    cost: float
+    path: NDArray[np.int64]
+
+    @property
+    def mean_cost(self) -> float:
+        """Cost per cell."""
+        return self.cost / len(self.path)
+
+
+def subsequence_alignment(
+    grid: ArrayLike, *, steps: str = "slope", end: int | None = None
+) -> Alignment:
+    """The cheapest path from the first row to the last, from any column to any column.
+
+    Parameters
+    ----------
+    grid : array_like, shape (M, N)
+        Distances, none of them negative.
+    steps : {"slope", "classic"}
+    end : int, optional
+        Column in which the path must end. Default: the cheapest.
+
+    Returns
+    -------
+    alignment : Alignment
+        With infinite cost and an empty path if no path leads through the grid.
+
+    Raises
+    ------
+    InvalidInput
+        If the grid is empty, steps are unknown, or `end` is no column.
+
+    Examples
+    --------
+    >>> grid = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [5.0, 0.0, 1.0, 2.0, 5.0]))
+    >>> found = subsequence_alignment(grid)
+    >>> found.cost, found.path.tolist()
+    (0.0, [[0, 1], [1, 2], [2, 3]])
+    """
+    grid = _checked_grid(grid)
+    costs, came = accumulated(grid, steps=steps, subsequence=True)
+    if end is None:
+        end = int(np.argmin(costs[-1]))
+    elif not 0 <= end < grid.shape[1]:
+        raise InvalidInput(f"end must be a column of the grid, 0..{grid.shape[1] - 1}; got {end}")
+    return _alignment(costs, came, end, steps)
+
+
+def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
+    """The cheapest path from the first cell to the last: both motions from end to end.
+
+    Parameters
+    ----------
+    grid : array_like, shape (M, N)
+    steps : {"classic", "slope"}
+
+    Returns
+    -------
+    alignment : Alignment
+        With infinite cost and an empty path if no path leads through the grid, which can
+        be with ``slope`` where one motion is more than twice as long as the other.
+
+    Examples
+    --------
+    >>> found = warp(np.abs(np.subtract.outer([0.0, 1.0], [0.0, 0.0, 1.0])))
+    >>> found.cost, found.path.tolist()
+    (0.0, [[0, 0], [0, 1], [1, 2]])
+    """
+    grid = _checked_grid(grid)
+    costs, came = accumulated(grid, steps=steps, subsequence=False)
+    return _alignment(costs, came, grid.shape[1] - 1, steps)
+
+
+def accumulated(
+    grid: NDArray[np.float64], *, steps: str, subsequence: bool
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """Cost of the cheapest path to every cell, and how it came there, both (M, N)."""
+    check_steps(steps)
+    return (_slope if steps == "slope" else _classic)(grid, subsequence)
+
+
+def path_to(came: NDArray[np.int8], end: int, *, steps: str) -> NDArray[np.int64]:
+    """The path to the cell in the last row and column `end`, followed back, (L, 2)."""
+    return (_slope_path if steps == "slope" else _classic_path)(came, end)
+
+
+def check_steps(steps: str) -> None:
+    """Complain about steps that are not in `STEPS`."""
+    if steps not in STEPS:
+        raise InvalidInput(f"steps must be one of {', '.join(STEPS)}; got {steps!r}")
+
+
+def _alignment(costs, came, end: int, steps: str) -> Alignment:
+    cost = float(costs[-1, end])
+    if not np.isfinite(cost):
+        return Alignment(np.inf, np.empty((0, 2), np.int64))
+    return Alignment(cost, path_to(came, end, steps=steps))
+
+
+def _checked_grid(grid: ArrayLike) -> NDArray[np.float64]:
+    grid = np.ascontiguousarray(grid, dtype=np.float64)
+    if grid.ndim != 2 or 0 in grid.shape:
+        raise InvalidInput(f"grid must have rows and columns; got shape {grid.shape}")
+    return grid
+
+
+@nb.njit(cache=True, nogil=True)
+def _slope(grid, subsequence):
+    n_rows, n_columns = grid.shape
+    costs = np.full(grid.shape, np.inf)
+    came = np.zeros(grid.shape, np.int8)
+    costs[0, 0] = grid[0, 0]
+    if subsequence:
+        costs[0] = grid[0]
+    for i in range(1, n_rows):
+        for j in range(1, n_columns):
+            best, how = costs[i - 1, j - 1], _DIAGONAL
+            if j > 1 and costs[i - 1, j - 2] < best:
+                best, how = costs[i - 1, j - 2], _SKIP
+            if i > 1 and costs[i - 2, j - 1] + grid[i - 1, j] < best:
+                best, how = costs[i - 2, j - 1] + grid[i - 1, j], _HOLD
+            costs[i, j] = best + grid[i, j]
+            came[i, j] = how
+    return costs, came
+
+
+@nb.njit(cache=True, nogil=True)
+def _slope_path(came, end):
+    n_rows = came.shape[0]
+    path = np.empty((n_rows, 2), np.int64)
+    i, j = n_rows - 1, end
+    while True:
+        path[i, 0], path[i, 1] = i, j
+        how = came[i, j]
+        if how == _BEGIN:
+            return path
+        if how == _HOLD:
+            i -= 1
+            path[i, 0], path[i, 1] = i, j
+        i -= 1
+        j -= 2 if how == _SKIP else 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _classic(grid, subsequence):
+    n_rows, n_columns = grid.shape
+    costs = np.full(grid.shape, np.inf)
+    came = np.zeros(grid.shape, np.int8)
+    costs[0, 0] = grid[0, 0]
+    for j in range(1, n_columns):
+        if subsequence:
+            costs[0, j] = grid[0, j]
+        else:
+            costs[0, j], came[0, j] = costs[0, j - 1] + grid[0, j], _RIGHT
+    for i in range(1, n_rows):
+        costs[i, 0], came[i, 0] = costs[i - 1, 0] + grid[i, 0], _DOWN
+        for j in range(1, n_columns):
+            best, how = costs[i - 1, j - 1], _DIAGONAL
+            if costs[i - 1, j] < best:
+                best, how = costs[i - 1, j], _DOWN
+            if costs[i, j - 1] < best:
+                best, how = costs[i, j - 1], _RIGHT
+            costs[i, j] = best + grid[i, j]
+            came[i, j] = how
+    return costs, came
+
+
+@nb.njit(cache=True, nogil=True)
+def _classic_path(came, end):
+    path = np.empty((came.shape[0] + came.shape[1], 2), np.int64)
+    i, j, at = came.shape[0] - 1, end, len(path)
+    while True:
+        at -= 1
+        path[at, 0], path[at, 1] = i, j
+        how = came[i, j]
+        if how == _BEGIN:
+            return path[at:].copy()
+        if how != _RIGHT:
+            i -= 1
+        if how != _DOWN:
+            j -= 1

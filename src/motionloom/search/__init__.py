@@ -1,0 +1,24 @@
+"""Where something alike happens: nearest frames, subsequence DTW, the lazy graph, families."""
+
+from motionloom.search.family import Edge, Family, Node, grow_family
+from motionloom.search.match import Match, Matches
+from motionloom.search.methods import METHODS, Options, library_family, nearest_frames, search
+from motionloom.search.neighbours import INDEXES, Neighbours, neighbours, open_index
+
+__all__ = [
+    "INDEXES",
+    "METHODS",
+    "Edge",
+    "Family",
+    "Match",
+    "Matches",
+    "Neighbours",
+    "Node",
+    "Options",
+    "grow_family",
+    "library_family",
+    "nearest_frames",
+    "neighbours",
+    "open_index",
+    "search",
+]

@@ -1,0 +1,272 @@
+"""The lazy neighbourhood graph: alignments made of near neighbours only (``method="lazy"``).
+
+Krüger et al. (2010), section 4.1. Each neighbour of each query frame is a node; an edge
+leads from a node to one that continues it in time. The cheapest path from the neighbours
+of the query's first frame to each neighbour of its last is found in one sweep over the
+query, because its frames order the nodes topologically. Where all cells of an alignment are
+neighbours, the path is the one that subsequence DTW finds.
+
+Beyond the paper: slope-limited steps, cost per cell, bounds on the duration, and bridges.
+A *bridge* passes straight over up to so many query frames in which the motion was not among
+the neighbours; each cell passed over costs as much as the farthest neighbour of its frame,
+which is the least it can cost.
+
+References
+----------
+.. [1] B. Krüger, J. Tautges, A. Weber, A. Zinke. Fast local and global similarity searches
+   in large motion capture databases. SCA 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.search.minima import MAX_OVERLAP, Found, Taken
+
+_NONE = -1
+
+
+def lazy_matches(
+    offsets: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    distances: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    *,
+    steps: str = "slope",
+    bridge: int = 0,
+    per_cell: bool = True,
+    max_matches: int | None = None,
+    max_distance: float = np.inf,
+    max_overlap: float = MAX_OVERLAP,
+    durations: tuple[float, float] = (0.0, np.inf),
+    occupied: Sequence[tuple[int, int]] = (),
+) -> list[Found]:
+    """Matches made of the neighbours of every query frame, the nearest first.
+
+    Parameters
+    ----------
+    offsets, rows, distances
+        Neighbours of M query frames, as in `motionloom.search.neighbours.Neighbours`.
+    starts : ndarray, shape (K + 1,)
+        Row at which each motion begins, and N.
+    steps : {"slope", "classic"}
+        ``classic`` is the paper's; see `motionloom.alignment.dtw`.
+    bridge : int
+        Query frames that a path may pass over at a time.
+    per_cell : bool
+        Rank by cost per cell; False: by the sum, as the paper does.
+    max_matches, max_distance, max_overlap, durations, occupied
+        As in `motionloom.search.minima.non_overlapping`.
+
+    Returns
+    -------
+    found : list of Found
+        `distance` is per cell in any case, in the unit of `distances`.
+
+    Examples
+    --------
+    >>> offsets, rows = np.array([0, 2, 4]), np.array([3, 7, 4, 9])
+    >>> found = lazy_matches(offsets, rows, np.array([0.1, 0.0, 0.3, 0.0]), np.array([0, 20]))
+    >>> [(match.start, match.end, match.distance) for match in found]
+    [(7, 10, 0.0), (3, 5, 0.2)]
+    """
+    length = len(offsets) - 1
+    rows, distances = _by_row(offsets, rows, distances)
+    motions = np.searchsorted(starts, rows, side="right") - 1
+    farthest = _farthest(offsets, distances)
+    costs, cells, came = _sweep(
+        offsets, rows, distances, starts[motions], farthest, steps == "slope", bridge
+    )
+    ends = _ends(offsets, rows, costs, starts[motions + 1], farthest, bridge)
+    ends = ends[_sparse_minima(rows, motions, costs, ends, max(1, length // 4))]
+    measure = costs / cells if per_cell else costs
+    shortest, longest = (ratio * length for ratio in durations)
+    kept: list[tuple[float, Found]] = []
+    taken = Taken(max_overlap, occupied)
+    for end in ends[np.argsort(costs[ends], kind="stable")].tolist():
+        path = _path(offsets, rows, came, end, length, steps == "slope")
+        start, stop = int(path[0, 1]), int(path[-1, 1]) + 1
+        if costs[end] > max_distance * cells[end] or not shortest <= stop - start <= longest:
+            continue
+        if not taken.add(start, stop):
+            continue
+        found = Found(start, stop, float(costs[end] / cells[end]), path)
+        kept.append((float(measure[end]), found))
+        if max_matches is not None and len(kept) >= max_matches:
+            break
+    kept.sort(key=lambda pair: (pair[0], pair[1].start))
+    return [found for _, found in kept]
+
+
+@nb.njit(cache=True, nogil=True)
+def _by_row(offsets, rows, distances):
+    """Each frame's neighbours in order of row."""
+    rows, distances = rows.copy(), distances.copy()
+    for i in range(len(offsets) - 1):
+        part = slice(offsets[i], offsets[i + 1])
+        order = np.argsort(rows[part])
+        rows[part] = rows[part][order]
+        distances[part] = distances[part][order]
+    return rows, distances
+
+
+@nb.njit(cache=True, nogil=True)
+def _farthest(offsets, distances):
+    out = np.zeros(len(offsets) - 1)
+    for i in range(len(out)):
+        for n in range(offsets[i], offsets[i + 1]):
+            out[i] = max(out[i], distances[n])
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _sought(rows, pointer, stop, row):
+    """First node from `pointer` on, before `stop`, that is not before `row`."""
+    while pointer < stop and rows[pointer] < row:
+        pointer += 1
+    return pointer
+
+
+@nb.njit(cache=True, nogil=True)
+def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
+    """Cost of the cheapest path to every node, its cells, and the node before.
+
+    The last number of `came` tells a step over a held row (slope): the cell between is a
+    node of the frame before.
+    """
+    n_nodes, length = len(rows), len(offsets) - 1
+    costs = np.full(n_nodes, np.inf)
+    cells = np.ones(n_nodes, np.int64)
+    came = np.full((n_nodes, 2), _NONE, np.int64)
+    # One pointer for each (frames back, rows back) that a step can come from.
+    n_lags = max(bridge + 1, 2)
+    straight = np.zeros(n_lags + 1, np.int64)
+    for i in range(length):
+        for lag in range(1, n_lags + 1):
+            straight[lag] = offsets[max(i - lag, 0)]
+        skip, level, hold = offsets[max(i - 1, 0)], offsets[max(i - 1, 0)], offsets[max(i - 2, 0)]
+        for n in range(offsets[i], offsets[i + 1]):
+            row, first = rows[n], firsts[n]
+            best, before, between, count = np.inf, _NONE, _NONE, 1
+            if i == 0:
+                best, count = 0.0, 0
+            elif i <= bridge and row - i >= first:  # the path's first frames are passed over
+                best, count = 0.0, i
+                for t in range(i):
+                    best += farthest[t]
+            if i >= 1 and row - 1 >= first:
+                p = _sought(rows, straight[1], offsets[i], row - 1)
+                straight[1] = p
+                if p < offsets[i] and rows[p] == row - 1 and costs[p] < best:
+                    best, before, count = costs[p], p, cells[p]
+            if slope:
+                if i >= 1 and row - 2 >= first:
+                    skip = _sought(rows, skip, offsets[i], row - 2)
+                    if skip < offsets[i] and rows[skip] == row - 2 and costs[skip] < best:
+                        best, before, count = costs[skip], skip, cells[skip]
+                if i >= 2 and row - 1 >= first:
+                    level = _sought(rows, level, offsets[i], row)
+                    hold = _sought(rows, hold, offsets[i - 1], row - 1)
+                    if (
+                        level < offsets[i]
+                        and rows[level] == row
+                        and hold < offsets[i - 1]
+                        and rows[hold] == row - 1
+                        and costs[hold] + distances[level] < best
+                    ):
+                        best = costs[hold] + distances[level]
+                        before, between, count = hold, level, cells[hold] + 1
+            elif i >= 1:
+                level = _sought(rows, level, offsets[i], row)
+                if level < offsets[i] and rows[level] == row and costs[level] < best:
+                    best, before, count = costs[level], level, cells[level]
+                if n > offsets[i] and rows[n - 1] == row - 1 and row - 1 >= first:
+                    if costs[n - 1] < best:
+                        best, before, count = costs[n - 1], n - 1, cells[n - 1]
+            passed = 0.0
+            for lag in range(2, min(bridge + 1, i) + 1):
+                passed += farthest[i - lag + 1]
+                if row - lag < first:
+                    break
+                p = _sought(rows, straight[lag], offsets[i - lag + 1], row - lag)
+                straight[lag] = p
+                if p < offsets[i - lag + 1] and rows[p] == row - lag:
+                    if costs[p] + passed < best:
+                        best, before, between = costs[p] + passed, p, _NONE
+                        count = cells[p] + lag - 1
+            costs[n] = best + distances[n]
+            cells[n] = count + 1
+            came[n, 0], came[n, 1] = before, between
+    return costs, cells, came
+
+
+def _ends(offsets, rows, costs, lasts, farthest, bridge):
+    """Nodes at which a whole alignment ends; `costs` is raised by what they pass over."""
+    length = len(offsets) - 1
+    ends = []
+    for short in range(min(bridge, length - 1) + 1):
+        frame = length - 1 - short
+        nodes = np.arange(offsets[frame], offsets[frame + 1])
+        nodes = nodes[np.isfinite(costs[nodes]) & (rows[nodes] + short < lasts[nodes])]
+        costs[nodes] += farthest[frame + 1 :].sum()
+        ends.append(nodes)
+    return np.concatenate(ends)
+
+
+def _sparse_minima(rows, motions, costs, ends, reach):
+    """Positions in `ends` of the least cost within `reach` rows of the same motion."""
+    order = np.lexsort([costs[ends], rows[ends]])
+    kept = _minima(rows[ends[order]], motions[ends[order]], costs[ends[order]], reach)
+    return order[kept]
+
+
+@nb.njit(cache=True, nogil=True)
+def _minima(rows, motions, costs, reach):
+    kept = np.zeros(len(rows), np.bool_)
+    for a in range(len(rows)):
+        least = True
+        b = a + 1
+        while least and b < len(rows) and rows[b] - rows[a] <= reach and motions[b] == motions[a]:
+            least = costs[b] >= costs[a]
+            b += 1
+        b = a - 1
+        while least and b >= 0 and rows[a] - rows[b] <= reach and motions[b] == motions[a]:
+            least = costs[b] > costs[a]
+            b -= 1
+        kept[a] = least
+    return kept
+
+
+@nb.njit(cache=True, nogil=True)
+def _path(offsets, rows, came, end, length, slope):
+    """Pairs of query frame and row, followed back; bridges are straight."""
+    path = np.empty((2 * length + len(rows), 2), np.int64)
+    at = len(path)
+    node = end
+    frame = np.searchsorted(offsets, node, side="right") - 1
+    for ahead in range(length - 1 - frame, 0, -1):
+        at -= 1
+        path[at, 0], path[at, 1] = frame + ahead, rows[node] + ahead
+    while True:
+        at -= 1
+        path[at, 0], path[at, 1] = frame, rows[node]
+        before, between = came[node]
+        if before == _NONE:
+            break
+        if between != _NONE:
+            at -= 1
+            path[at, 0], path[at, 1] = frame - 1, rows[between]
+        earlier = np.searchsorted(offsets, before, side="right") - 1
+        if between == _NONE:
+            for back in range(1, frame - earlier):
+                at -= 1
+                path[at, 0], path[at, 1] = frame - back, rows[node] - back
+        node, frame = before, earlier
+    for back in range(1, frame + 1):
+        at -= 1
+        path[at, 0], path[at, 1] = frame - back, rows[node] - back
+    return path[at:].copy()

@@ -1,0 +1,144 @@
+"""What is searched for: a stretch of a library, a motion, or a file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance import LibraryFeatures
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.formats import load
+from motionloom.library.shelf import Shelf
+from motionloom.motion import Motion
+
+_RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A stretch of a motion.
+
+    Attributes
+    ----------
+    text : str
+        As the user would write it.
+    motion : Motion
+        The whole motion that it is a stretch of.
+    start_frame, end_frame : int
+        Frames of that motion.
+    name : str or None
+        Its name in the library, if it is there.
+    """
+
+    text: str
+    motion: Motion
+    start_frame: int
+    end_frame: int
+    name: str | None
+
+    @property
+    def clip(self) -> Motion:
+        """The stretch alone."""
+        return self.motion[self.start_frame : self.end_frame]
+
+    def row_range(self, features: LibraryFeatures) -> tuple[int, int] | None:
+        """Rows of the query among those of the library; None if it is not there."""
+        if self.name is None or self.name in features.left_out:
+            return None
+        m = features.motion_index(self.name)
+        first = features.row_index(m, self.start_frame)
+        last = features.row_index(m, self.end_frame - 1) + 1
+        return int(features.starts[m]) + first, int(features.starts[m]) + last
+
+    def rows(self, features: LibraryFeatures) -> NDArray[np.float32]:
+        """Features of the query's frames, at the rate of the library's, shape (M, D)."""
+        where = self.row_range(features)
+        if where is not None:
+            rows = np.asarray(features.rows[where[0] : where[1]])
+        else:
+            whole = features.of(self.motion)
+            scale = features.rate / self.motion.fps
+            first = min(round(self.start_frame * scale), len(whole) - 1)
+            last = max(first + 1, round((self.end_frame - 1) * scale) + 1)
+            rows = whole[first:last]
+        if len(rows) < 2:
+            raise InvalidInput(
+                f"{self.text}: a query must have at least two frames at {features.rate:g} fps; "
+                f"got {len(rows)}"
+            )
+        if not np.isfinite(rows).all():
+            bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+            raise InvalidInput(
+                f"{self.text}: a query must have no missing values; frame {bad} of it has some"
+            )
+        return rows
+
+
+def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
+    """The query that the user means.
+
+    Parameters
+    ----------
+    library : Shelf
+    query : str, Path or Motion
+        ``NAME:START-END`` of the library in frames, or in seconds with an ``s``; ``NAME``;
+        a file, with or without a range; or a motion.
+
+    Raises
+    ------
+    InvalidInput
+        If the range is not within the motion or shorter than two frames.
+    LibraryError
+        If there is no such motion and no such file.
+    """
+    if isinstance(query, Query):
+        return query
+    if isinstance(query, Motion):
+        return _cut(query.name or "motion", query, None, None)
+    text = str(query)
+    name, cut = text, None
+    if text not in library and not Path(text).exists():
+        found = _RANGE.match(text)
+        if found is not None:
+            name, cut = found[1], (found[2], found[3], found[4], found[5])
+    if name in library:
+        return _cut(text, library[name], cut, name)
+    if Path(name).is_file():
+        motion = load(name)
+        if not isinstance(motion, Motion):
+            raise InvalidInput(f"{name} holds markers without a skeleton; a query is a motion")
+        return _cut(text, motion, cut, None)
+    try:
+        library.entry(name)
+    except LibraryError as error:
+        raise LibraryError(f"{error} (and there is no file {name})") from None
+    raise LibraryError(f"{library.path}: no motion {name!r}")
+
+
+def _cut(
+    text: str, motion: Motion, cut: tuple[str, str, str, str] | None, name: str | None
+) -> Query:
+    start, end = 0, len(motion)
+    if cut is not None:
+        start = _frame(text, cut[0], cut[1], motion.fps)
+        end = _frame(text, cut[2], cut[3], motion.fps)
+        if not 0 <= start < end <= len(motion):
+            raise InvalidInput(
+                f"{text}: the range must lie within the motion's {len(motion)} frames "
+                f"({motion.duration:.2f} s); got {start} to {end}"
+            )
+    if end - start < 2:
+        raise InvalidInput(f"{text}: a query must have at least two frames; got {end - start}")
+    return Query(text, motion, start, end, name)
+
+
+def _frame(text: str, number: str, seconds: str, fps: float) -> int:
+    if seconds:
+        return round(float(number) * fps)
+    if "." in number:
+        raise InvalidInput(f"{text}: frames are whole numbers; write seconds with an s, 1.5s-3s")
+    return int(number)

@@ -1,0 +1,173 @@
+"""Subsequence DTW over a whole library: exact, and one pass (``method="dtw"``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment.dtw import accumulated
+from motionloom.distance import FrameDistance
+from motionloom.motion import Motion
+from motionloom.search.minima import MAX_OVERLAP, Found, non_overlapping
+from motionloom.search.scan import end_costs
+
+_STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
+
+
+def moving_weights(query: NDArray[np.float32], *, point_size: int = 3) -> NDArray[np.float32]:
+    """Weights of a row's numbers: each point counts by how far it moves in the query.
+
+    What stands still in the query says little about it: a punch is a punch in any stance.
+    The mean square of the weights is 1, so that distances stay in metres.
+
+    Parameters
+    ----------
+    query : ndarray, shape (M, D)
+        D is a multiple of `point_size`, or every number is a point of its own.
+
+    Returns
+    -------
+    weights : ndarray of float32, shape (D,)
+
+    Examples
+    --------
+    >>> query = np.array([[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]], np.float32)
+    >>> moving_weights(query).round(2)
+    array([1.41, 1.41, 1.41, 0.14, 0.14, 0.14], dtype=float32)
+    """
+    variances = query.var(axis=0, dtype=np.float64)
+    if len(variances) % point_size:
+        point_size = 1
+    moved = np.sqrt(variances.reshape(-1, point_size).sum(axis=1))
+    if moved.max() <= 0.0:
+        return np.ones(len(variances), np.float32)
+    weights = np.repeat(np.maximum(moved / moved.max(), _STILL), point_size)
+    return (weights / np.sqrt(np.mean(weights**2))).astype(np.float32)
+
+
+def dtw_matches(
+    query: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    *,
+    steps: str = "slope",
+    weights: NDArray[np.float32] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    max_matches: int | None = None,
+    max_distance: float = np.inf,
+    max_overlap: float = MAX_OVERLAP,
+    durations: tuple[float, float] = (0.0, np.inf),
+    occupied: Sequence[tuple[int, int]] = (),
+) -> list[Found]:
+    """All stretches of a library that the query can be aligned with, the nearest first.
+
+    Parameters
+    ----------
+    query : ndarray, shape (M, D)
+    rows : ndarray, shape (N, D)
+    starts : ndarray, shape (K + 1,)
+    steps, weights
+        As in `motionloom.search.scan.end_costs`.
+    allowed : ndarray of bool, shape (K,), optional
+        Motions to search.
+    max_matches, max_distance, max_overlap, durations, occupied
+        As in `motionloom.search.minima.non_overlapping`.
+
+    Examples
+    --------
+    >>> rows = np.array([[0], [5], [1], [2], [3], [9], [0]], np.float32)
+    >>> found = dtw_matches(rows[2:5], rows, np.array([0, 7]))[0]
+    >>> found.start, found.end, found.distance
+    (2, 5, 0.0)
+    """
+    factors = np.ones(rows.shape[1]) if weights is None else weights.astype(np.float64)
+    weighted = query.astype(np.float64) * factors
+
+    def grid_of(low: int, high: int) -> NDArray[np.float64]:
+        return _differences(weighted, np.asarray(rows[low:high]), factors)
+
+    costs = np.full(len(rows), np.inf, np.float32)
+    for first, last in _stretches(allowed, len(starts) - 1):
+        low, high = int(starts[first]), int(starts[last])
+        costs[low:high] = end_costs(
+            query,
+            rows[low:high],
+            np.asarray(starts[first : last + 1]) - low,
+            steps=steps,
+            weights=weights,
+        )
+    return non_overlapping(
+        costs,
+        grid_of,
+        starts,
+        length=len(query),
+        steps=steps,
+        max_matches=max_matches,
+        max_distance=max_distance,
+        max_overlap=max_overlap,
+        durations=durations,
+        occupied=occupied,
+    )
+
+
+def dtw_matches_by_distance(
+    query: Motion,
+    motions: Sequence[Motion],
+    distance: FrameDistance,
+    *,
+    steps: str = "slope",
+    max_matches: int | None = None,
+    max_distance: float = np.inf,
+    max_overlap: float = MAX_OVERLAP,
+    durations: tuple[float, float] = (0.0, np.inf),
+    occupied: Sequence[tuple[int, int]] = (),
+) -> list[Found]:
+    """The same with any frame distance, motion by motion; rows count all motions' frames."""
+    prepared = distance.prepare(query)
+    starts = np.concatenate([[0], np.cumsum([len(motion) for motion in motions])]).astype(np.int64)
+    grids = [np.asarray(distance.grid(prepared, distance.prepare(m)), float) for m in motions]
+    grids = [np.where(np.isfinite(grid), grid, np.inf) for grid in grids]
+    ends = [accumulated(grid, steps=steps, subsequence=True)[0][-1] for grid in grids]
+
+    def grid_of(low: int, high: int) -> NDArray[np.float64]:
+        m = int(np.searchsorted(starts, low, side="right")) - 1
+        return np.ascontiguousarray(grids[m][:, low - starts[m] : high - starts[m]])
+
+    return non_overlapping(
+        np.concatenate(ends),
+        grid_of,
+        starts,
+        length=len(query),
+        steps=steps,
+        max_matches=max_matches,
+        max_distance=max_distance,
+        max_overlap=max_overlap,
+        durations=durations,
+        occupied=occupied,
+    )
+
+
+def _stretches(allowed: NDArray[np.bool_] | None, count: int) -> Iterator[tuple[int, int]]:
+    """First and last + 1 of the runs of motions that are allowed."""
+    if allowed is None:
+        yield 0, count
+        return
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], allowed, [False]]).astype(np.int8)))
+    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+
+
+@nb.njit(cache=True, nogil=True)
+def _differences(query, rows, weights):
+    """Distances (M, N) by differences, in double precision; infinite for missing frames."""
+    grid = np.empty((len(query), len(rows)))
+    for i in range(len(query)):
+        for j in range(len(rows)):
+            square = 0.0
+            for d in range(query.shape[1]):
+                difference = query[i, d] - weights[d] * rows[j, d]
+                square += difference * difference
+            grid[i, j] = np.sqrt(square) if square == square else np.inf
+    return grid
