@@ -19,6 +19,9 @@ UP_AXES = {
     "-x": np.array([-1.0, 0.0, 0.0]),
 }
 _LOOKS = 50  # frames looked at, evenly spread: their median is steady and quick to have
+# Lengths of the body: nobody lies that deep in the floor, and CMU's swimmers, on their bench,
+# not that high above it.
+_SUNK, _FLOATING = -0.13, 0.3
 _UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
 
 _LIMBS = tuple(
@@ -35,7 +38,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
     A figure stands up in its rest pose, and most of the time in motion. Only when both
     agree on another axis than y is the file taken as such. Where the motion alone points
     along another axis, it may be a swimmer: the warning is given if the figure would stand
-    on the floor of that axis, which a swimmer does not.
+    on the floor of that axis, which a swimmer does not, or lies where no floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
@@ -68,18 +71,17 @@ def infer_up(motion: Motion) -> tuple[str, str]:
 def _would_stand(motion: Motion, up: str) -> bool:
     """Whether the lowest points keep to the floor of the axis `up` better than to that of y.
 
-    Lengths are measured in distances from feet to head, some 1.5 m on a grown-up.
+    Lengths are measured in lengths of the body, some 1.7 m on a grown-up.
     """
     points = motion.positions(end_sites=True).astype(np.float64)
-    feet = [role for role in ("left_ankle", "right_ankle") if role in motion.skeleton.roles]
-    reach = motion.role_positions(["head", *feet]).astype(np.float64)
-    size = max(float(np.median(np.linalg.norm(reach[:, 0] - reach[:, 1], axis=1))), 1e-9)
-    quarter, middle, three_quarters = np.percentile(
-        (points @ UP_AXES[up]).min(axis=1) / size, [25.0, 50.0, 75.0]
-    )
-    lying = np.percentile(points[:, :, 1].min(axis=1) / size, [25.0, 75.0])
-    on_the_floor = -0.08 < middle < 0.14 and three_quarters - quarter < 0.1
-    return bool(on_the_floor and three_quarters - quarter < lying[1] - lying[0])
+    size = max(float(np.median(np.ptp(points @ UP_AXES[up], axis=1))), 1e-9)
+    standing = np.percentile((points @ UP_AXES[up]).min(axis=1) / size, [25.0, 50.0, 75.0])
+    lying = np.percentile(points[:, :, 1].min(axis=1) / size, [25.0, 50.0, 75.0])
+    if not _SUNK < lying[0] < _FLOATING:
+        return True
+    spread = standing[2] - standing[0]
+    better = abs(standing[1]) + 2.0 * spread < abs(lying[1]) + 2.0 * (lying[2] - lying[0])
+    return bool(better and abs(standing[1]) < 0.13 and spread < 0.15)
 
 
 def turn_upright(up: str) -> NDArray[np.float64]:
