@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,7 @@ def writer_options(path: Path) -> tuple[str, ...]:
     return _options_of(importlib.import_module(FORMATS[suffix].module).write)
 
 
+@lru_cache
 def _options_of(function) -> tuple[str, ...]:
     return tuple(
         parameter.name

@@ -108,12 +108,13 @@ def is_tpose_frame(motion: Motion) -> bool:
     roles = motion.skeleton.roles
     if len(motion) < 3 or not roles.keys() >= set(_LIMBS):
         return False
-    if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
-        return False
-    start = motion.rotations[:7]
+    start = motion.rotations[:7].astype(np.float64)
     # The median over joints: hands and toes may flip in single frames of a real capture.
-    steps = np.median(rot.angle_between(start[1:], start[:-1]), axis=1)
-    if steps[0] <= 4.0 * np.median(steps[1:]):
+    half_cosines = np.abs(np.einsum("tjc,tjc->tj", start[1:], start[:-1]))
+    steps = 2.0 * np.arccos(np.minimum(np.median(half_cosines, axis=1), 1.0))
+    if steps[0] <= max(4.0 * np.median(steps[1:]), 1e-3):
+        return False  # no jump: nearly every take ends here
+    if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
     # The first captured frame may be near a T-pose itself; a made one is exact, though:
     # most of its joints are not turned at all.
