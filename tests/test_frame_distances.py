@@ -304,9 +304,12 @@ def test_a_distance_of_ones_own_works_by_name(kick):
         np.testing.assert_allclose(
             distance_grid(kick, kick, "hip-height"), np.abs(height[:, None] - height), atol=1e-6
         )
+        register_distance(HipHeight())  # once more, as when a notebook's cell is run again
+        other = EulerDistance(name="hip-height")
         with pytest.raises(InvalidInput, match="there is another distance called 'hip-height'"):
-            register_distance(HipHeight())
-        register_distance(HipHeight(), replace=True)
+            register_distance(other)
+        assert frame_distance("hip-height") is not other
+        assert register_distance(other, replace=True) is frame_distance("hip-height")
     finally:
         del DISTANCES["hip-height"]
 

@@ -12,7 +12,7 @@ import sys
 
 import typer
 
-from motionloom.cli import bench, clean, convert, demo, doctor, imports, info, pictures
+from motionloom.cli import bench, clean, convert, demo, doctor, imports, info, pictures, study
 
 app = typer.Typer(
     name="motionloom",
@@ -31,6 +31,7 @@ app.command("convert")(convert.convert)
 app.command("import")(imports.import_)
 app.command("show")(pictures.show)
 app.command("sheet")(pictures.sheet)
+app.command("study")(study.study)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)
 

@@ -85,22 +85,29 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     Parameters
     ----------
     distance : FrameDistance
+        Takes the place of one of the same class and name.
     replace : bool
-        Put it in the place of another one of that name.
+        Also put it in the place of any other one of that name.
     """
     missing = [part for part in ("name", "unit", "prepare", "grid") if not hasattr(distance, part)]
     if missing:
         raise InvalidInput(
             f"a frame distance has name, unit, prepare and grid; {distance!r} has no {missing[0]}"
         )
-    taken = distance.name in FEATURES or DISTANCES.get(distance.name, distance) is not distance
-    if taken and not replace:
+    held = DISTANCES.get(distance.name)
+    if (distance.name in FEATURES or (held and not _same_kind(held, distance))) and not replace:
         raise InvalidInput(
             f"there is another distance called {distance.name!r}; choose a name, or pass "
             "replace=True"
         )
     DISTANCES[distance.name] = distance
     return distance
+
+
+def _same_kind(a: FrameDistance, b: FrameDistance) -> bool:
+    """Whether two are of one class, be it defined again: a notebook's cell run twice."""
+    kinds = [(type(x).__module__, type(x).__qualname__) for x in (a, b)]
+    return kinds[0] == kinds[1]
 
 
 def frame_distance(distance: str | FrameDistance) -> FrameDistance:
