@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 
 UP_AXES = {
@@ -24,10 +24,11 @@ _LOOKS = 50  # frames looked at, evenly spread: their median is steady and quick
 _SUNK, _FLOATING = -0.13, 0.3
 _UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
 
+_SIDES = ("left", "right")
 _LIMBS = tuple(
     f"{side}_{part}"
     for parts in (("shoulder", "elbow", "wrist"), ("hip", "knee", "ankle"))
-    for side in ("left", "right")
+    for side in _SIDES
     for part in parts
 )
 
@@ -112,14 +113,24 @@ def is_tpose_frame(motion: Motion) -> bool:
     # The median over joints: hands and toes may flip in single frames of a real capture.
     half_cosines = np.abs(np.einsum("tjc,tjc->tj", start[1:], start[:-1]))
     steps = 2.0 * np.arccos(np.minimum(np.median(half_cosines, axis=1), 1.0))
-    if steps[0] <= max(4.0 * np.median(steps[1:]), 1e-3):
+    drop = _arms_drop(motion.skeleton, half_cosines)
+    if not drop and steps[0] <= max(4.0 * np.median(steps[1:]), 1e-3):
         return False  # no jump: nearly every take ends here
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
     # The first captured frame may be near a T-pose itself; a made one is exact, though:
     # most of its joints are not turned at all.
     exact = (rot.angle_between(start[:2], rot.IDENTITY) < 1e-4).mean(axis=1)
-    return bool(steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0]))
+    return bool(
+        drop or steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0])
+    )
+
+
+def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:
+    """Whether both upper arms turn by 25 degrees after frame 0, and four times less later."""
+    joints = [skeleton.names.index(skeleton.roles[f"{side}_shoulder"]) for side in _SIDES]
+    turns = 2.0 * np.arccos(np.minimum(half_cosines[:, joints], 1.0)).min(axis=1)
+    return bool(turns[0] > max(np.radians(25.0), 4.0 * turns[1:].max()))
 
 
 def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:

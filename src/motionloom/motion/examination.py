@@ -156,7 +156,7 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 def _sides(signs: VitalSigns) -> Finding | None:
     """Toes point forward; forward is square to the line from right hip to left hip."""
     needed = ("left_hip", "right_hip", "left_ankle", "right_ankle", "left_foot", "right_foot")
-    if not signs.has(*needed):
+    if not signs.has(*needed) or not len(signs.motion):
         return None
     if _toes_ahead(VitalSigns(signs.motion.rest_pose())) < -0.3:
         what = "at rest the toes point backwards"

@@ -24,7 +24,6 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 66rem
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 0 0 .4rem; overflow-wrap: anywhere; }
 article { border-top: 1px solid var(--line); padding: 1.2rem 0; display: grid;
   grid-template-columns: minmax(0, 1fr) 20rem; gap: 1rem 2rem; }
-article .motionloom-player { height: 20rem; width: 100%; }
 @media (max-width: 50rem) { article { grid-template-columns: minmax(0, 1fr); } }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .6rem 0; }
 dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }

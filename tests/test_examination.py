@@ -1,0 +1,199 @@
+"""Planted faults are found; sound motions are left in peace."""
+
+from dataclasses import replace
+
+import numpy as np
+import planted_faults as faults
+import pytest
+
+import motionloom as ml
+from motionloom.motion.examination import examine
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ml.demo.clip("walk")
+
+
+@pytest.fixture(scope="module")
+def jump():
+    return ml.demo.clip("jump_up")
+
+
+def alarms(motion):
+    return {finding.code for finding in examine(motion) if finding.severity != "note"}
+
+
+def only(motion, code):
+    (finding,) = [finding for finding in examine(motion) if finding.code == code]
+    return finding
+
+
+def saved(motion, path, **options):
+    return ml.load(motion.save(path, **options))
+
+
+ACTIONS = sorted({name.rsplit("_p", 1)[0] for name in ml.demo.names()})
+
+
+@pytest.mark.parametrize("third", range(3))
+def test_the_built_in_corpus_is_healthy(third):
+    for number, action in enumerate(ACTIONS[third::3]):
+        motion = ml.demo.clip(action, performer=number % 4)
+        assert examine(motion) == (), motion.name
+
+
+@pytest.mark.parametrize("metres", [0.2, -0.2, 1.0])
+def test_a_floor_that_is_off_is_told_with_how_far(walk, metres):
+    finding = only(faults.raised(walk, metres), "floor")
+    assert finding.severity == "fault"
+    where = "above" if metres > 0 else "below"
+    assert where in finding.message
+    told = float(finding.message.split(" cm")[0].rsplit(" ", 1)[1]) / 100
+    assert told == pytest.approx(abs(metres), abs=0.05)
+
+
+def test_someone_on_a_step_still_has_a_floor():
+    assert alarms(ml.demo.clip("step_up_left")) == set()
+
+
+def test_free_fall_tells_a_doubled_rate(jump):
+    finding = only(faults.twice_as_fast(jump), "rate")
+    assert "falls with" in finding.message
+    assert f"--fps {jump.fps:g}" in finding.advice
+
+
+def test_rates_are_judged_alike_at_any_true_rate(jump):
+    for fps in (24.0, 60.0, 120.0):
+        true = jump.resample(fps)
+        assert "rate" not in alarms(true)
+        assert "rate" in alarms(faults.twice_as_fast(true))
+
+
+def test_swapped_names_are_told_by_the_toes(walk):
+    finding = only(faults.with_swapped_names(walk), "sides")
+    assert "toes point backwards" in finding.message
+
+
+def test_swapped_angles_are_told_by_the_splayed_legs(walk):
+    rotations = walk.rotations.astype(np.float64)
+    skeleton = walk.skeleton
+    from motionloom.motion import rotations as rot
+
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        joint = skeleton.joint(skeleton.roles[f"{side}_hip"])
+        splay = rot.from_axis_angle([0.0, 0.0, 1.0], sign * np.radians(28.0))
+        rotations[:, joint] = rot.multiply(splay, rotations[:, joint])
+    finding = only(replace(walk, rotations=rotations), "sides")
+    assert "cm apart" in finding.message
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@pytest.mark.parametrize("role", ["hips", "left_shoulder", "right_hip"])
+def test_flipped_frames_are_named(walk, length, role):
+    axis = (0.0, 1.0, 0.0) if role == "hips" else (1.0, 0.0, 0.0)
+    finding = only(faults.flipped(walk, 40, 40 + length, role=role, axis=axis), "jumps")
+    assert finding.severity == "fault"
+    assert "40" in finding.message
+    assert role in finding.message
+
+
+def test_flips_at_both_ends_are_found(walk):
+    assert "jumps" in alarms(faults.flipped(walk, 0, 1))
+    assert "jumps" in alarms(faults.flipped(walk, len(walk) - 1, len(walk)))
+
+
+def test_a_root_that_leaps_is_found(walk):
+    root = walk.root.copy()
+    root[50:] += [3.0, 0.0, 0.0]
+    assert "root path" in only(replace(walk, root=root), "jumps").message
+
+
+def test_a_turn_nobody_sees_is_a_note_only(walk):
+    """Twisting a forearm about itself turns the hand, yet moves no joint far."""
+    skeleton = walk.skeleton
+    joint = skeleton.joint(skeleton.roles["left_elbow"])
+    along = skeleton.offsets[skeleton.joint(skeleton.roles["left_wrist"])]
+    from motionloom.motion import rotations as rot
+
+    rotations = walk.rotations.astype(np.float64)
+    half = rot.from_axis_angle(along / np.linalg.norm(along), np.pi)
+    rotations[40, joint] = rot.multiply(rotations[40, joint], half)
+    finding = only(replace(walk, rotations=rotations), "twists")
+    assert finding.severity == "note"
+
+
+@pytest.mark.parametrize("factor", [100.0, 0.01])
+def test_a_scaled_file_is_understood_or_doubted(walk, tmp_path, factor):
+    text = walk.save(tmp_path / "walk.bvh", unit="cmu").read_text()
+    (tmp_path / "scaled.bvh").write_text(faults.scaled_text(text, factor))
+    motion = ml.load(tmp_path / "scaled.bvh")
+    right = motion.origin.unit_m * factor == pytest.approx(0.0254 / 0.45, rel=0.05)
+    assert right or "unit" in alarms(motion)
+
+
+def test_a_giant_is_a_fault_and_a_child_a_doubt(walk):
+    scaled = lambda factor: replace(  # noqa: E731
+        walk, skeleton=walk.skeleton.scaled(factor), root=walk.root * factor
+    )
+    assert only(scaled(10.0), "unit").severity == "fault"
+    assert only(scaled(0.7), "unit").severity == "doubt"
+    assert "unit" not in alarms(scaled(0.9))
+
+
+def test_a_file_that_stands_on_z_is_turned_and_told(walk, tmp_path):
+    motion = saved(walk, tmp_path / "walk.bvh", up="z")
+    assert motion.origin.up == "z"
+    assert only(motion, "up").severity == "note"
+    assert alarms(motion) == set()
+
+
+def test_a_root_turned_to_z_is_doubted(walk, tmp_path):
+    motion = saved(faults.with_turned_root(walk), tmp_path / "walk.bvh")
+    finding = only(motion, "up")
+    assert finding.severity == "doubt"
+    assert "up='z'" in finding.message
+
+
+def test_someone_asleep_on_the_floor_is_not_doubted(walk, tmp_path):
+    lying = faults.with_turned_root(walk[10:11])
+    still = replace(
+        lying,
+        rotations=np.repeat(lying.rotations, 60, axis=0),
+        root=np.repeat(np.array([[2.0, 0.15, 4.0]]), 60, axis=0),
+    )
+    assert "up" not in alarms(saved(still, tmp_path / "asleep.bvh"))
+
+
+def test_a_tpose_in_front_is_told(walk, tmp_path):
+    motion = saved(walk, tmp_path / "walk.bvh", rest_frame=True)
+    assert motion.origin.tpose_frame == 0
+    assert only(motion, "tpose").severity == "note"
+    assert alarms(motion) == set()
+
+
+def test_faults_come_first(walk):
+    bad = faults.raised(faults.flipped(walk, 30, 31), 0.5)
+    kinds = [finding.severity for finding in examine(bad)]
+    assert kinds == sorted(kinds, key=["fault", "doubt", "note"].index)
+    assert {"jumps", "floor"} <= alarms(bad)
+
+
+def test_missing_limbs_are_doubted_and_other_checks_left_out():
+    skeleton = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
+    motion = ml.Motion(skeleton, np.tile([1.0, 0, 0, 0], (20, 2, 1)), np.zeros((20, 3)), 30)
+    assert only(motion, "roles").severity == "doubt"
+    assert alarms(motion) == {"roles"}
+
+
+@pytest.mark.parametrize("frames", [0, 1, 2, 6])
+def test_very_short_motions_are_examined_too(walk, frames):
+    assert alarms(walk[:frames]) == set()
+
+
+def test_sliding_feet_are_a_note():
+    reach = ml.demo.clip("reach_front_mid_left")
+    drift = np.linspace(0.0, 0.3, len(reach))[:, None] * [1.0, 0.0, 0.0]
+    finding = only(replace(reach, root=reach.root + drift), "slide")
+    assert finding.severity == "note"
+    assert "motionloom clean" in finding.advice
