@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -145,6 +146,14 @@ def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
     together = lib.features("pca16", workers=2)
     assert together.feature_set.basis.digest == basis
     np.testing.assert_array_equal(together.rows, rows)
+
+
+def test_two_that_ask_at_once_build_once(lib, computed):
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(lambda: Library(lib.path).features("e15")) for _ in range(3)]
+        found = [future.result() for future in asked]
+    assert sorted(computed) == ["kick", "walk"]
+    assert len({features.folder for features in found}) == 1
 
 
 # --- rates ----------------------------------------------------------------------------------

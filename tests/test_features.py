@@ -163,6 +163,7 @@ def test_one_frame_has_one_row(name, kick, basis):
     row = rows_of(kick[10], name, basis)
     assert row.shape == (1, FEATURES[name].dimension)
     assert np.isfinite(row).all()
+    assert rows_of(kick[:0], name, basis).shape == (0, FEATURES[name].dimension)
 
 
 @pytest.mark.parametrize("name", FEATURES)

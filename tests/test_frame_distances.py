@@ -198,6 +198,8 @@ def test_one_frame_against_one_frame(name, kick, walk):
     grid = distance_grid(kick[10], walk[3], name)
     assert grid.shape == (1, 1)
     assert grid[0, 0] > 0.0
+    assert distance_grid(kick[:0], walk, name).shape == (0, len(walk))
+    assert distance_grid(kick, walk[:0], name).shape == (len(kick), 0)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -6,6 +6,7 @@ memory. When motions are added or removed, the next call computes what is new.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -81,7 +82,7 @@ class LibraryFeatures:
 
     def motion_index(self, name: str) -> int:
         """Number of the motion called `name`."""
-        m = int(np.searchsorted(np.array(self.names, dtype=object), name)) if self.names else 0
+        m = bisect_left(self.names, name)
         if m < len(self.names) and self.names[m] == name:
             return m
         reason = self.left_out.get(name)

@@ -158,7 +158,7 @@ class FeatureSet:
         if self.samples > 1:
             half = 0.5 * self.window_seconds
             times = np.linspace(-half, half, self.samples)
-            rows = window_samples(rows, times, motion.fps).reshape(len(rows), -1)
+            rows = window_samples(rows, times, motion.fps).reshape(len(rows), self.dimension)
         return rows.astype(np.float32)
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -171,7 +171,7 @@ class FeatureSet:
             places = body_positions(
                 motion, self.roles, normalize=self.normalize, scale_free=self.scale_free
             )
-            return places.reshape(len(places), -1)
+            return places.reshape(len(places), self._frame_size)
         motion.skeleton.role_assignment.require(self.roles)
         rows = np.asarray(self.frame_rows(motion), dtype=np.float64)
         if rows.shape != (len(motion), self.size):

@@ -91,7 +91,7 @@ class QuaternionDistance:
         i, j = np.triu_indices(4)
         twice = np.where(i == j, np.sqrt(2.0), 2.0)  # for the half that is left out
         products = q[..., i] * q[..., j] * (twice / np.sqrt(len(self.joints)))
-        return products.reshape(len(q), -1)
+        return products.reshape(len(q), len(i) * len(self.joints))
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances (M, N) between the rows of two motions."""
@@ -111,7 +111,7 @@ class EulerDistance:
         """Rows (T, 6 * R): cosine and sine of every angle."""
         angles = rot.to_euler(joint_rotations(motion, self.joints), self.order)
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        return circle.reshape(len(circle), -1) / np.sqrt(len(self.joints))
+        return circle.reshape(len(circle), 6 * len(self.joints)) / np.sqrt(len(self.joints))
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances (M, N) between the rows of two motions."""

@@ -76,8 +76,9 @@ class PointCloud:
             places *= REFERENCE_LEG / leg_length(motion.skeleton)
         half = self.samples // 2
         times = np.arange(-half, half + 1) * self.step_seconds
-        clouds = window_samples(places, times, motion.fps).reshape(len(motion), -1, 3)
         weights = np.repeat(self.weights, len(self.roles)) / len(self.roles)
+        clouds = window_samples(places, times, motion.fps)
+        clouds = clouds.reshape(len(motion), len(weights), 3)
         return centred_clouds(clouds, weights)
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -140,7 +141,7 @@ def centred_clouds(
     centre = np.einsum("mpc,p->mc", clouds, weights) / weights.sum()
     centre[:, 1] = 0.0
     scaled = (clouds - centre[:, None]) * np.sqrt(weights)[:, None]
-    return scaled[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(clouds), -1)
+    return scaled[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(clouds), 3 * len(weights))
 
 
 def _grid(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

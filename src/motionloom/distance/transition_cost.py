@@ -100,9 +100,15 @@ class TransitionCost:
             )
         hips = motion.role_positions(["hips"])[:, 0].astype(np.float64)
         speed = rot.rotate(back, _velocities(hips, motion.fps))
-        moving = np.concatenate([speed, (spins * roots[:, None]).reshape(len(spins), -1)], axis=1)
+        spins = (spins * roots[:, None]).reshape(len(motion), 3 * len(joints))
         return np.concatenate(
-            [turns.reshape(len(turns), -1), hips[:, 1:2], self.velocity_seconds * moving], axis=1
+            [
+                turns.reshape(len(motion), 4 * len(joints)),
+                hips[:, 1:2],
+                self.velocity_seconds * speed,
+                self.velocity_seconds * spins,
+            ],
+            axis=1,
         )
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
