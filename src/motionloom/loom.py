@@ -140,7 +140,8 @@ class Library(Storage):
             ``steps`` ("slope", "classic"), ``weights`` ("moving", None: joints count by how
             much they move in the query, or equally), ``durations`` (least and greatest
             length in lengths of the query), ``max_overlap`` of two matches, ``index``
-            ("blocks", "kdtree"), ``epsilon``, ``bridge``, ``exclude_query``, ``normalize``,
+            ("blocks", "kdtree"), ``epsilon``, ``bridge`` (query frames that a path of the lazy
+            graph may pass over; 0 for the paper's graph), ``exclude_query``, ``normalize``,
             ``scale_free``.
 
         Returns
@@ -217,8 +218,8 @@ class Library(Storage):
         >>> for performer in (0, 1):
         ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
         >>> family = lib.family("kick_front_high_right_p0:10-40")
-        >>> family.nodes[0].text, family.distance_to_query()[0] == 0.0
-        ('kick_front_high_right_p0:10-40', True)
+        >>> family.nodes[0].text, float(family.distance_to_query()[0])
+        ('kick_front_high_right_p0:10-40', 0.0)
         """
         settings = _options(
             method, features, k, radius, max, max_distance, within, only, without, options

@@ -256,9 +256,9 @@ def _nearest(
             step = 0.0
             for d in range(n_axes):
                 step += (np.float64(point[d]) - turned[q - 1, d]) ** 2
-            carried += np.sqrt(step) + slack
+            carried = carried + np.sqrt(step) + slack if np.isfinite(step) else np.inf
         bound = min(carried, radius)
-        missing = not np.isfinite(bound) and not point[0] == point[0]
+        missing = not np.isfinite(point).all()
         limit = np.float32(min((bound + slack) ** 2, 1e30))
         count = 0
         for g in range(0 if missing else len(group_low)):

@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from motionloom.errors import InvalidInput
 from motionloom.search.match import Match, Matches
@@ -190,6 +188,9 @@ def _averaged(node: Node, match: Match) -> Node:
 
 
 def _distances(count: int, edges: Iterable[Edge]) -> NDArray[np.float64]:
+    from scipy.sparse import csr_array  # half a second that a plain search need not pay
+    from scipy.sparse.csgraph import dijkstra
+
     edges = list(edges)
     costs = np.array([max(edge.cost, _LEAST_COST) for edge in edges])
     ends = np.array([(edge.a, edge.b) for edge in edges]).reshape(-1, 2)

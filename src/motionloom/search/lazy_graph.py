@@ -81,7 +81,7 @@ def lazy_matches(
     costs, cells, came = _sweep(
         offsets, rows, distances, starts[motions], farthest, steps == "slope", bridge
     )
-    ends = _ends(offsets, rows, costs, starts[motions + 1], farthest, bridge)
+    ends = _ends(offsets, rows, costs, cells, starts[motions + 1], farthest, bridge)
     ends = ends[_sparse_minima(rows, motions, costs, ends, max(1, length // 4))]
     measure = costs / cells if per_cell else costs
     shortest, longest = (ratio * length for ratio in durations)
@@ -204,8 +204,8 @@ def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
     return costs, cells, came
 
 
-def _ends(offsets, rows, costs, lasts, farthest, bridge):
-    """Nodes at which a whole alignment ends; `costs` is raised by what they pass over."""
+def _ends(offsets, rows, costs, cells, lasts, farthest, bridge):
+    """Nodes at which an alignment ends; `costs`, `cells` are raised by what they pass over."""
     length = len(offsets) - 1
     ends = []
     for short in range(min(bridge, length - 1) + 1):
@@ -213,6 +213,7 @@ def _ends(offsets, rows, costs, lasts, farthest, bridge):
         nodes = np.arange(offsets[frame], offsets[frame + 1])
         nodes = nodes[np.isfinite(costs[nodes]) & (rows[nodes] + short < lasts[nodes])]
         costs[nodes] += farthest[frame + 1 :].sum()
+        cells[nodes] += short
         ends.append(nodes)
     return np.concatenate(ends)
 

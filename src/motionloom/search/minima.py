@@ -117,6 +117,34 @@ def aligned_at(
     return Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
 
+def realigned(
+    found: Sequence[Found],
+    grid_of: GridOf,
+    starts: NDArray[np.int64],
+    *,
+    length: int,
+    steps: str,
+    max_overlap: float = MAX_OVERLAP,
+    occupied: Sequence[tuple[int, int]] = (),
+) -> list[Found]:
+    """Rough matches made exact: the best alignment around each, once, in order of distance."""
+    better = []
+    for one in found:
+        motion = int(np.searchsorted(starts, one.start, side="right")) - 1
+        low = max(int(starts[motion]), one.start - length // 2)
+        high = min(int(starts[motion + 1]), one.end + length // 2)
+        costs, came = accumulated(grid_of(low, high), steps=steps, subsequence=True)
+        end = int(np.argmin(costs[-1]))
+        if np.isfinite(costs[-1, end]):
+            path = path_to(came, end, steps=steps)
+            distance = float(costs[-1, end]) / len(path)
+            path[:, 1] += low
+            better.append(Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path))
+    better.sort(key=lambda one: (one.distance, one.start))
+    taken = Taken(max_overlap, occupied)
+    return [one for one in better if taken.add(one.start, one.end)]
+
+
 class Taken:
     """Row ranges taken so far; a new one is refused if it shares too much with one."""
 

@@ -60,11 +60,7 @@ class Query:
         if where is not None:
             rows = np.asarray(features.rows[where[0] : where[1]])
         else:
-            whole = features.of(self.motion)
-            scale = features.rate / self.motion.fps
-            first = min(round(self.start_frame * scale), len(whole) - 1)
-            last = max(first + 1, round((self.end_frame - 1) * scale) + 1)
-            rows = whole[first:last]
+            rows = self.cut_rows(features.of(self.motion), features.rate)
         if len(rows) < 2:
             raise InvalidInput(
                 f"{self.text}: a query must have at least two frames at {features.rate:g} fps; "
@@ -76,6 +72,13 @@ class Query:
                 f"{self.text}: a query must have no missing values; frame {bad} of it has some"
             )
         return rows
+
+    def cut_rows(self, rows: NDArray, rate: float) -> NDArray:
+        """Of the rows of the whole motion at some rate, those of the query."""
+        scale = rate / self.motion.fps
+        first = min(round(self.start_frame * scale), len(rows) - 1)
+        last = max(first + 1, round((self.end_frame - 1) * scale) + 1)
+        return rows[first:last]
 
 
 def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -83,11 +84,9 @@ def dtw_matches(
     >>> found.start, found.end, found.distance
     (2, 5, 0.0)
     """
-    factors = np.ones(rows.shape[1]) if weights is None else weights.astype(np.float64)
-    weighted = query.astype(np.float64) * factors
 
     def grid_of(low: int, high: int) -> NDArray[np.float64]:
-        return _differences(weighted, np.asarray(rows[low:high]), factors)
+        return differences(query, rows[low:high], weights)
 
     costs = np.full(len(rows), np.inf, np.float32)
     for first, last in _stretches(allowed, len(starts) - 1):
@@ -114,7 +113,7 @@ def dtw_matches(
 
 
 def dtw_matches_by_distance(
-    query: Motion,
+    query: NDArray[Any],
     motions: Sequence[Motion],
     distance: FrameDistance,
     *,
@@ -125,10 +124,13 @@ def dtw_matches_by_distance(
     durations: tuple[float, float] = (0.0, np.inf),
     occupied: Sequence[tuple[int, int]] = (),
 ) -> list[Found]:
-    """The same with any frame distance, motion by motion; rows count all motions' frames."""
-    prepared = distance.prepare(query)
+    """The same with any frame distance, motion by motion.
+
+    `query` is what the distance has prepared, one row per frame; rows of what is found count
+    the frames of all motions.
+    """
     starts = np.concatenate([[0], np.cumsum([len(motion) for motion in motions])]).astype(np.int64)
-    grids = [np.asarray(distance.grid(prepared, distance.prepare(m)), float) for m in motions]
+    grids = [np.asarray(distance.grid(query, distance.prepare(m)), float) for m in motions]
     grids = [np.where(np.isfinite(grid), grid, np.inf) for grid in grids]
     ends = [accumulated(grid, steps=steps, subsequence=True)[0][-1] for grid in grids]
 
@@ -148,6 +150,14 @@ def dtw_matches_by_distance(
         durations=durations,
         occupied=occupied,
     )
+
+
+def differences(
+    query: NDArray, rows: NDArray, weights: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Distances (M, N) between rows, in double precision; infinite for missing frames."""
+    factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
+    return _differences(query.astype(np.float64) * factors, np.asarray(rows), factors)
 
 
 def _stretches(allowed: NDArray[np.bool_] | None, count: int) -> Iterator[tuple[int, int]]:

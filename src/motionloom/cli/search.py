@@ -1,0 +1,256 @@
+"""``motionloom search`` and ``motionloom family``: find everything that looks like this."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from motionloom.loom import Library
+    from motionloom.motion import Motion
+    from motionloom.search import Match, Matches
+
+_LIB = typer.Argument(metavar="LIB", help="The library.")
+_QUERY = typer.Argument(
+    metavar="QUERY",
+    help="NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
+)
+_METHOD = typer.Option(help="dtw (exact) or lazy (the neighbourhood graph).")
+_FEATURES = typer.Option(help="What frames are compared by: e15, e30x3, pca16, pc11 ...")
+_K = typer.Option(help="Neighbours per query frame, for lazy. [256]")
+_RADIUS = typer.Option(help="Neighbours within so many metres, for lazy.")
+_DISTANCE = typer.Option(help="No matches beyond so many metres per cell.")
+_WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
+_ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
+_WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
+_STEPS = typer.Option(help="slope (half to twice the speed) or classic.")
+_WEIGHTS = typer.Option(help="moving: joints count by how much they move in the query; or equal.")
+_EXPORT = typer.Option(metavar="DIR", help="Write each match to this folder, as a cropped BVH.")
+_SHEET = typer.Option(metavar="FILE", help="Put all matches on one page, as live figures.")
+_STRIP = typer.Option(metavar="FILE", help="Draw the query and the best matches, one per row.")
+_JSON = typer.Option("--json", help="Machine-readable output.")
+
+
+def search(
+    library: Annotated[Path, _LIB],
+    query: Annotated[str, _QUERY],
+    method: Annotated[str, _METHOD] = "dtw",
+    features: Annotated[str, _FEATURES] = "e15",
+    k: Annotated[int | None, _K] = None,
+    radius: Annotated[float | None, _RADIUS] = None,
+    max_matches: Annotated[
+        int, typer.Option("--max", metavar="N", help="At most so many matches.")
+    ] = 100,
+    max_distance: Annotated[float | None, _DISTANCE] = None,
+    tiers: Annotated[
+        str, typer.Option(metavar="1|N|all", help="Search again from what was found, so often.")
+    ] = "1",
+    within: Annotated[list[str] | None, _WITHIN] = None,
+    only: Annotated[str | None, _ONLY] = None,
+    without: Annotated[str | None, _WITHOUT] = None,
+    steps: Annotated[str, _STEPS] = "slope",
+    weights: Annotated[str, _WEIGHTS] = "moving",
+    exclude_query: Annotated[
+        bool, typer.Option("--exclude-query", help="Leave out the query's own place.")
+    ] = False,
+    export: Annotated[Path | None, _EXPORT] = None,
+    sheet: Annotated[Path | None, _SHEET] = None,
+    strip: Annotated[Path | None, _STRIP] = None,
+    json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Find everything in a library that looks like a stretch of motion.
+
+    Matches are printed in order of distance, the nearest first; the query itself, if it is
+    in the library, comes first with distance 0.
+    """
+    _check_targets(sheet, strip)
+    lib = _open(library)
+    matches = lib.search(
+        query,
+        max=max_matches,
+        tiers=_tiers(tiers),
+        **_options(
+            method, features, k, radius, max_distance, within, only, without, steps, weights,
+            exclude_query,
+        ),
+    )  # fmt: skip
+    _write(lib, query, matches, export, sheet, strip, quiet=json)
+    if json:
+        print_json(matches.to_json())
+    else:
+        _print_matches(matches)
+
+
+def family(
+    library: Annotated[Path, _LIB],
+    query: Annotated[str, _QUERY],
+    method: Annotated[str, _METHOD] = "dtw",
+    features: Annotated[str, _FEATURES] = "e15",
+    k: Annotated[int | None, _K] = None,
+    radius: Annotated[float | None, _RADIUS] = None,
+    max_matches: Annotated[
+        int, typer.Option("--max", metavar="N", help="At most so many members.")
+    ] = 100,
+    max_distance: Annotated[
+        float | None,
+        typer.Option(help="How alike two members must be to be joined, in metres. [0.08]"),
+    ] = None,
+    tiers: Annotated[
+        str, typer.Option(metavar="N|all", help="So many steps, or until nothing new appears.")
+    ] = "all",
+    within: Annotated[list[str] | None, _WITHIN] = None,
+    only: Annotated[str | None, _ONLY] = None,
+    without: Annotated[str | None, _WITHOUT] = None,
+    steps: Annotated[str, _STEPS] = "slope",
+    weights: Annotated[str, _WEIGHTS] = "moving",
+    export: Annotated[Path | None, _EXPORT] = None,
+    sheet: Annotated[Path | None, _SHEET] = None,
+    strip: Annotated[Path | None, _STRIP] = None,
+    json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Find what is like the query, then what is like that, until nothing new appears.
+
+    Members are printed in order of their distance to the query in the match graph.
+    """
+    _check_targets(sheet, strip)
+    lib = _open(library)
+    found = lib.family(
+        query,
+        max=max_matches,
+        tiers=_tiers(tiers),
+        **_options(
+            method, features, k, radius, max_distance, within, only, without, steps, weights, False
+        ),
+    )
+    _write(lib, query, found.matches, export, sheet, strip, quiet=json)
+    if json:
+        print_json(found.to_json())
+    else:
+        _print_matches(found.matches)
+        remark(f"{len(found.nodes)} nodes with the query, {len(found.edges)} edges")
+
+
+def _open(path: Path) -> Library:
+    from motionloom.loom import Library
+
+    return Library(path)
+
+
+def _options(
+    method, features, k, radius, max_distance, within, only, without, steps, weights, exclude_query
+) -> dict[str, Any]:
+    if weights not in ("moving", "equal"):
+        raise InvalidInput(f"--weights must be moving or equal; got {weights}")
+    return {
+        "method": method,
+        "features": features,
+        "k": k,
+        "radius": radius,
+        "max_distance": max_distance,
+        "within": within or None,
+        "only": _listed(only),
+        "without": _listed(without),
+        "steps": steps,
+        "weights": None if weights == "equal" else "moving",
+        "exclude_query": exclude_query,
+    }
+
+
+def _listed(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _tiers(text: str) -> int | str:
+    if text == "all":
+        return text
+    if not text.isdigit() or int(text) < 1:
+        raise InvalidInput(f"--tiers must be a number from 1 on, or all; got {text}")
+    return int(text)
+
+
+def _check_targets(sheet: Path | None, strip: Path | None) -> None:
+    """Complain before the search."""
+    if sheet is not None and sheet.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(f"{sheet}: a sheet is a web page; its name must end in .html")
+    if strip is not None and strip.suffix.lower() not in (".png", ".pdf"):
+        raise InvalidInput(f"cannot draw to {strip}: the suffix must be .png or .pdf")
+
+
+def _write(
+    lib: Library,
+    query: str,
+    matches: Matches,
+    export: Path | None,
+    sheet: Path | None,
+    strip: Path | None,
+    *,
+    quiet: bool,
+) -> None:
+    if export is not None:
+        export.mkdir(parents=True, exist_ok=True)
+        with progress("exporting", len(matches), quiet=quiet) as advance:
+            for rank, match in enumerate(matches, start=1):
+                _clip(lib, match).save(export / f"{_file_name(rank, match)}.bvh")
+                advance()
+        remark(f"{len(matches)} clips written to {export}")
+    if sheet is not None:
+        from motionloom.plots.sheet import SheetClip, contact_sheet
+
+        clips = (
+            SheetClip(
+                f"{rank}. {match.text} · {match.distance:.3f}",
+                _clip(lib, match),
+                match.label or "",
+            )
+            for rank, match in enumerate(matches, start=1)
+        )
+        contact_sheet(clips, sheet, title=f"Like {matches.query}")
+        remark(f"{len(matches)} matches on {sheet}")
+    if strip is not None:
+        from motionloom.plots.match_strip import write_match_strip
+        from motionloom.search.query import as_query
+
+        shown = [(f"query: {matches.query}", as_query(lib, query).clip)]
+        shown += [(f"{m.text}  {m.distance:.3f} m", _clip(lib, m)) for m in matches[:6]]
+        write_match_strip(shown, strip)
+        remark(f"drawn to {strip}")
+
+
+def _clip(lib: Library, match: Match) -> Motion:
+    return lib[match.motion][match.start_frame : match.end_frame]
+
+
+def _file_name(rank: int, match: Match) -> str:
+    name = re.sub(r"[^\w.-]+", "_", match.motion)
+    return f"{rank:03d}_{name}_{match.start_frame}-{match.end_frame}"
+
+
+def _print_matches(matches: Matches) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{len(matches)} matches of {matches.query}")
+    for name, side in (
+        ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
+        ("metres", "right"), ("tier", "right"), ("label", "left"),
+    ):  # fmt: skip
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for rank, match in enumerate(matches, start=1):
+        table.add_row(
+            str(rank),
+            match.motion,
+            f"{match.start_frame}-{match.end_frame}",
+            f"{match.start:.2f}-{match.end:.2f}",
+            f"{match.distance:.4f}",
+            str(match.tier),
+            match.label or "",
+        )
+    Console().print(table)

@@ -1,0 +1,133 @@
+"""``motionloom search`` and ``motionloom family``."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+
+KICK = "kick_front_high_right"
+START = "from motionloom.cli import main; main()"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("cli") / "takes.loom")
+    for action in (KICK, "walk"):
+        for performer in (0, 1):
+            motion = ml.demo.clip(action, performer=performer)
+            lib.add_motion(motion, labels=[action.split("_")[0]])
+    return str(lib.path)
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def found(*words):
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_search_prints_a_table(place):
+    result = run("search", place, f"{KICK}_p0:10-40")
+    assert result.exit_code == 0
+    assert "10-40" in result.stdout and f"{KICK}_p1" in result.stdout
+
+
+def test_search_as_json_is_the_contract(place):
+    rows = found("search", place, f"{KICK}_p0:10-40", "--max", 3)
+    assert len(rows) == 3
+    assert set(rows[0]) >= {
+        "motion", "start_frame", "end_frame", "start", "end", "distance", "tier", "label",
+    }  # fmt: skip
+    assert rows[0]["distance"] == 0.0 and rows[0]["label"] == "kick"
+    assert [row["distance"] for row in rows] == sorted(row["distance"] for row in rows)
+    lib = ml.Library(place)
+    assert rows == json.loads(json.dumps(lib.search(f"{KICK}_p0:10-40", max=3).to_json()))
+
+
+def test_options_reach_the_search(place):
+    query = f"{KICK}_p0:10-40"
+    lazy = found("search", place, query, "--method", "lazy", "--features", "e30", "--k", 300)
+    assert lazy[0]["motion"] == f"{KICK}_p0"
+    within = found("search", place, query, "--within", "walk")
+    assert {row["label"] for row in within} == {"walk"}
+    only = found("search", place, query, "--only", f"walk_p0,{KICK}_p1", "--weights", "equal")
+    assert {row["motion"] for row in only} == {"walk_p0", f"{KICK}_p1"}
+    without = found("search", place, query, "--without", f"{KICK}_p0", "--steps", "classic")
+    assert f"{KICK}_p0" not in {row["motion"] for row in without}
+    near = found("search", place, query, "--max-distance", 0.05, "--radius", 0.2)
+    assert all(row["distance"] <= 0.05 for row in near)
+    away = found("search", place, query, "--exclude-query")
+    assert away[0]["distance"] > 0.0
+    tiers = found("search", place, query, "--tiers", "all", "--max-distance", 0.12)
+    assert {row["tier"] for row in tiers} >= {1}
+
+
+def test_matches_are_exported_drawn_and_put_on_a_page(place, tmp_path):
+    result = run(
+        "search", place, f"{KICK}_p0:10-40", "--max", 2, "--export", tmp_path / "clips",
+        "--sheet", tmp_path / "sheet.html", "--strip", tmp_path / "strip.png", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    clips = sorted((tmp_path / "clips").iterdir())
+    assert [clip.suffix for clip in clips] == [".bvh", ".bvh"]
+    for row, clip in zip(rows, clips, strict=True):
+        motion = ml.load(clip)
+        assert len(motion) == row["end_frame"] - row["start_frame"]
+        assert row["motion"] in clip.name
+    page = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    assert page.count("<article") == 2 and f"{KICK}_p0:10-40" in page
+    assert (tmp_path / "strip.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_family_as_json_is_the_contract(place):
+    graph = found("family", place, f"{KICK}_p0:10-40", "--max-distance", 0.12)
+    assert set(graph) == {"query", "nodes", "edges"}
+    assert graph["nodes"][0]["tier"] == 0
+    assert {"motion", "start_frame", "end_frame", "distance_to_query", "tier"} == set(
+        graph["nodes"][0]
+    )
+    assert len(graph["edges"]) >= len(graph["nodes"]) - 1 >= 1
+    result = run("family", place, f"{KICK}_p0:10-40")
+    assert result.exit_code == 0 and "edges" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([f"{KICK}_p0:10-11"], "at least two frames"),
+        ([f"{KICK}_p0:0-99999"], "range must lie within"),
+        (["walk_p0", "--k", "0"], "k must be at least 1"),
+        (["walk_p0", "--radius", "-1"], "radius must not be negative"),
+        (["walk_p0", "--tiers", "some"], "--tiers must be a number from 1 on, or all"),
+        (["walk_p0", "--weights", "odd"], "--weights must be moving or equal"),
+        (["walk_p0", "--sheet", "page.txt"], "must end in .html"),
+        (["walk_p0", "--strip", "strip.txt"], "suffix must be .png or .pdf"),
+        (["walk_p0", "--within", "nothing"], "no motion is labelled 'nothing'"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(place, words, message):
+    result = run("search", place, *words)
+    assert result.exit_code != 0
+    assert message in str(result.exception)
+
+
+@pytest.mark.parametrize("command", ["search", "family"])
+def test_bad_input_ends_with_code_2_and_no_traceback(place, tmp_path, command):
+    ml.Library.create(tmp_path / "empty.loom")
+    for words in ([place, "nobody:0-10"], [tmp_path / "empty.loom", "walk:0-10"]):
+        done = subprocess.run(
+            [sys.executable, "-c", START, command, *map(str, words)],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("motionloom: ") and done.stderr.count("\n") == 1

@@ -1,0 +1,140 @@
+"""Families: matches become queries; duplicates, tiers, distances."""
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.errors import InvalidInput
+from motionloom.search import Match, Node, grow_family
+
+FPS = 30.0
+
+
+def hit(motion, start, end, distance=0.1):
+    path = np.array([[0, start], [1, end - 1]])
+    return Match(motion, start, end, start / FPS, end / FPS, distance, alignment=path)
+
+
+def grown(answers, **options):
+    """A family from a table: motion of the node -> matches."""
+    return grow_family(
+        Node("q", 0, 100, 0), "q:0-100", lambda node: answers.get(node.motion, []), **options
+    )
+
+
+def test_matches_become_queries_until_nothing_new_appears():
+    answers = {
+        "q": [hit("q", 0, 100, 0.0), hit("a", 0, 100, 0.1)],
+        "a": [hit("q", 0, 100, 0.1), hit("b", 0, 100, 0.1)],
+        "b": [hit("c", 0, 100, 0.1), hit("a", 0, 100, 0.1)],
+    }
+    family = grown(answers)
+    assert [(node.motion, node.tier) for node in family.nodes] == [
+        ("q", 0), ("a", 1), ("b", 2), ("c", 3),
+    ]  # fmt: skip
+    np.testing.assert_allclose(family.distance_to_query(), [0.0, 0.1, 0.2, 0.3])
+    assert len(family.edges) == 3
+    assert [match.tier for match in family.matches] == [1, 2, 3]
+    assert [match.distance for match in family.matches] == pytest.approx([0.1, 0.2, 0.3])
+    assert [node.motion for node in grown(answers, tiers=1).nodes] == ["q", "a"]
+    assert [node.motion for node in grown(answers, tiers=2).nodes] == ["q", "a", "b"]
+    assert len(grown(answers, max_nodes=2).nodes) == 3
+
+
+def test_the_distance_is_that_of_the_cheapest_way():
+    family = grown(
+        {
+            "q": [hit("a", 0, 100, 0.1), hit("b", 0, 100, 0.5)],
+            "a": [hit("b", 0, 100, 0.2)],
+        }
+    )
+    np.testing.assert_allclose(family.distance_to_query(), [0.0, 0.1, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "nodes", "edges"),
+    [
+        (0, 100, 2, 2),  # the same again: an edge, no node
+        (10, 110, 2, 2),  # shares 90 %: the same
+        (21, 121, 2, 1),  # between 20 and 80 %: dropped
+        (79, 179, 2, 1),
+        (81, 181, 3, 2),  # shares 19 %: new
+        (300, 400, 3, 2),
+    ],
+)
+def test_overlap_decides_what_is_new(start, end, nodes, edges):
+    family = grow_family(
+        Node("q", 0, 100, 0),
+        "q",
+        lambda node: {
+            "q:0-100": [hit("a", 0, 100), hit("x", 0, 100)],
+            "x:0-100": [hit("a", start, end)],
+        }.get(node.text, []),
+    )
+    assert len(family.nodes) == nodes + 1
+    assert len(family.edges) == edges + 1
+
+
+def test_ranges_of_duplicates_are_averaged():
+    family = grown({"q": [hit("a", 100, 200), hit("b", 0, 100)], "b": [hit("a", 110, 206)]})
+    assert family.nodes[1].text == "a:105-203"
+    match = next(match for match in family.matches if match.motion == "a")
+    assert (match.start_frame, match.end_frame) == (105, 203)
+    assert match.start == pytest.approx(105 / FPS)
+
+
+def test_the_query_stays_as_it_was_asked():
+    family = grown({"q": [hit("a", 0, 100)], "a": [hit("q", 4, 104)]})
+    assert family.nodes[0].text == "q:0-100"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"same": 0.1, "apart": 0.5}, "0 <= apart <= same <= 1"),
+        ({"tiers": 0}, "tiers must be at least 1"),
+    ],
+)
+def test_says_what_is_wrong(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        grown({}, **options)
+
+
+@pytest.fixture(scope="module")
+def kicks(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("family") / "kicks.loom")
+    for height in ("low", "mid", "high"):
+        for performer in (0, 1):
+            lib.add_motion(ml.demo.clip(f"kick_front_{height}_right", performer=performer))
+    lib.add_motion(ml.demo.clip("walk"))
+    return lib
+
+
+@pytest.mark.parametrize("method", ["dtw", "lazy"])
+def test_a_family_of_kicks(kicks, method):
+    near = kicks.search("kick_front_high_right_p0", method=method, max_distance=0.1, k=2000)
+    family = kicks.family("kick_front_high_right_p0", method=method, max_distance=0.1, k=2000)
+    assert family.nodes[0].tier == 0
+    assert len(family.nodes) >= len(near) > 1
+    assert not any(node.motion.startswith("walk") for node in family.nodes)
+    shape = family.to_json()
+    assert set(shape) == {"query", "nodes", "edges"}
+    assert shape["nodes"][0]["distance_to_query"] == 0.0
+    assert all({"a", "b", "cost"} == set(edge) for edge in shape["edges"])
+
+
+def test_more_tiers_reach_farther(kicks):
+    one = kicks.search("kick_front_high_right_p0", max_distance=0.06)
+    more = kicks.search("kick_front_high_right_p0", max_distance=0.06, tiers="all")
+    assert {match.tier for match in one} == {1}
+    assert {match.motion for match in one} - {"kick_front_high_right_p0"} <= {
+        match.motion for match in more
+    }
+    assert max(match.tier for match in more) >= 1
+
+
+def test_a_query_from_outside_is_a_node_of_its_own(kicks):
+    clip = ml.demo.clip("kick_front_high_right", performer=0)
+    family = kicks.family(clip, max_distance=0.1)
+    assert family.nodes[0].motion not in kicks.names
+    assert any(node.motion == "kick_front_high_right_p0" for node in family.nodes[1:])

@@ -1,0 +1,202 @@
+"""Searching a library: queries of all kinds, filters, messages."""
+
+import numpy as np
+import pytest
+from small_takes import small_motion
+
+import motionloom as ml
+from motionloom.distance import DISTANCES, FEATURES
+from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.search import INDEXES, METHODS
+
+KICK = "kick_front_high_right"
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    """Kicks, walks and punches of four performers, and a take with many actions."""
+    lib = ml.Library.create(tmp_path_factory.mktemp("search") / "takes.loom")
+    for action in (KICK, "walk", "punch_mid_right"):
+        for performer in range(3):
+            motion = ml.demo.clip(action, performer=performer)
+            lib.add_motion(motion, labels=[action.split("_")[0]])
+    lib.add_motion(ml.demo.clip("take_strikes"), labels=["take"])
+    return lib
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("features", ["e15", "e30x3", "pca8"])
+def test_a_stretch_finds_itself_first_and_at_no_distance(lib, method, features):
+    best = lib.search(f"{KICK}_p1:12-40", method=method, features=features, max=5)[0]
+    assert (best.motion, best.start_frame, best.end_frame) == (f"{KICK}_p1", 12, 40)
+    assert best.distance < 1e-6 and best.tier == 1 and best.label == "kick"
+    assert best.start == pytest.approx(0.4) and best.end == pytest.approx(4 / 3)
+    np.testing.assert_array_equal(best.alignment[:, 1] - best.alignment[:, 0], 12)
+
+
+def test_kicks_find_kicks(lib):
+    hits = lib.search(f"{KICK}_p0", within=["kick", "walk", "punch"], max=3)
+    assert [hit.label for hit in hits] == ["kick"] * 3
+    assert [hit.distance for hit in hits] == sorted(hit.distance for hit in hits)
+
+
+@pytest.mark.parametrize("name", sorted(DISTANCES))
+def test_dtw_takes_any_frame_distance_by_name(lib, name):
+    best = lib.search(f"{KICK}_p0:10-40", features=name, only=[f"{KICK}_p0", "walk_p0"], max=2)[0]
+    assert best.text == f"{KICK}_p0:10-40"
+    assert best.distance < 1e-3
+
+
+def test_a_query_may_be_a_motion_or_a_file_of_another_rate_and_skeleton(lib, tmp_path):
+    clip = ml.demo.clip(KICK, performer=1, fps=120.0)[48:160]
+    by_motion = lib.search(clip, max=1)[0]
+    assert (by_motion.motion, by_motion.start_frame, by_motion.end_frame) == (f"{KICK}_p1", 12, 40)
+    assert by_motion.distance < 0.01
+    assert by_motion.alignment[:, 0].max() >= 108  # frames of the query as given
+    path = clip.save(tmp_path / "kick.bvh")
+    by_file = lib.search(path, max=1)[0]
+    assert by_file.motion == f"{KICK}_p1" and abs(by_file.start_frame - 12) <= 1
+    part = lib.search(f"{path}:0s-0.5s", max=1)[0]
+    assert part.motion == f"{KICK}_p1" and part.end_frame <= 29
+
+
+def test_seconds_are_frames_over_the_rate(lib):
+    frames = lib.search(f"{KICK}_p0:15-45", max=3).to_json()
+    assert lib.search(f"{KICK}_p0:0.5s-1.5s", max=3).to_json() == frames
+
+
+def test_matches_are_in_frames_of_the_motion_as_stored(tmp_path):
+    lib = ml.Library.create(tmp_path / "rates.loom")
+    for fps in (30.0, 60.0, 120.0):
+        lib.add_motion(ml.demo.clip(KICK, fps=fps), name=f"kick_{fps:g}")
+    hits = {hit.motion: hit for hit in lib.search("kick_30:12-42")}
+    assert (hits["kick_30"].start_frame, hits["kick_30"].end_frame) == (12, 42)
+    assert abs(hits["kick_120"].start_frame - 48) <= 4
+    assert abs(hits["kick_120"].end_frame - 168) <= 4
+    for hit in hits.values():
+        fps = lib.entry(hit.motion).fps
+        assert hit.start == hit.start_frame / fps and hit.end == hit.end_frame / fps
+        assert hit.alignment[:, 1].max() < hit.end_frame
+        assert hit.distance < 0.02
+
+
+def test_filters_choose_the_motions(lib):
+    query = f"{KICK}_p0:10-40"
+    assert {hit.label for hit in lib.search(query, within="walk")} == {"walk"}
+    assert {hit.motion for hit in lib.search(query, only="walk_p1")} == {"walk_p1"}
+    hits = lib.search(query, without=[f"{KICK}_p0", "take_strikes_p0"])
+    assert f"{KICK}_p0" not in {hit.motion for hit in hits}
+    assert len(hits) > 0
+    lazy = lib.search(query, method="lazy", within="walk", k=500, steps="classic")
+    assert {hit.label for hit in lazy} <= {"walk"}
+
+
+def test_the_query_s_own_place_can_be_left_out(lib):
+    query = f"{KICK}_p0:10-40"
+    for method in METHODS:
+        for hit in lib.search(query, method=method, exclude_query=True, k=500):
+            assert hit.motion != f"{KICK}_p0" or hit.start_frame >= 30 or hit.end_frame <= 20
+    for hits in lib.neighbours(query, k=3, exclude_query=True):
+        assert len(hits) == 3
+        assert all(h.motion != f"{KICK}_p0" or not 10 <= h.start_frame < 40 for h in hits)
+
+
+def test_every_index_gives_the_same(lib):
+    query = f"{KICK}_p2:10-30"
+    found = [
+        [[(h.text, h.distance) for h in row] for row in lib.neighbours(query, k=25, index=index)]
+        for index in INDEXES
+    ]
+    assert found[0] == found[1]
+    assert found[0][0][0] == (f"{KICK}_p2:10-11", 0.0)
+    near = lib.neighbours(query, radius=0.1, within="kick")
+    assert all(h.distance <= 0.1 and h.label == "kick" for row in near for h in row)
+    graphs = [lib.search(query, method="lazy", index=index, k=300).to_json() for index in INDEXES]
+    assert graphs[0] == graphs[1]
+
+
+def test_lazy_with_all_neighbours_is_dtw(lib):
+    query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
+    lazy = lib.search(query, method="lazy", k=every, bridge=0).to_json()
+    exact = lib.search(query, weights=None).to_json()
+    assert [{**hit, "distance": 0} for hit in lazy] == [{**hit, "distance": 0} for hit in exact]
+    np.testing.assert_allclose([h["distance"] for h in lazy], [h["distance"] for h in exact])
+
+
+def test_an_index_follows_the_library(tmp_path):
+    lib = ml.Library.create(tmp_path / "growing.loom")
+    lib.add_motion(ml.demo.clip("walk"), name="walk")
+    assert {h.motion for h in lib.search("walk:0-20", method="lazy", k=100)} == {"walk"}
+    lib.add_motion(ml.demo.clip("walk"), name="again")
+    names = {h.motion for h in lib.search("walk:0-20", method="lazy", k=200)}
+    assert names == {"walk", "again"}
+    lib.remove("walk")
+    assert {h.motion for h in lib.search("again:0-20", method="lazy", k=100)} == {"again"}
+    kept = [folder for folder in (tmp_path / "growing.loom" / "derived").glob("blocks.*")]
+    assert len(kept) == 1
+
+
+def test_matches_are_a_sequence(lib):
+    hits = lib.search(f"{KICK}_p0:10-40", max=4)
+    assert len(hits) == 4 and len(hits[1:3]) == 2 and hits[-1] is list(hits)[3]
+    assert hits.query == f"{KICK}_p0:10-40"
+    keys = {"motion", "start_frame", "end_frame", "start", "end", "distance", "tier", "label"}
+    assert set(hits.to_json()[0]) == keys
+    assert "<table>" in hits._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "error", "message"),
+    [
+        (f"{KICK}_p0:10-11", {}, InvalidInput, "at least two frames; got 1"),
+        (f"{KICK}_p0:10-9999", {}, InvalidInput, "range must lie within the motion's .* frames"),
+        (f"{KICK}_p0:30-10", {}, InvalidInput, "got 30 to 10"),
+        (f"{KICK}_p0:1.5-3", {}, InvalidInput, "frames are whole numbers"),
+        ("nothing:1-20", {}, LibraryError, "no motion 'nothing'"),
+        ("walk_p0", {"method": "magic"}, InvalidInput, "method must be one of dtw, lazy"),
+        ("walk_p0", {"features": "e16"}, InvalidInput, "no distance is called 'e16'; did you"),
+        ("walk_p0", {"k": 0}, InvalidInput, "k must be at least 1; got 0"),
+        ("walk_p0", {"radius": -0.1}, InvalidInput, "radius must not be negative"),
+        ("walk_p0", {"radius": float("nan")}, InvalidInput, "radius must not be negative"),
+        ("walk_p0", {"max": 0}, InvalidInput, "max must be at least 1"),
+        ("walk_p0", {"max_distance": -1.0}, InvalidInput, "max_distance must not be negative"),
+        ("walk_p0", {"steps": "wild"}, InvalidInput, "steps must be one of"),
+        ("walk_p0", {"weights": "heavy"}, InvalidInput, "weights must be 'moving' or None"),
+        ("walk_p0", {"max_overlap": 1.5}, InvalidInput, "max_overlap must lie in"),
+        ("walk_p0", {"durations": (2.0, 1.0)}, InvalidInput, "least and greatest ratio"),
+        ("walk_p0", {"bridge": -1}, InvalidInput, "bridge must not be negative"),
+        ("walk_p0", {"tiers": 0}, InvalidInput, "tiers must be a number from 1 on"),
+        ("walk_p0", {"tiers": "few"}, InvalidInput, "tiers must be a number from 1 on"),
+        ("walk_p0", {"within": "walks"}, InvalidInput, "labelled 'walks'; there are walk"),
+        ("walk_p0", {"only": "walk_p9"}, LibraryError, "no motion 'walk_p9'"),
+        ("walk_p0", {"only": "walk_p0", "without": "walk_p0"}, InvalidInput, "leave no motion"),
+        ("walk_p0", {"sorcery": 1}, InvalidInput, "no option 'sorcery'; there are"),
+        ("walk_p0", {"method": "lazy", "index": "oak"}, InvalidInput, "index must be one of"),
+        ("walk_p0", {"method": "lazy", "epsilon": -1.0}, InvalidInput, "epsilon must not be"),
+        ("walk_p0", {"method": "lazy", "features": "pc1"}, InvalidInput, "lazy needs a feature"),
+    ],
+)  # fmt: skip
+def test_says_what_is_wrong(lib, query, options, error, message):
+    with pytest.raises(error, match=message):
+        lib.search(query, **options)
+
+
+def test_a_query_without_a_needed_joint_is_refused(lib):
+    with pytest.raises(RoleError, match="wrist"):
+        lib.search(small_motion(frames=20))
+
+
+def test_a_short_query_of_a_high_rate_is_refused(lib):
+    with pytest.raises(InvalidInput, match="at least two frames at 30 fps"):
+        lib.search(ml.demo.clip("walk", fps=120.0)[:3])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_library_says_so(tmp_path, method):
+    lib = ml.Library.create(tmp_path / "empty.loom")
+    with pytest.raises(LibraryError, match="the library is empty"):
+        lib.search(ml.demo.clip("walk"), method=method)
+
+
+def test_registries_name_what_there_is():
+    assert set(METHODS) >= {"dtw", "lazy"} and "e15" in FEATURES
