@@ -907,6 +907,100 @@ Root_JNT
             {S}_arm_lower_JNT = elbow
               {S}_wrist_JNT = wrist
 """),
+    "soma": (("Left", "Right"), """
+Root
+  Hips = hips
+    Spine1 = spine
+      Spine2
+        Chest = chest
+          Neck1 = neck
+            Neck2
+              Head = head
+                HeadEnd = head_top
+                  *
+                Jaw
+                  *
+          {S}Shoulder = collar
+            {S}Arm = shoulder
+              {S}ForeArm = elbow
+                {S}Hand = wrist
+                  {S}HandMiddle1 = hand
+                    *
+    {S}Leg = hip
+      {S}Shin = knee
+        {S}Foot = ankle
+          {S}ToeBase = foot
+            {S}ToeEnd = toe
+              *
+"""),
+    "notch": (("Left", "Right"), """
+Root
+  Hip = hips
+    Tummy = spine
+      ChestBottom
+        ChestTop = chest
+          Neck = neck
+            Head = head
+              * = head_top
+          {S}Collar = collar
+            {S}UpperArm = shoulder
+              {S}ForeArm = elbow
+                {S}Hand = wrist
+                  * = hand
+  {S}Hip
+    {S}Thigh = hip
+      {S}LowerLeg = knee
+        {S}FootTop = ankle
+          {S}FootFront = foot
+            * = toe
+        {S}Heel
+          *
+"""),
+    "growing down from a headset": (("Left", "Right"), """
+HMD
+  Head = head
+    Neck = neck
+      Chest = chest
+        Waist = spine
+          Hip = hips
+            {S}-Hip = hip
+              {S}-Knee = knee
+                {S}-Ankle = ankle
+                  {S}-Foot = foot
+                    * = toe
+"""),
+    "poser without a head": (("l", "r"), """
+hip = hips
+  abdomen = spine
+    chest = chest
+      neck = neck
+        * = head
+      {S}Collar = collar
+        {S}Shldr = shoulder
+          {S}ForeArm = elbow
+            {S}Hand = wrist
+              * = hand
+  {S}Buttock
+    {S}Thigh = hip
+      {S}Shin = knee
+        {S}Foot = ankle
+          * = foot, toe
+"""),
+    "limbs without hands and feet": (("L", "R"), """
+pelvis = hips
+  spine = spine
+    spine.001 = chest
+      neck = neck
+        face = head
+          *
+      shoulder.{S} = collar
+        upper_arm.{S} = shoulder
+          forearm.{S} = elbow
+            * = wrist
+  thigh.{S} = hip
+    shin.{S} = knee
+      * = ankle
+"""),
     "mikumikudance": (("左", "右"), """
 センター
   上半身 = chest, spine

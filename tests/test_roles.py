@@ -146,6 +146,12 @@ def test_shared_roles_are_less_certain_than_named_ones():
         ("LEFTFOREARM", "left", "forearm"),
         ("HandTipRight", "right", "hand"),
         ("LeftForeArmRoll", "left", None),
+        ("LeftFootTop", "left", "foot"),
+        ("ChestTop", None, "chest"),
+        ("Head_Top", None, "head"),  # the tip of a head
+        ("lTorso_Clavicle", "left", "collar"),
+        ("pelvis_lowerback", None, "spine"),
+        ("l_hip_knee", "left", None),  # a thigh or a shin
         ("root", None, None),
         ("lowerback", None, "spine"),
         ("leg", None, None),  # a leg without a side is nobody's
@@ -431,6 +437,15 @@ def test_a_neck_in_the_chest_stands_for_a_bone_that_was_dropped():
     assert crushed.roles["neck"] == "neck2"
     whole = standing_height(person(end_sites=False))
     assert standing_height(crushed) == pytest.approx(whole, abs=0.08)
+
+
+def test_a_spine_that_comes_back_adds_nothing():
+    """As Second Life's, whose extra bones lead up and back to where they started."""
+    detour = [("up", "pelvis", (0.0, 1.2, 0.0)), ("back", "up", PERSON[0][2])]
+    rest = [(n, "back" if n == "spine" else parent, where) for n, parent, where in PERSON[1:]]
+    folded = person(joints=[PERSON[0], *detour, *rest])
+    assert folded.roles["chest"] == "chest"
+    assert standing_height(folded) == pytest.approx(standing_height(person()), abs=1e-3)
 
 
 # --- real data ----------------------------------------------------------------------------

@@ -91,7 +91,8 @@ def _leg(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
     if ankle is None:
         ankle = take("ankle", chain.first({"foot"}, last), DECIDED)
     if ankle is None:
-        return found
+        tip = None if knee is None else _end_site(tree, chain.joints[knee])
+        return found if tip is None else found | {"ankle": (tip, INFERRED)}
     foot = take("foot", chain.first({"ball"}, ankle), NAMED)
     if foot is None:
         foot = take("foot", chain.first({"foot", "toe"}, ankle), DECIDED)
@@ -142,7 +143,19 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
         hand = _knuckles(tree, labels, chain.joints[wrist], side)
         if hand is not None:
             found["hand"] = hand
+    elif elbow is not None:  # an arm without a hand ends at the wrist
+        tip = _end_site(tree, chain.joints[elbow])
+        if tip is not None:
+            found["wrist"] = (tip, INFERRED)
     return found
+
+
+def _end_site(tree: BodyTree, joint: int) -> int | None:
+    """The end site on a joint that has nothing else below it, if it lies away from it."""
+    below = tree.children[joint]
+    if len(below) == 1 and tree.is_end_site(below[0]) and tree.apart(joint, below[0]):
+        return below[0]
+    return None
 
 
 def _knuckles(
@@ -228,8 +241,8 @@ def _trunk(tree: BodyTree, labels: Sequence[Label], found: Found) -> None:
     head = _head(tree, labels, named, chest, hips[0] if hips else None, found)
     if head:
         found["head"] = head
-        top = _head_top(tree, labels, head[0])
-        if top and "nose" not in (labels[head[0]].part,):
+        top = _head_top(tree, labels, head[0]) if head[1] > SHARED else None
+        if top:
             found["head_top"] = top
     neck = _neck(tree, named, chest, head)
     if neck:
@@ -281,6 +294,10 @@ def _chest(tree, labels, named, arms, hips) -> tuple[int, float] | None:
     chests = [j for j in named.get("chest", []) if hips is None or tree.is_above(hips, j)]
     if chests:
         return chests[-1], INFERRED
+    above = set(tree.path_up(hips)[1:]) if hips is not None else set()
+    hanging = [joint for joint in named.get("chest", []) if joint in above]
+    if hanging:  # a tree that grows down from a headset: the chest lies nearest the head
+        return hanging[0], INFERRED
     neck = named.get("neck", []) + named.get("head", [])
     for joint in tree.path_up(neck[0])[1:] if neck else []:
         if joint in trunk and joint != hips:
@@ -296,6 +313,8 @@ def _head(tree, labels, named, chest, hips, found) -> tuple[int, float] | None:
                 return joint, min(sure, INFERRED)
             if tree.is_above(trunk, joint):
                 return joint, sure
+            if part == "head" and tree.is_above(joint, trunk):
+                return joint, DECIDED
     if chest is None or (hips is not None and chest[0] == hips):
         return None
     # No word for the head: the last joint of the longest branch on the chest without arms.
@@ -310,9 +329,12 @@ def _head(tree, labels, named, chest, hips, found) -> tuple[int, float] | None:
     if not chains:
         return None
     head = max(chains, key=lambda joint: (len(tree.path_up(joint)), -joint))
-    if head in named.get("neck", []):
-        return None
-    return head, INFERRED
+    if head not in named.get("neck", []):
+        return head, INFERRED
+    # Nothing but a neck: the skull begins where it ends, be it a site or a face.
+    ends = [p for p in tree.children[head] if tree.is_end_site(p) or labels[p].side is None]
+    ends = [point for point in ends if tree.apart(head, point)]
+    return (max(ends, key=lambda point: tree.reach[point]), SHARED) if ends else None
 
 
 def _head_top(tree, labels, head) -> tuple[int, float] | None:
@@ -338,6 +360,8 @@ def _neck(tree, named, chest, head) -> tuple[int, float] | None:
     necks = named.get("neck", [])
     if head is not None:
         on_path = set(tree.path_up(head[0])[1:])
+        if chest is not None and tree.is_above(head[0], chest[0]):
+            on_path = set(tree.between(head[0], chest[0])[:-1])
         necks = [joint for joint in necks if joint in on_path]
         if not necks and chest is not None:
             way = tree.between(chest[0], head[0])[:-1]
@@ -358,7 +382,7 @@ def _spine(tree, labels, named, hips, chest) -> tuple[int, float] | None:
     if chest is None:
         spines = [j for j in named.get("spine", []) if tree.is_above(hips[0], j) and j != hips[0]]
         return (spines[0], INFERRED) if spines else None
-    way = tree.between(hips[0], chest[0])
+    way = tree.between(hips[0], chest[0]) or tree.between(chest[0], hips[0])[-2::-1]
     if not way or labels[chest[0]].part == "neck":
         return None
     spoken = [joint for joint in way if labels[joint].part in ("spine", "chest")] or way

@@ -22,11 +22,11 @@ _PARTS = {
     "hips": "hips hip pelvis hipcenter hipcentre centerhip midhip hipmid spinebase lowertorso",
     "spine": "spine spinemid spinenaval spinenavel abdomen abdomenlower abdomenupper torso back"
     " lowerback lowback backlower upperback upback backupper midback belly stomach waist lumbar"
-    " spinelower spinemiddle spineupper lowerspine middlespine midspine upperspine trunk"
+    " tummy spinelower spinemiddle spineupper lowerspine middlespine midspine upperspine trunk"
     " lowerabdomen upperabdomen spinelow spinehigh 上半身",
     "chest": "chest upperchest lowerchest chestupper chestlower thorax ribcage ribs rib"
     " spineshoulder shouldercenter shouldercentre shouldersmid spinechest sternum uppertorso"
-    " midchest",
+    " midchest chestbottom chesttop",
     "neck": "neck lowerneck upperneck necklower neckupper neckbase lowneck upneck cervical 首",
     "head": "head skull 頭",
     "headtop": "headtop tophead topofhead skulltop vertex crown",
@@ -36,9 +36,9 @@ _PARTS = {
     "leg": "leg legs 足",
     "shin": "lowleg lowerleg leglower leglow shin calf tibia knee shank shinbend crus ひざ",
     "ankle": "ankle tarsal talus 足首",
-    "foot": "foot feet",
+    "foot": "foot feet foottop",
     "ball": "ball toebase metatarsal metatarsals midfoot football toesbase basetoe toeball"
-    " forefoot",
+    " forefoot footfront",
     "toe": "toe toes bigtoe greattoe footfingers つま先",
     # the arm
     "collar": "collar clavicle clav collarbone scapula shoulderblade clavicula 肩",
@@ -197,11 +197,12 @@ def _label(words: tuple[str, ...]) -> Label:
             side = _SIDES[word]
         else:
             rest.append(word)
-    tip = len(rest) > 1 and rest[-1] in _TIPS
-    while len(rest) > 1 and rest[-1] in _TIPS:
+    whole = _STEMS.get("".join(rest)) not in (None, "headtop")  # ChestTop: the whole is a part
+    tip = len(rest) > 1 and rest[-1] in _TIPS and not whole
+    while tip and len(rest) > 1 and rest[-1] in _TIPS:
         rest.pop()
     kept = [word for word in rest if word not in _DECORATION]
-    stem = "".join(kept)
+    stem = _child_of_trunk(kept)
     aside = stem not in _STEMS and any(word in _ASIDE for word in kept)
     if side is None and stem not in _STEMS:
         side, stem = _glued_side(stem)
@@ -209,6 +210,18 @@ def _label(words: tuple[str, ...]) -> Label:
         stem, tip = _glued_tip(stem)
     part = None if aside else _part(stem, side, kept)
     return Label(part, side, numbers, tip, aside, "tail" in kept)
+
+
+def _child_of_trunk(words: list[str]) -> str:
+    """The words glued; of ``torso_clavicle``, a trunk's part and its child, the child."""
+    stem = "".join(words)
+    if stem in _STEMS:
+        return stem
+    for cut in range(1, len(words)):
+        parent, child = "".join(words[:cut]), "".join(words[cut:])
+        if child in _STEMS and (parent == "pelvis" or _STEMS.get(parent) in ("spine", "chest")):
+            return child
+    return stem
 
 
 def _part(stem: str, side: str | None, words: list[str]) -> str | None:

@@ -47,7 +47,7 @@ def standing_height(skeleton: Skeleton) -> float | None:
     ]
     if not legs or "hips" not in at or "head" not in at:
         return None
-    measured = sum(legs) / len(legs) + tree.length(at["hips"], at["head"])
+    measured = sum(legs) / len(legs) + _trunk(skeleton, tree, at)
     measured += _hip_drop(skeleton, tree, at) + _dropped_chest(skeleton, tree, at)
     if measured <= 0.0:
         return None
@@ -60,10 +60,30 @@ def standing_height(skeleton: Skeleton) -> float | None:
     return float(measured / (1.0 - unmeasured))
 
 
+def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
+    """Length along the bones from hips to head, without detours.
+
+    Second Life's spine goes up and comes back twice, for bones that older bodies lack.
+    """
+    places, lengths = [np.zeros(3)], [0.0]
+    for point in tree.between(at["hips"], at["head"]):
+        offset = skeleton.point_offsets[point]
+        place, length = places[-1] + offset, lengths[-1] + float(np.linalg.norm(offset))
+        back = [n for n, old in enumerate(places) if np.linalg.norm(place - old) <= tree.near]
+        if back:
+            del places[back[0] + 1 :], lengths[back[0] + 1 :]
+        else:
+            places.append(place)
+            lengths.append(length)
+    return lengths[-1] or tree.length(at["hips"], at["head"])
+
+
 def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
     """How far the hip joints lie below the hips, against the direction of the spine."""
     hips = at["hips"]
     spine = _offset(skeleton, tree, hips, at.get("spine", at["head"]))
+    if np.linalg.norm(spine) <= tree.near:
+        spine = _offset(skeleton, tree, hips, at["head"])
     length = float(np.linalg.norm(spine))
     sides = [at[role] for role in ("left_hip", "right_hip") if role in at]
     if length <= tree.near:
