@@ -120,6 +120,14 @@ def test_a_giant_is_read_with_a_warning(write):
     assert any("no usual unit" in w for w in ml.load(write(text)).origin.warnings)
 
 
+def test_a_child_in_centimetres_is_no_giant_in_inches(write):
+    text = person(standing(3)).replace("0 -42 0", "0 -12 0")
+    child = ml.load(write(text))
+    assert child.origin.unit_m == UNITS["cm"]
+    assert 0.8 < standing_height(child.skeleton) < 1.4
+    assert any("no usual unit" in warning for warning in child.origin.warnings)
+
+
 def test_something_that_is_no_person_gets_a_guessed_unit_and_says_so(write):
     text = """HIERARCHY
 ROOT cart

@@ -25,6 +25,7 @@ UNITS = {
     "cmu": 0.0254 / 0.45,  # the CMU database: 1 unit = 1/0.45 inch = 5.6444 cm
 }
 _PERSON = (1.4, 2.1)
+_CHILD = 0.8
 _TYPICAL = 1.72
 
 
@@ -75,7 +76,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
                 return Unit(
                     metres, f"{name}: the skeleton then stands {height * metres:.2f} m tall"
                 )
-        name = min(UNITS, key=lambda unit: abs(np.log(height * UNITS[unit] / _TYPICAL)))
+        name = _nearest(height)
         metres = UNITS[name]
         return Unit(
             metres,
@@ -84,6 +85,14 @@ def infer_unit(skeleton: Skeleton) -> Unit:
             f"({height * metres:.2f} m). Overrule with unit=",
         )
     return _by_extent(skeleton)
+
+
+def _nearest(height: float) -> str:
+    """A child in a unit of everyday rather than a giant in inches; else nearest to a person."""
+    for name in ("m", "cm", "mm"):
+        if _CHILD <= height * UNITS[name] < _PERSON[0]:
+            return name
+    return min(UNITS, key=lambda unit: abs(np.log(height * UNITS[unit] / _TYPICAL)))
 
 
 def _by_extent(skeleton: Skeleton) -> Unit:
