@@ -74,6 +74,11 @@ def structure() -> list[Odd]:
                    lines=(SPINE_OFFSET_LINE, SPINE_OFFSET_LINE + 1)),
         is_refused("offset_of_four", encoded(edited(SPINE_OFFSET, SPINE_OFFSET + " 7.0")),
                    lines=SPINE_OFFSET_LINE),
+        # NVIDIA's SOMA files: place and angles of the rest pose. Channels do not add to either.
+        is_read("offset_of_six", encoded(edited(SPINE_OFFSET, SPINE_OFFSET + " 90.0 0.5 -3")),
+                TRUTH, True),
+        is_refused("offset_of_seven", encoded(edited(SPINE_OFFSET, SPINE_OFFSET + " 1 2 3 4")),
+                   "found 7", lines=SPINE_OFFSET_LINE),
         is_refused("offset_no_number", encoded(edited(SPINE_OFFSET, "OFFSET 0 twenty 0")), "twenty",
                    lines=SPINE_OFFSET_LINE),
         is_refused("offset_nan", encoded(edited(SPINE_OFFSET, "OFFSET 0 nan 0")),

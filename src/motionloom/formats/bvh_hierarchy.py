@@ -175,11 +175,18 @@ class _Scanner:
                 self._fail(f"OFFSET needs 3 numbers, found {len(numbers)}", line=line)
             self._next()
             numbers += self._numbers_in(word)
-        extra = self._peek()
-        if len(numbers) > 3 or (extra is not None and self._numbers_in(extra, tell=False)):
-            self._fail("OFFSET needs 3 numbers, found more", line=line)
-        x, y, z = numbers
-        if not all(abs(value) < 1e9 for value in numbers):  # also refuses infinity
+        while (extra := self._peek()) is not None and self._numbers_in(extra, tell=False):
+            self._next()
+            numbers += self._numbers_in(extra)
+        if len(numbers) == 6:
+            self.repairs.add(
+                "OFFSET has six numbers: the last three, angles of a rest pose, are not used",
+                line=line,
+            )
+        elif len(numbers) > 3:
+            self._fail(f"OFFSET needs 3 numbers, found {len(numbers)}", line=line)
+        x, y, z = numbers[:3]
+        if not all(abs(value) < 1e9 for value in (x, y, z)):  # also refuses infinity
             self._fail(f"OFFSET {x:g} {y:g} {z:g} is not a place", line=line)
         node.offset = (x, y, z)
 
