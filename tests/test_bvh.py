@@ -6,7 +6,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats.units import UNITS
+from motionloom.formats.units import UNITS, infer_unit
 from motionloom.motion.stature import standing_height
 
 PERSON = """HIERARCHY
@@ -120,12 +120,12 @@ def test_a_giant_is_read_with_a_warning(write):
     assert any("no usual unit" in w for w in ml.load(write(text)).origin.warnings)
 
 
-def test_a_child_in_centimetres_is_no_giant_in_inches(write):
-    text = person(standing(3)).replace("0 -42 0", "0 -12 0")
-    child = ml.load(write(text))
-    assert child.origin.unit_m == UNITS["cm"]
-    assert 0.8 < standing_height(child.skeleton) < 1.4
-    assert any("no usual unit" in warning for warning in child.origin.warnings)
+@pytest.mark.parametrize("metres", [0.85, 0.95, 1.05, 1.3])
+def test_a_child_in_centimetres_is_no_giant_in_inches(write, metres):
+    grown = ml.load(write(person(standing(3)))).skeleton
+    child = infer_unit(grown.scaled(100.0 * metres / standing_height(grown)))
+    assert child.metres == UNITS["cm"]
+    assert "no usual unit" in child.warning
 
 
 def test_something_that_is_no_person_gets_a_guessed_unit_and_says_so(write):
