@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import motion_from
+from motionloom.cli.arguments import motion_from, split_range
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
 if TYPE_CHECKING:
-    from motionloom.motion import Motion
+    from motionloom.motion import Markers, Motion, Skeleton
 
 
 def convert(
@@ -46,16 +46,17 @@ def convert(
     if len(paths) < 2:
         raise InvalidInput("convert needs something to read and a place to write: IN... OUT")
     jobs = _jobs(paths[:-1], Path(paths[-1]), to)
+    _check(jobs, preset, unit, up)
     target = motion_from(onto).skeleton if onto else None
     written, failed = [], []
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
-                motion = motion_from(source, **({"roles": joints} if joints else {}))
+                motion = _read(source, joints)
                 motion = _changed(motion, fps=fps, target=target, clean=clean, preset=preset)
                 motion.save(out, **_write_options(out, preset, unit, up))
                 written.append(str(out))
-            except MotionloomError as error:
+            except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
                     raise
                 failed.append({"file": source, "reason": str(error)})
@@ -72,21 +73,9 @@ def convert(
 
 def _jobs(sources: list[str], out: Path, suffix: str | None) -> list[tuple[str, Path]]:
     """What to read and where to write it; folders keep their shape."""
-    from motionloom.formats import FORMATS, is_motion_file
+    from motionloom.formats import FORMATS
 
-    found: list[tuple[str, Path]] = []
-    for source in sources:
-        folder = Path(source)
-        if folder.is_dir() and not (folder / "catalogue.sqlite").exists():
-            inside = sorted(f for f in folder.rglob("*") if f.is_file() and is_motion_file(f))
-            found += [(str(file), file.relative_to(folder)) for file in inside]
-        elif folder.is_dir():
-            from motionloom.loom import Library
-
-            found += [(f"{source}:{name}", Path(f"{name}.x")) for name in Library(folder).names]
-        else:
-            name = source.rsplit(":", 1)[-1] if not folder.exists() else folder.name
-            found.append((source, Path(name)))
+    found = [job for source in sources for job in _found(source)]
     if not found:
         raise InvalidInput(f"no motion files in {', '.join(sources)}")
     if out.suffix.lower() in FORMATS and not out.is_dir():
@@ -99,21 +88,73 @@ def _jobs(sources: list[str], out: Path, suffix: str | None) -> list[tuple[str, 
     if ending not in FORMATS or not FORMATS[ending].writes:
         known = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
         raise InvalidInput(f"--to must be one of {known}; got {suffix!r}")
-    return [(source, (out / name).with_suffix(ending)) for source, name in found]
+    return [(source, out / f"{stem}{ending}") for source, stem in found]
 
 
-def _changed(motion: Motion, *, fps, target, clean, preset) -> Motion:
+def _found(source: str) -> list[tuple[str, str]]:
+    """What `source` names, each with what to call it: a path without suffix."""
+    from motionloom.formats import is_motion_file
+
+    place = Path(source)
+    if place.is_dir() and (place / "catalogue.sqlite").exists():
+        from motionloom.loom import Library
+
+        return [(f"{source}:{name}", name) for name in Library(place).names]
+    if place.is_dir():
+        inside = sorted(f for f in place.rglob("*") if f.is_file() and is_motion_file(f))
+        return [(str(f), str(f.relative_to(place).with_suffix(""))) for f in inside]
+    if place.exists():
+        return [(source, place.stem)]
+    whole, cut = split_range(source)
+    name = Path(whole).stem if Path(whole).exists() else whole.split(":", 1)[-1]
+    return [(source, name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}")]
+
+
+def _check(
+    jobs: list[tuple[str, Path]], preset: str | None, unit: str | None, up: str | None
+) -> None:
+    """Refuse, before anything is written, what would fail or lose something for all."""
+    sources: dict[Path, str] = {}
+    for source, out in jobs:
+        if out in sources:
+            raise InvalidInput(
+                f"{sources[out]} and {source} would both become {out}; convert them one by one"
+            )
+        if Path(source).exists() and out.exists() and out.samefile(source):
+            raise InvalidInput(f"{out} would overwrite what is read; give another OUT")
+        sources[out] = source
+    for out in {out.suffix: out for _, out in jobs}.values():
+        _write_options(out, preset, unit, up)
+
+
+def _read(source: str, joints: Path | None) -> Motion | Markers:
+    from motionloom.formats import FORMATS, load
+
+    file = FORMATS.get(Path(source).suffix.lower())
+    if file is not None and file.reads == "markers":
+        return load(source)
+    return motion_from(source, **({"roles": joints} if joints else {}))
+
+
+def _changed(
+    motion: Motion | Markers,
+    *,
+    fps: float | None,
+    target: Skeleton | None,
+    clean: bool,
+    preset: str | None,
+) -> Motion | Markers:
     from motionloom.motion import Motion
 
     if not isinstance(motion, Motion):
         if target or clean or preset:
             raise InvalidInput(f"{motion.name}: markers have no skeleton to clean or retarget")
-        return motion.resample(fps) if fps else motion
+        return motion if fps is None else motion.resample(fps)
     if clean:
         motion = motion.clean_feet()
     if target is not None:
         motion = motion.onto(target)
-    if fps:
+    if fps is not None:
         motion = motion.resample(fps)
     if preset:
         from motionloom.formats.presets import prepared

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import free_name
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 
@@ -107,8 +108,9 @@ def prepared(motion: Motion, name: str) -> Motion:
     ('root', 'pelvis', 'spine_01')
     """
     wanted = preset(name)
-    motion = set_down(motion)
-    motion = renamed(motion, wanted.names)
+    if not len(motion):
+        raise InvalidInput(f"{motion.name or 'the motion'} has no frames to prepare")
+    motion = renamed(set_down(motion), wanted.names)
     return with_ground_root(motion) if wanted.ground_root else motion
 
 
@@ -126,33 +128,49 @@ def set_down(motion: Motion) -> Motion:
 
 
 def renamed(motion: Motion, names: Mapping[str, str]) -> Motion:
-    """`motion` with the joints that play a role called by `names` (role to name)."""
+    """`motion` with the joints that play a role called by `names` (role to name).
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> renamed(ml.demo.clip("walk"), {"head": "Skull"}).skeleton.roles["head"]
+    'Skull'
+    """
     skeleton = motion.skeleton
-    new = {skeleton.roles[role]: name for role, name in names.items() if role in skeleton.roles}
+    new: dict[str, str] = {}
+    for role, name in names.items():
+        if role in skeleton.roles:
+            new.setdefault(skeleton.roles[role], name)  # a joint of two roles has one name
     taken = set(new.values())
-
-    def call(name: str) -> str:
-        if name in new:
-            return new[name]
-        while name in taken:  # a joint without a role must not steal a name
-            name += "_"
-        return name
-
-    role_map = {role: call(point) for role, point in skeleton.roles.items()}
+    for name in skeleton.point_names:  # a joint without a role must not steal a name
+        if name not in new:
+            new[name] = free_name(name, taken)
+            taken.add(new[name])
     changed = replace(
         skeleton,
-        names=tuple(call(name) for name in skeleton.names),
-        end_names=tuple(call(name) for name in skeleton.end_names),
-        role_map=role_map,
+        names=tuple(new[name] for name in skeleton.names),
+        end_names=tuple(new[name] for name in skeleton.end_names),
+        role_map={role: new[point] for role, point in skeleton.roles.items()},
     )
     return replace(motion, skeleton=changed)
 
 
 def with_ground_root(motion: Motion, *, name: str = "root") -> Motion:
-    """`motion` with a new root on the floor below the hips, which travels and turns."""
+    """`motion` with a new root on the floor below the hips, which travels and turns.
+
+    A skeleton whose root is called so already, and is not the hips, has one.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = with_ground_root(ml.demo.clip("walk"))
+    >>> walk.skeleton.names[0], float(abs(walk.root[:, 1]).max())
+    ('root', 0.0)
+    """
     skeleton = motion.skeleton
-    if name in skeleton.point_names:
-        raise InvalidInput(f"the skeleton has a joint called {name!r} already")
+    if skeleton.names[0] == name and skeleton.roles.get("hips") != name:
+        return motion
+    name = free_name(name, set(skeleton.point_names))
     heading = motion.headings()
     turn = rot.yaw(heading)
     way = motion.root.astype(np.float64) * [1.0, 0.0, 1.0]
