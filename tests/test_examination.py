@@ -7,6 +7,8 @@ import planted_faults as faults
 import pytest
 
 import motionloom as ml
+from motionloom.formats.posture import facing
+from motionloom.motion import rotations as rot
 from motionloom.motion.examination import examine
 
 
@@ -75,11 +77,39 @@ def test_swapped_names_are_told_by_the_toes(walk):
     assert "toes point backwards" in finding.message
 
 
+def test_a_rest_pose_that_does_not_stand_is_no_fault(walk):
+    """LAFAN1's rest has its legs along X; names may be swapped there, too."""
+    lying = with_bones_along_x(walk)
+    hip, ankle = lying.rest_pose().role_positions(["left_hip", "left_ankle"])[0]
+    assert ankle[0] - hip[0] > 0.7
+    np.testing.assert_allclose(lying.positions(), walk.positions(), atol=1e-5)
+    assert "sides" not in alarms(lying)
+    assert facing(lying) is None
+    assert facing(walk) == "+z"
+    swapped = only(faults.with_swapped_names(lying), "sides")
+    assert "toes point backwards half of the time" in swapped.message
+
+
+def with_bones_along_x(motion):
+    """The same motion on joints whose own frames are a quarter turn away from the root's."""
+    turn = rot.from_axis_angle([0.0, 0.0, 1.0], -0.5 * np.pi)
+    back = rot.inverse(turn)
+    skeleton = motion.skeleton
+    offsets = skeleton.offsets.copy()
+    rotations = motion.rotations.astype(np.float64)
+    for joint in range(1, len(skeleton)):
+        rotations[:, joint] = rot.multiply(rotations[:, joint], turn)
+        if skeleton.parents[joint] > 0:
+            offsets[joint] = rot.rotate(back, offsets[joint])
+            rotations[:, joint] = rot.multiply(back, rotations[:, joint])
+    ends = rot.rotate(back, skeleton.end_offsets.astype(np.float64))
+    bones = replace(skeleton, offsets=offsets, end_offsets=ends, rest=None)
+    return replace(motion, skeleton=bones, rotations=rotations)
+
+
 def test_swapped_angles_are_told_by_the_splayed_legs(walk):
     rotations = walk.rotations.astype(np.float64)
     skeleton = walk.skeleton
-    from motionloom.motion import rotations as rot
-
     for side, sign in (("left", 1.0), ("right", -1.0)):
         joint = skeleton.joint(skeleton.roles[f"{side}_hip"])
         splay = rot.from_axis_angle([0.0, 0.0, 1.0], sign * np.radians(28.0))

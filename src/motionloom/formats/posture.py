@@ -91,11 +91,18 @@ def turn_upright(up: str) -> NDArray[np.float64]:
 
 
 def facing(motion: Motion) -> str | None:
-    """Axis the figure faces in its rest pose, "+z" by our convention; None if unknown."""
+    """Axis the figure faces in its rest pose, "+z" by our convention; None if unknown.
+
+    A rest pose that does not stand, as LAFAN1's with every bone along X, faces nowhere.
+    """
     roles = motion.skeleton.roles
     if not {"left_hip", "right_hip"} <= roles.keys():
         return None
-    angle = float(motion.rest_pose().headings()[0])
+    rest = motion.rest_pose()
+    feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
+    if "head" in roles and feet and _axis_of(_uprightness(rest, feet)) != "y":
+        return None
+    angle = float(rest.headings()[0])
     names = ("+z", "+x", "-z", "-x")
     return names[int(np.round(angle / (np.pi / 2))) % 4]
 

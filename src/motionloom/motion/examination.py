@@ -158,8 +158,11 @@ def _sides(signs: VitalSigns) -> Finding | None:
     needed = ("left_hip", "right_hip", "left_ankle", "right_ankle", "left_foot", "right_foot")
     if not signs.has(*needed) or not len(signs.motion):
         return None
-    if _toes_ahead(VitalSigns(signs.motion.rest_pose())) < -0.3:
+    rest = VitalSigns(signs.motion.rest_pose())
+    if _legs_down(rest) and _toes_ahead(rest) < -0.3:
         what = "at rest the toes point backwards"
+    elif not _legs_down(rest) and _toes_ahead(signs) < -0.3:
+        what = "the toes point backwards half of the time"
     elif (apart := _ankles_apart(signs)) > _SPLAYED:
         what = f"the ankles are {100 * apart:.0f} cm apart half of the time"
     else:
@@ -172,14 +175,23 @@ def _sides(signs: VitalSigns) -> Finding | None:
     )
 
 
+def _legs_down(rest: VitalSigns) -> bool:
+    """Whether a rest pose stands. LAFAN1's has every bone along X, legs beside the head."""
+    for side in ("left", "right"):
+        leg = rest.place(f"{side}_hip")[0] - rest.place(f"{side}_ankle")[0]
+        if leg[1] < 0.7 * np.linalg.norm(leg):
+            return False
+    return True
+
+
 def _toes_ahead(signs: VitalSigns) -> float:
-    """Cosine between where the toes point and where the body faces, in the first frame."""
-    heading = float(signs.motion.headings()[0])
-    toes = sum(
-        signs.place(f"{s}_foot")[0] - signs.place(f"{s}_ankle")[0] for s in ("left", "right")
-    )
-    length = max(float(np.hypot(toes[0], toes[2])), 1e-6)
-    return float(toes[0] * np.sin(heading) + toes[2] * np.cos(heading)) / length
+    """Median cosine between where the toes point and where the body faces."""
+    heading = signs.motion.headings()
+    toes = signs.place("left_foot") + signs.place("right_foot")
+    toes -= signs.place("left_ankle") + signs.place("right_ankle")
+    length = np.maximum(np.hypot(toes[:, 0], toes[:, 2]), 1e-6)
+    ahead = toes[:, 0] * np.sin(heading) + toes[:, 2] * np.cos(heading)
+    return float(np.median(ahead / length))
 
 
 def _ankles_apart(signs: VitalSigns) -> float:
