@@ -17,7 +17,12 @@ from types import ModuleType
 from motionloom.errors import InvalidInput
 
 # Name on the command line -> module that holds the bench.
-BENCHES = {"load": "motionloom.bench.load"}
+BENCHES = {
+    "dtw": "motionloom.bench.dtw",
+    "knn": "motionloom.bench.knn",
+    "lazy": "motionloom.bench.lazy",
+    "load": "motionloom.bench.load",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def bench_module(name: str) -> ModuleType:
     >>> bench_module("speed")
     Traceback (most recent call last):
     ...
-    motionloom.errors.InvalidInput: no bench is called 'speed'; the benches are: load
+    motionloom.errors.InvalidInput: no bench is called 'speed'; the benches are: dtw, knn, ...
     """
     if name not in BENCHES:
         known = ", ".join(sorted(BENCHES))

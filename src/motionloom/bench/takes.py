@@ -62,6 +62,22 @@ def takes(settings: Settings, scratch: Path, *, say: Say) -> Takes:
     return Takes(_chosen(place, settings), f"files of {place}")
 
 
+def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
+    """Folder with all files there are, in words, and whom to credit; options as in `takes`."""
+    place = settings.data or _data_folder()
+    if place is None:
+        from motionloom import demo
+
+        say("writing the built-in corpus")
+        demo.write(scratch)
+        return scratch, "the built-in corpus", ""
+    if not place.is_dir():
+        raise InvalidInput(f"data must be a folder with .bvh files; {place} is none")
+    if (place / _ARCHIVE).exists():
+        return _unpacked(place / _ARCHIVE, say), "all CMU takes at 30 Hz", CREDIT
+    return place, f"all files of {place}", ""
+
+
 def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
     """One file at random from each of equal parts of the list sorted by size."""
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".bvh")

@@ -14,7 +14,7 @@ from motionloom.cli.terminal import print_json, remark
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Which bench: load.")],
+    name: Annotated[str, typer.Argument(help="Which bench: load, knn, lazy or dtw.")],
     data: Annotated[Path | None, typer.Option(help="Folder with .bvh files to measure on.")] = None,
     files: Annotated[int, typer.Option(min=1, help="How many files to use.")] = 20,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds; medians are shown.")] = 7,

@@ -1,0 +1,177 @@
+"""How good a search is: average precision, recall, and how near its starts and ends are.
+
+A match is a hit if it and a true occurrence overlap by half of what they cover together.
+Each occurrence is hit once; further matches of it, and matches of *optional* occurrences
+(mirrored or half-hearted ones), count neither for nor against.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+
+Range = tuple[float, float]
+_HIT = 0.5
+_TOLERANCE = 0.15  # seconds
+
+
+@dataclass(frozen=True)
+class Task:
+    """A query and where its action truly happens, in seconds of the same motion."""
+
+    name: str
+    motion: str
+    start: float
+    end: float
+    action: str
+    occurrences: tuple[Range, ...]
+    optional: tuple[Range, ...] = ()
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good one ranked list is.
+
+    Attributes
+    ----------
+    average_precision : float
+        Mean over the occurrences of the precision at the rank that hits each (0 if none).
+    recall : float
+        Part of the occurrences that are hit at all.
+    on_time : float
+        Part of the hits whose start and end are both within 0.15 s of the truth.
+    precision_at_full_recall : float
+        Precision at the rank by which all are hit; 0 if some never are.
+    """
+
+    average_precision: float
+    recall: float
+    on_time: float
+    precision_at_full_recall: float
+
+
+def score(
+    ranked: Sequence[Range],
+    occurrences: Sequence[Range],
+    optional: Sequence[Range] = (),
+    *,
+    tolerance: float = _TOLERANCE,
+) -> Score:
+    """Score ranges in order of rank against the truth, all in seconds.
+
+    Examples
+    --------
+    >>> score([(0.0, 1.0), (5.0, 6.0), (2.0, 3.1)], [(0.0, 1.0), (2.0, 3.0)])
+    Score(average_precision=0.83..., recall=1.0, on_time=1.0, precision_at_full_recall=0.66...)
+    """
+    if not occurrences:
+        raise InvalidInput("a score needs at least one true occurrence; got none")
+    hit: set[int] = set()
+    precisions, on_time, counted = [], 0, 0
+    for found in ranked:
+        overlaps = [_overlap(found, true) for true in occurrences]
+        best = int(np.argmax(overlaps))
+        if overlaps[best] >= _HIT:
+            if best in hit:
+                continue
+            hit.add(best)
+            counted += 1
+            precisions.append(len(hit) / counted)
+            start, end = occurrences[best]
+            late = max(abs(found[0] - start), abs(found[1] - end))
+            on_time += late <= tolerance + 1e-9
+        elif not any(_overlap(found, other) >= _HIT for other in optional):
+            counted += 1
+    count = len(occurrences)
+    return Score(
+        sum(precisions) / count,
+        len(hit) / count,
+        on_time / len(hit) if hit else 0.0,
+        precisions[-1] if len(hit) == count else 0.0,
+    )
+
+
+def ranked_precision(distances: ArrayLike, relevant: ArrayLike) -> float:
+    """Average precision of things ranked by distance, each relevant or not.
+
+    Examples
+    --------
+    >>> ranked_precision([0.1, 0.3, 0.2], [True, True, False])
+    0.83...
+    """
+    order = np.argsort(np.asarray(distances), kind="stable")
+    right = np.asarray(relevant, dtype=bool)[order]
+    if not right.any():
+        raise InvalidInput("relevant must hold at least one True")
+    return float((np.cumsum(right) / np.arange(1, len(right) + 1))[right].mean())
+
+
+def least_distances(
+    count: int, seconds: float, matches: Iterable[tuple[float, float, float]]
+) -> NDArray[np.float64]:
+    """For each of `count` cells of time, the least distance of the matches that cover it.
+
+    Parameters
+    ----------
+    count : int
+    seconds : float
+        Length of a cell.
+    matches : iterable of (start, end, distance)
+        In seconds.
+
+    Returns
+    -------
+    distances : ndarray, shape (count,)
+        Infinite where no match is.
+    """
+    out = np.full(count, np.inf)
+    for start, end, distance in matches:
+        cells = slice(max(0, round(start / seconds)), max(0, round(end / seconds)))
+        out[cells] = np.minimum(out[cells], distance)
+    return out
+
+
+def read_tasks(path: str | Path) -> list[Task]:
+    """Tasks from a CSV file.
+
+    Columns ``id, file, fps, query_start, query_end, action, occurrences, optional``; ranges
+    as ``START-END;START-END`` in rows of the original file, whose row 0 is an added T-pose
+    and does not count.
+    """
+    tasks = []
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            fps = float(row["fps"])
+
+            def seconds(text: str, fps: float = fps) -> float:
+                return (int(text) - 1) / fps
+
+            def ranges(text: str, convert=seconds) -> tuple[Range, ...]:
+                pairs = [part.split("-") for part in text.split(";") if part]
+                return tuple((convert(a), convert(b)) for a, b in pairs)
+
+            tasks.append(
+                Task(
+                    row["id"],
+                    row["file"],
+                    seconds(row["query_start"]),
+                    seconds(row["query_end"]),
+                    row["action"],
+                    ranges(row["occurrences"]),
+                    ranges(row["optional"]),
+                )
+            )
+    return tasks
+
+
+def _overlap(a: Range, b: Range) -> float:
+    """What two ranges share, as a part of what they cover together."""
+    shared = min(a[1], b[1]) - max(a[0], b[0])
+    return max(0.0, shared) / (max(a[1], b[1]) - min(a[0], b[0]))
