@@ -115,7 +115,7 @@ def test_swapped_angles_are_told_by_the_splayed_legs(walk):
         splay = rot.from_axis_angle([0.0, 0.0, 1.0], sign * np.radians(28.0))
         rotations[:, joint] = rot.multiply(splay, rotations[:, joint])
     finding = only(replace(walk, rotations=rotations), "sides")
-    assert "cm apart" in finding.message
+    assert "leg lengths apart" in finding.message
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,8 @@ from motionloom.motion.vital_signs import VitalSigns
 _FALL_LIMIT = 1.7  # downwards, 99th percentile
 _PUSH_LIMIT = 0.95  # along the floor, 95th percentile; shoes slip at 0.8
 _DIP_LIMIT = 0.7  # downwards while a foot stands, 95th percentile
-_SPLAYED = 0.85  # metres between the ankles, along the line of the hips, half of the time
+_SPLAYED = 1.0  # lengths of a leg between the ankles, along the line of the hips, in the median
+_LEG = ("hip", "knee", "ankle", "foot")
 _SLIDE_LIMIT = 0.08  # metres per contact
 
 
@@ -155,7 +157,7 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 
 def _sides(signs: VitalSigns) -> Finding | None:
     """Toes point forward; forward is square to the line from right hip to left hip."""
-    needed = ("left_hip", "right_hip", "left_ankle", "right_ankle", "left_foot", "right_foot")
+    needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
     if not signs.has(*needed) or not len(signs.motion):
         return None
     rest = VitalSigns(signs.motion.rest_pose())
@@ -164,7 +166,7 @@ def _sides(signs: VitalSigns) -> Finding | None:
     elif not _legs_down(rest) and _toes_ahead(signs) < -0.3:
         what = "the toes point backwards half of the time"
     elif (apart := _ankles_apart(signs)) > _SPLAYED:
-        what = f"the ankles are {100 * apart:.0f} cm apart half of the time"
+        what = f"the ankles are {apart:.1f} leg lengths apart half of the time"
     else:
         return None
     return Finding(
@@ -195,11 +197,13 @@ def _toes_ahead(signs: VitalSigns) -> float:
 
 
 def _ankles_apart(signs: VitalSigns) -> float:
-    """Median distance in metres from right to left ankle along the line of the hips."""
+    """Median way from right to left ankle along the line of the hips, in lengths of a leg."""
     across = signs.place("left_hip") - signs.place("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
     ankles = signs.place("left_ankle") - signs.place("right_ankle")
-    return float(np.median(np.sum(ankles * across, axis=1)))
+    chain = [signs.place(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
+    leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
+    return float(np.median(np.sum(ankles * across, axis=1))) / max(leg, 1e-6)
 
 
 def _jumps(signs: VitalSigns) -> Finding | None:
