@@ -44,3 +44,38 @@ def test_eighths_of_a_turn_fall_on_the_right_side():
 def test_rotations_are_of_unit_length(rng):
     q = rotations("ZYX", rng.uniform(-180, 180, size=(1000, 3))).astype(float)
     np.testing.assert_allclose(np.linalg.norm(q, axis=-1), 1.0, atol=3e-7)
+
+
+# --- what position channels say -----------------------------------------------------------
+
+PLACE = ["Xposition", "Yposition", "Zposition"]
+
+
+def warnings(table):
+    """What is said of a root, hips and a knee that all have three positions and no turns."""
+    nodes = [
+        Node("root", "world", -1, 1, (0.0, 0.0, 0.0), PLACE, True),
+        Node("joint", "hips", 0, 4, (0.0, 90.0, 0.0), PLACE, True),
+        Node("joint", "knee", 1, 7, (0.0, -40.0, 0.0), PLACE, True),
+    ]
+    table = np.asarray(table, float)
+    return Figure(Layout(nodes), table, "x.bvh", Repairs("x.bvh", strict=False)).warnings
+
+
+def test_nothing_is_said_of_positions_that_repeat_the_offsets():
+    assert warnings([[0, 0, 0, 0, 90, 0, 0, -40, 0], [5, 0, 0, 0, 90, 0, 0, -40, 0]]) == []
+
+
+def test_hips_that_carry_a_still_root_are_told_once():
+    """As in Bandai Namco's takes; that they leave their OFFSET goes without saying."""
+    moving = [[0, 0, 0, x, 86, 0, 0, -40, 0] for x in (3, 4, 5)]
+    assert warnings(moving) == ["the root stands still; 'hips' carries the motion"]
+
+
+def test_bones_that_differ_from_their_offset_and_change_are_counted():
+    rows = [[x, 0, 0, 0, 80, 0, 0, -40 - x, 0] for x in (1, 2, 3)]
+    differ, change = warnings(rows)
+    assert (
+        differ == "position channels replace the OFFSET of 2 joints, 'hips' the first: they differ"
+    )
+    assert change == "bones change length: 'knee'"

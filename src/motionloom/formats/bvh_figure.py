@@ -83,29 +83,28 @@ class Figure:
             )
             for joint in told:
                 places[joint] = places[joint] + self.offsets[joint]
+        travellers = [joint for joint in moving if not steady[joint]]
+        carrier = travellers[0] if travellers and not np.ptp(self.root, axis=0).any() else None
         differ = [
             joint
             for joint in moving
             if np.abs(places[joint][0] - self.offsets[joint]).max() > 1e-3 * size
+            and joint != carrier  # what carries the motion is not where OFFSET says, of course
         ]
         if differ:
-            name = self._node(differ[0]).name
             self.warnings.append(
-                f"position channels replace the OFFSET of {len(differ)} joints, {name!r} "
-                "the first: they differ"
+                f"position channels replace the OFFSET of {self._counted(differ)}: they differ"
             )
         self.offsets = self.offsets.copy()
         for joint in moving:
             self.offsets[joint] = np.median(places[joint], axis=0)
-        if all(steady.values()):
+        if not travellers:
             return None
-        travellers = [self._node(joint).name for joint in moving if not steady[joint]]
-        if not np.ptp(self.root, axis=0).any():
-            self.warnings.append(f"the root stands still; {travellers[0]!r} carries the motion")
+        if carrier is not None:
+            name = self._node(carrier).name
+            self.warnings.append(f"the root stands still; {name!r} carries the motion")
         else:
-            self.warnings.append(
-                f"bones change length: {len(travellers)} joints, {travellers[0]!r} the first"
-            )
+            self.warnings.append(f"bones change length: {self._counted(travellers)}")
         moved = np.tile(self.offsets, (len(self.table), 1, 1))
         for joint in moving:
             moved[:, joint] = places[joint]
@@ -126,6 +125,10 @@ class Figure:
                     line=node.line,
                 )
             self.repairs.add("scale channels, all 1, ignored", line=node.line)
+
+    def _counted(self, joints: list[int]) -> str:
+        name = repr(self._node(joints[0]).name)
+        return name if len(joints) == 1 else f"{len(joints)} joints, {name} the first"
 
     def _node(self, joint: int) -> Node:
         return self.layout.nodes[self.layout.joints[joint]]
