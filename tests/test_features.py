@@ -198,6 +198,15 @@ def test_principal_components_are_those_of_all_poses(rng):
     np.testing.assert_allclose(np.abs(basis.project(rows, 3)), np.abs(expected), atol=1e-8)
     np.testing.assert_allclose(basis.directions @ basis.directions.T, np.eye(6), atol=1e-12)
     assert basis.explained(6) == pytest.approx(1.0)
+    largest = np.argmax(np.abs(basis.directions), axis=1)
+    assert (basis.directions[np.arange(6), largest] > 0.0).all()  # one sign, everywhere
+
+
+def test_frames_with_missing_values_have_no_part_in_the_components(rng):
+    rows = rng.normal(size=(50, 4))
+    holed = np.insert(rows, 20, np.nan, axis=0)
+    assert Moments.of(holed).count == 50
+    assert fit_basis(Moments.of(holed)).digest == fit_basis(Moments.of(rows)).digest
 
 
 def test_more_components_come_closer_to_the_distance_of_whole_poses(kick, basis):

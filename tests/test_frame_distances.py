@@ -266,6 +266,8 @@ def test_euclidean_grids_match_the_definition(rng):
     b[2, 1] = np.nan
     expected = np.linalg.norm(a[:, None] - b[None], axis=-1)
     np.testing.assert_allclose(euclidean_grid(a, b), expected, atol=1e-9)
+    # Far from the origin, too, what is equal is at no distance.
+    np.testing.assert_allclose(euclidean_grid(a, a).diagonal(), 0.0, atol=2e-7)
 
 
 def test_rest_is_no_rotation_at_all(kick):
