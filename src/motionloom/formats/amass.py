@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import check_fps, check_up, with_given_roles
 from motionloom.formats.frame_rate import nominal_rate
-from motionloom.formats.posture import infer_up, turn_upright
+from motionloom.formats.posture import turn_upright
 from motionloom.formats.repairs import Repairs
 from motionloom.formats.smpl_skeleton import MODELS, PELVIS, smpl_skeleton
 from motionloom.formats.units import unit_from
@@ -111,8 +111,9 @@ def read(
     skeleton = with_given_roles(smpl_skeleton(joints), roles)
     motion = Motion(skeleton, rotations, root, nominal_rate(rate), path.stem)
     if up is None and len(motion):
-        _, doubt = infer_up(motion)
-        warnings += ["the figure lies down most of the time: is z up? Else pass up="] * bool(doubt)
+        head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
+        if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # metres; most captures stand
+            warnings.append("the figure lies down most of the time: is z up? Else pass up=")
     origin = Origin(
         path=str(path),
         format="amass",
