@@ -104,12 +104,12 @@ class LibraryFeatures:
 
     def stored_frame(self, motion: int, index: int) -> int:
         """Frame, in the motion as stored, of row number `index` of motion number `motion`."""
-        frame = round(index * self._frames_per_row(motion))
-        return min(frame, int(self.frames[motion]) - 1)
+        return round(index * self._frames_per_row(motion))
 
     def row_index(self, motion: int, frame: int) -> int:
         """Row number, within motion number `motion`, that is nearest to a stored frame."""
         index = round(frame / self._frames_per_row(motion))
+        # The last frames may lie behind the last row.
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
