@@ -188,6 +188,9 @@ def test_somebody_exactly_on_the_side_gets_finite_rows(kick):
     turned = tipped.rotations.astype(np.float64)
     turned[:, 0] = rot.from_axis_angle([0.0, 0.0, 1.0], np.pi / 2)
     assert np.isfinite(frame_features(replace(tipped, rotations=turned), "e39")).all()
+    point = replace(kick.skeleton, offsets=0.0 * kick.skeleton.offsets)
+    point = point.with_roles(kick.skeleton.roles)
+    assert np.isfinite(frame_features(replace(kick, skeleton=point), "e39")).all()
 
 
 def test_principal_components_are_those_of_all_poses(rng):
