@@ -28,7 +28,7 @@ _HOMES = {
     "load": "motionloom.formats",
     "save": "motionloom.formats",
 }
-_MODULES = ("demo", "formats", "library", "motion", "plots")
+_MODULES = ("alignment", "demo", "distance", "formats", "library", "motion", "plots", "search")
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
@@ -49,6 +49,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from motionloom import alignment as alignment
+    from motionloom import distance as distance
+    from motionloom import search as search
     from motionloom import demo as demo
     from motionloom import formats as formats
     from motionloom import library as library
