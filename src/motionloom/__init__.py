@@ -50,13 +50,13 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from motionloom import alignment as alignment
-    from motionloom import distance as distance
-    from motionloom import search as search
     from motionloom import demo as demo
+    from motionloom import distance as distance
     from motionloom import formats as formats
     from motionloom import library as library
     from motionloom import motion as motion
     from motionloom import plots as plots
+    from motionloom import search as search
     from motionloom.errors import InvalidInput as InvalidInput
     from motionloom.errors import LibraryError as LibraryError
     from motionloom.errors import MotionFormatError as MotionFormatError

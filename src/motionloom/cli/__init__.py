@@ -13,6 +13,7 @@ import sys
 import typer
 
 from motionloom.cli import bench, clean, convert, demo, doctor, imports, info, pictures, study
+from motionloom.cli import search as searching
 
 app = typer.Typer(
     name="motionloom",
@@ -31,6 +32,8 @@ app.command("convert")(convert.convert)
 app.command("import")(imports.import_)
 app.command("show")(pictures.show)
 app.command("sheet")(pictures.sheet)
+app.command("search")(searching.search)
+app.command("family")(searching.family)
 app.command("study")(study.study)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)
