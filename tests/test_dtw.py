@@ -93,6 +93,22 @@ def test_the_best_match_is_the_cheapest_of_all_ends(rng):
     assert best.distance * 12 == pytest.approx(costs.min(), rel=1e-5)
 
 
+def test_passing_over_hopeless_tiles_changes_no_match(rng):
+    """Enough rows that tiles are given up; all costs against those below the limit."""
+    rows, starts = walks(rng, rng.integers(200, 900, size=120), size=4)
+    for first, length in ((10_000, 20), (30_000, 60)):
+        query = rows[first : first + length]
+        everything = end_costs(query, rows, starts)
+        some = end_costs(query, rows, starts, enough=12)
+        kept = np.isfinite(some)
+        assert 12 <= kept.sum() < 0.9 * np.isfinite(everything).sum()
+        np.testing.assert_array_equal(some[kept], everything[kept])
+        assert everything[~kept].min() > np.sort(everything)[11]
+        a = dtw_matches(query, rows, starts, max_matches=5)
+        b = dtw_matches(query, rows, starts)[:5]
+        assert [(f.start, f.end) for f in a] == [(f.start, f.end) for f in b]
+
+
 def test_limits_are_kept(rng):
     rows, starts = walks(rng, [400, 400])
     query = rows[50:80]

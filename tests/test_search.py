@@ -118,9 +118,21 @@ def test_every_index_gives_the_same(lib):
 def test_lazy_with_all_neighbours_is_dtw(lib):
     query, every = f"{KICK}_p0:10-40", sum(len(lib[name]) for name in lib.names)
     lazy = lib.search(query, method="lazy", k=every, bridge=0).to_json()
-    exact = lib.search(query, weights=None).to_json()
+    exact = lib.search(query, weights=None, speed_seconds=0.0).to_json()
     assert [{**hit, "distance": 0} for hit in lazy] == [{**hit, "distance": 0} for hit in exact]
     np.testing.assert_allclose([h["distance"] for h in lazy], [h["distance"] for h in exact])
+
+
+def test_speeds_settle_when_an_action_begins(lib):
+    """Only the paths differ: the same matches in the same order, at the same distances."""
+    plain = lib.search(f"{KICK}_p0", max=6, speed_seconds=0.0)
+    settled = lib.search(f"{KICK}_p0", max=6)
+    assert [hit.motion for hit in settled] == [hit.motion for hit in plain]
+    assert [hit.distance for hit in settled] == [hit.distance for hit in plain]
+    assert (settled[0].start_frame, settled[0].end_frame) == (0, len(lib[f"{KICK}_p0"]))
+    assert [hit.text for hit in settled] != [hit.text for hit in plain]
+    for hit in settled:
+        assert (hit.alignment[0, 1], hit.alignment[-1, 1] + 1) == (hit.start_frame, hit.end_frame)
 
 
 def test_an_index_follows_the_library(tmp_path):
@@ -164,6 +176,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"weights": "heavy"}, InvalidInput, "weights must be 'moving' or None"),
         ("walk_p0", {"max_overlap": 1.5}, InvalidInput, "max_overlap must lie in"),
         ("walk_p0", {"durations": (2.0, 1.0)}, InvalidInput, "least and greatest ratio"),
+        ("walk_p0", {"speed_seconds": -1.0}, InvalidInput, "speed_seconds must not be negative"),
         ("walk_p0", {"bridge": -1}, InvalidInput, "bridge must not be negative"),
         ("walk_p0", {"tiers": 0}, InvalidInput, "tiers must be a number from 1 on"),
         ("walk_p0", {"tiers": "few"}, InvalidInput, "tiers must be a number from 1 on"),

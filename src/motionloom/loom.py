@@ -138,7 +138,8 @@ class Library(Storage):
             Search only these motions; leave these out.
         **options
             ``steps`` ("slope", "classic"), ``weights`` ("moving", None: joints count by how
-            much they move in the query, or equally), ``durations`` (least and greatest
+            much they move in the query, or equally), ``speed_seconds`` (how much joint speeds
+            count for where matches begin and end; 0: not), ``durations`` (least and greatest
             length in lengths of the query), ``max_overlap`` of two matches, ``index``
             ("blocks", "kdtree"), ``epsilon``, ``bridge`` (query frames that a path of the lazy
             graph may pass over; 0 for the paper's graph), ``exclude_query``, ``normalize``,

@@ -298,8 +298,6 @@ def _nearest(
         total += kept
         offsets[q + 1] = total
         carried = distances[total - 1] + slack if kept == k and kept > 0 else np.inf
-        if narrow < 1.0:
-            carried = carried / narrow  # an approximate k-th distance bounds nothing less
     return offsets, found[:total].copy(), distances[:total].copy()
 
 

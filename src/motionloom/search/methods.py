@@ -35,6 +35,8 @@ from motionloom.search.subsequence import (
     dtw_matches,
     dtw_matches_by_distance,
     moving_weights,
+    settled,
+    speeds,
 )
 from motionloom.search.timeline import Timeline
 
@@ -59,6 +61,7 @@ class Options:
     without: str | Iterable[str] | None = None
     steps: str = "slope"
     weights: str | None = "moving"
+    speed_seconds: float = 0.15
     index: str = "blocks"
     epsilon: float = 0.0
     bridge: int | None = None
@@ -92,15 +95,40 @@ def _dtw(library: Shelf, query: Query, options: Options) -> Result:
     if options.weights is not None:
         is_positions = features.feature_set.components is None
         weights = moving_weights(rows, point_size=3 if is_positions else 1)
+    limits = _limits(options, scale, _occupied(query, features, options))
     found = dtw_matches(
         rows,
         features.rows,
         features.starts,
         weights=weights,
         allowed=_allowed(library, features.names, options),
-        **_limits(options, scale, _occupied(query, features, options)),
+        **limits,
     )
+    if options.speed_seconds > 0.0:
+        found = settled(
+            found,
+            rows,
+            features.rows,
+            features.starts,
+            weights=weights,
+            query_speed=_query_speed(query, features, rows),
+            rate=features.rate,
+            seconds=options.speed_seconds,
+            steps=options.steps,
+            max_overlap=options.max_overlap,
+            occupied=limits["occupied"],
+        )
+        found = [one for one in found if one.distance <= limits["max_distance"]]
     return _scaled(found, scale), Timeline.of(features)
+
+
+def _query_speed(query: Query, features: LibraryFeatures, rows: NDArray) -> NDArray[np.float64]:
+    where = query.row_range(features)
+    if where is None:
+        return speeds(rows, 0, len(rows), 0, len(rows), features.rate)
+    m = features.motion_index(str(query.name))
+    first, last = int(features.starts[m]), int(features.starts[m + 1])
+    return speeds(features.rows, *where, first, last, features.rate)
 
 
 def _dtw_by_distance(library: Shelf, query: Query, options: Options) -> Result:
@@ -326,6 +354,8 @@ def _check(options: Options) -> None:
         raise InvalidInput(f"max must be at least 1; got {options.max_matches}")
     if options.max_distance is not None and not options.max_distance >= 0.0:
         raise InvalidInput(f"max_distance must not be negative; got {options.max_distance}")
+    if not options.speed_seconds >= 0.0:
+        raise InvalidInput(f"speed_seconds must not be negative; got {options.speed_seconds}")
     if not 0.0 <= options.max_overlap < 1.0:
         raise InvalidInput(f"max_overlap must lie in 0..1; got {options.max_overlap}")
     if options.bridge is not None and options.bridge < 0:

@@ -180,7 +180,10 @@ def local_minima(costs, starts, reach):
         j = first
         while j < last:
             here = costs[j]
-            least = np.isfinite(here)
+            if not np.isfinite(here):
+                j += 1
+                continue
+            least = True
             ahead = min(last, j + reach + 1)
             step = 1
             for other in range(j + 1, ahead):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 # Columns: eight rows of a tile and one of the grid fit into the first-level cache; no power of
 # two, whose rows would collide there.
-_TILE = 368
+TILE = 368
 _UNROLLED = 8  # numbers of a row that are multiplied at a time
 
 
@@ -33,6 +33,8 @@ def end_costs(
     *,
     steps: str = "slope",
     weights: NDArray[np.float32] | None = None,
+    limit: float = np.inf,
+    enough: int = 0,
 ) -> NDArray[np.float32]:
     """Cost of the best alignment of the whole query that ends at each library frame.
 
@@ -47,6 +49,10 @@ def end_costs(
         See `motionloom.alignment.dtw`.
     weights : ndarray, shape (D,), optional
         What the numbers of a row are multiplied by.
+    limit : float
+        Costs above it may come back infinite, which saves time with slope-limited steps.
+    enough : int
+        If not 0: so may costs above the least of this many tiles; see `TILE`.
 
     Returns
     -------
@@ -70,8 +76,10 @@ def end_costs(
     factors = np.zeros((len(query), width + 1), np.float32)
     factors[:, : rows.shape[1]] = -2.0 * shifted
     factors[:, width] = np.einsum("md,md->m", shifted, shifted)
-    kernel = _slope_costs if steps == "slope" else _classic_costs
-    return kernel(factors, centre, weights.astype(np.float32), rows, starts.astype(np.int64))
+    weights, starts = weights.astype(np.float32), starts.astype(np.int64)
+    if steps == "classic":
+        return _classic_costs(factors, centre, weights, rows, starts)
+    return _slope_costs(factors, centre, weights, rows, starts, np.float32(limit), enough)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -113,28 +121,37 @@ def _add_products(f, t, width, row):
 
 
 @nb.njit(cache=True, nogil=True)
-def _slope_costs(factors, centre, weights, rows, starts):
+def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
-    tile = np.zeros((factors.shape[1], _TILE), np.float32)
-    grid = np.empty((n_query, _TILE), np.float32)
+    tile = np.zeros((factors.shape[1], TILE), np.float32)
+    grid = np.empty((n_query, TILE), np.float32)
     # Three rows of costs; their first two columns are the last two of the tile before.
-    now = np.empty(_TILE + 2, np.float32)
-    before = np.empty(_TILE + 2, np.float32)
-    earlier = np.empty(_TILE + 2, np.float32)
+    now = np.empty(TILE + 2, np.float32)
+    before = np.empty(TILE + 2, np.float32)
+    earlier = np.empty(TILE + 2, np.float32)
     tails = np.full((n_query, 2), infinite, np.float32)
+    least = np.full(enough, infinite, np.float32)  # of the tiles so far, in order
     border = 0
-    for first in range(0, n_rows, _TILE):
-        last = min(first + _TILE, n_rows)
+    for first in range(0, n_rows, TILE):
+        last = min(first + TILE, n_rows)
         width = last - first
         _load_tile(rows, first, last, centre, weights, tile)
         while starts[border] < first:
             border += 1
+        alive, was_alive = True, True
         for i in range(n_query):
+            now[0], now[1] = tails[i, 0], tails[i, 1]
+            if not alive and not was_alive:
+                # Costs only grow along a path: nothing here can come below the limit.
+                now[2 : width + 2] = infinite
+                tails[i, 0], tails[i, 1] = infinite, infinite
+                alive, was_alive = min(now[0], now[1]) <= limit, alive
+                now, before, earlier = earlier, now, before
+                continue
             here = grid[i]
             _distances(factors[i], tile, width, here)
-            now[0], now[1] = tails[i, 0], tails[i, 1]
             if i == 0:
                 for j in range(width):
                     now[j + 2] = here[j]
@@ -149,9 +166,28 @@ def _slope_costs(factors, centre, weights, rows, starts):
             if i > 0:
                 _respect_borders(now, before, earlier, grid, i, starts, border, first, last)
             tails[i, 0], tails[i, 1] = now[width], now[width + 1]
+            alive, was_alive = _any_below(now, width + 2, limit), alive
             now, before, earlier = earlier, now, before
-        out[first:last] = before[2 : width + 2]
+        best = infinite
+        for j in range(width):
+            cost = before[j + 2]
+            out[first + j] = cost if cost <= limit else infinite
+            best = min(best, cost)
+        if enough > 0 and best < least[-1]:
+            least[-1] = best
+            least.sort()
+            # A little more, so that rounding takes nothing away.
+            limit = min(limit, least[-1] * np.float32(1.0001) + np.float32(1e-3))
     return out
+
+
+# There are no NaN among costs, and a minimum without them is a vector instruction.
+@nb.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _any_below(costs, width, limit):
+    least = np.float32(np.inf)
+    for j in range(width):
+        least = costs[j] if costs[j] < least else least
+    return least <= limit
 
 
 @nb.njit(cache=True, nogil=True)
@@ -184,13 +220,13 @@ def _classic_costs(factors, centre, weights, rows, starts):
     n_query, n_rows = factors.shape[0], rows.shape[0]
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
-    tile = np.zeros((factors.shape[1], _TILE), np.float32)
-    grid = np.empty((n_query, _TILE), np.float32)
-    columns = np.empty((_TILE, n_query), np.float32)
+    tile = np.zeros((factors.shape[1], TILE), np.float32)
+    grid = np.empty((n_query, TILE), np.float32)
+    columns = np.empty((TILE, n_query), np.float32)
     costs = np.full(n_query, infinite, np.float32)
     border = 0
-    for first in range(0, n_rows, _TILE):
-        last = min(first + _TILE, n_rows)
+    for first in range(0, n_rows, TILE):
+        last = min(first + TILE, n_rows)
         width = last - first
         _load_tile(rows, first, last, centre, weights, tile)
         for i in range(n_query):
