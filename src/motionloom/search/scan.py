@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 # Columns: eight rows of a tile and one of the grid fit into the first-level cache; no power of
 # two, whose rows would collide there.
 TILE = 368
+_LOOK = 6  # query frames after which a tile may be given up
 _UNROLLED = 8  # numbers of a row that are multiplied at a time
 
 
@@ -140,14 +141,14 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
         _load_tile(rows, first, last, centre, weights, tile)
         while starts[border] < first:
             border += 1
-        alive, was_alive = True, True
+        hopeless = False
         for i in range(n_query):
             now[0], now[1] = tails[i, 0], tails[i, 1]
-            if not alive and not was_alive:
+            if hopeless:
                 # Costs only grow along a path: nothing here can come below the limit.
                 now[2 : width + 2] = infinite
                 tails[i, 0], tails[i, 1] = infinite, infinite
-                alive, was_alive = min(now[0], now[1]) <= limit, alive
+                hopeless = min(now[0], now[1]) > limit
                 now, before, earlier = earlier, now, before
                 continue
             here = grid[i]
@@ -166,8 +167,11 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
             if i > 0:
                 _respect_borders(now, before, earlier, grid, i, starts, border, first, last)
             tails[i, 0], tails[i, 1] = now[width], now[width + 1]
-            alive, was_alive = _any_below(now, width + 2, limit), alive
             now, before, earlier = earlier, now, before
+            if i % _LOOK == _LOOK - 1 and limit < infinite:
+                hopeless = not (
+                    _any_below(before, width + 2, limit) or _any_below(earlier, width + 2, limit)
+                )
         best = infinite
         for j in range(width):
             cost = before[j + 2]
