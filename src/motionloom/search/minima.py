@@ -131,8 +131,8 @@ def realigned(
     better = []
     for one in found:
         motion = int(np.searchsorted(starts, one.start, side="right")) - 1
-        low = max(int(starts[motion]), one.start - length // 2)
-        high = min(int(starts[motion + 1]), one.end + length // 2)
+        low = max(int(starts[motion]), one.start - length)
+        high = min(int(starts[motion + 1]), one.end + length)
         costs, came = accumulated(grid_of(low, high), steps=steps, subsequence=True)
         end = int(np.argmin(costs[-1]))
         if np.isfinite(costs[-1, end]):
