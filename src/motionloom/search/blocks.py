@@ -142,7 +142,7 @@ class Blocks:
             self.group_high,
             k,
             float(radius),
-            1.0 / (1.0 + epsilon),
+            1.0 + epsilon,
             slack,
             everything,
             allowed is None,
@@ -238,7 +238,7 @@ def _select(keys, order, first, last, middle):
 @nb.njit(cache=True, nogil=True)
 def _nearest(
     queries, turned, rows, values, numbers, low, high, group_low, group_high,
-    k, radius, narrow, slack, allowed, all_allowed,
+    k, radius, stretch, slack, allowed, all_allowed,
 ):  # fmt: skip
     n_queries, n_axes = turned.shape
     n_rows = len(numbers)
@@ -262,10 +262,10 @@ def _nearest(
         limit = np.float32(min((bound + slack) ** 2, 1e30))
         count = 0
         for g in range(0 if missing else len(group_low)):
-            if _box_square(point, group_low[g], group_high[g]) * narrow * narrow > limit:
+            if _box_square(point, group_low[g], group_high[g]) * stretch * stretch > limit:
                 continue
             for b in range(g * _GROUP, min((g + 1) * _GROUP, len(low))):
-                if _box_square(point, low[b], high[b]) * narrow * narrow > limit:
+                if _box_square(point, low[b], high[b]) * stretch * stretch > limit:
                     continue
                 if not _block_squares(point, values[b], sums, limit):
                     continue
