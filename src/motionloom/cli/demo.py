@@ -66,13 +66,19 @@ def demo(
     with progress("drawing", len(lib), quiet=json) as advance:
         contact_sheet(_titled(lib, advance), sheet, title="The built-in corpus")
 
-    remark("5. The doctor looks at a take whose file claims twice its rate:")
+    query = "kick_leap_front_right_p0:10-60"
+    remark("5. Everything in the library that looks like this kick, nearest first:")
+    remark(f"   $ motionloom search {place} {query} --max 5")
+    for match in lib.search(query, max=5):
+        remark(f"   {match.motion}, {match.start:.2f} to {match.end:.2f} s: {match.distance:.3f} m")
+
+    remark("6. The doctor looks at a take whose file claims twice its rate:")
     hasty = takes / "jump_up_p0.bvh"
     remark(f"   $ motionloom doctor {hasty} --fps 60")
     for finding in examine(load(hasty, fps=60)):
         remark(f"   {finding.severity}: {finding.message}")
 
-    remark("6. The walk of one performer on the body of another, for Blender:")
+    remark("7. The walk of one performer on the body of another, for Blender:")
     glb, body = folder / "walk.glb", takes / "walk_p3.bvh"
     remark(f"   $ motionloom convert {takes / 'walk_p0.bvh'} {glb} --onto {body} --preset blender")
     prepared(lib["walk_p0"].onto(lib["walk_p3"].skeleton), "blender").save(glb)
@@ -94,6 +100,7 @@ def demo(
     print(f"  motionloom info {takes / 'walk_p0.bvh'}")
     print("  motionloom import takes.loom PATH/TO/YOUR/TAKES --labels folder")
     print("  motionloom sheet takes.loom -o takes.html")
+    print("  motionloom search takes.loom NAME:1.5s-3s --sheet found.html")
     print("\nor in Python:\n")
     print("  import motionloom as ml")
     print(f"  lib = ml.Library({str(place)!r})")
