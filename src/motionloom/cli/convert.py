@@ -84,6 +84,13 @@ def _jobs(sources: list[str], out: Path, suffix: str | None) -> list[tuple[str, 
                 f"{len(found)} motions do not fit into one file; OUT must be a folder"
             )
         return [(found[0][0], out)]
+    if out.suffix and not out.is_dir() and suffix is None:
+        # `walk.fbx` is meant as a file; a folder of that name would be a surprise.
+        known = ", ".join(s for s, f in FORMATS.items() if f.writes)
+        raise InvalidInput(
+            f"cannot write {out}: the suffix must be one of {known}. If it is a folder, make it "
+            "first or say --to"
+        )
     ending = "." + (suffix or "bvh").lstrip(".").lower()
     if ending not in FORMATS or not FORMATS[ending].writes:
         known = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)

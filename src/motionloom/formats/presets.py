@@ -22,43 +22,40 @@ from motionloom.formats.conventions import free_name
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 
-_SIDES = (("left", "Left", "l"), ("right", "Right", "r"))
+_TRUNK = ("hips", "spine", "chest", "neck", "head")
+_LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")
 
 
-def _humanik() -> dict[str, str]:
-    names = {"hips": "Hips", "spine": "Spine", "chest": "Spine1", "neck": "Neck", "head": "Head"}
-    parts = {
-        "collar": "Shoulder", "shoulder": "Arm", "elbow": "ForeArm", "wrist": "Hand",
-        "hip": "UpLeg", "knee": "Leg", "ankle": "Foot", "foot": "ToeBase",
-    }  # fmt: skip
-    for side, title, _ in _SIDES:
-        names |= {f"{side}_{part}": f"{title}{name}" for part, name in parts.items()}
+def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
+    """Role to joint name, from the names in the order of `_TRUNK` and `_LIMBS`.
+
+    `left` and `right` are patterns that put the side to a limb's name.
+    """
+    names = dict(zip(_TRUNK, trunk.split(), strict=True))
+    for side, pattern in (("left", left), ("right", right)):
+        for limb, name in zip(_LIMBS, limbs.split(), strict=True):
+            names[f"{side}_{limb}"] = pattern.format(name)
     return names
 
 
-def _unity() -> dict[str, str]:
-    names = {"hips": "Hips", "spine": "Spine", "chest": "Chest", "neck": "Neck", "head": "Head"}
-    parts = {
-        "collar": "Shoulder", "shoulder": "UpperArm", "elbow": "LowerArm", "wrist": "Hand",
-        "hip": "UpperLeg", "knee": "LowerLeg", "ankle": "Foot", "foot": "Toes",
-    }  # fmt: skip
-    for side, title, _ in _SIDES:
-        names |= {f"{side}_{part}": f"{title}{name}" for part, name in parts.items()}
-    return names
-
-
-def _mannequin() -> dict[str, str]:
-    names = {
-        "hips": "pelvis", "spine": "spine_01", "chest": "spine_03", "neck": "neck_01",
-        "head": "head",
-    }  # fmt: skip
-    parts = {
-        "collar": "clavicle", "shoulder": "upperarm", "elbow": "lowerarm", "wrist": "hand",
-        "hip": "thigh", "knee": "calf", "ankle": "foot", "foot": "ball",
-    }  # fmt: skip
-    for side, _, letter in _SIDES:
-        names |= {f"{side}_{part}": f"{name}_{letter}" for part, name in parts.items()}
-    return names
+_HUMANIK = _names(
+    "Hips Spine Spine1 Neck Head",
+    "Shoulder Arm ForeArm Hand UpLeg Leg Foot ToeBase",
+    left="Left{}",
+    right="Right{}",
+)
+_UNITY = _names(
+    "Hips Spine Chest Neck Head",
+    "Shoulder UpperArm LowerArm Hand UpperLeg LowerLeg Foot Toes",
+    left="Left{}",
+    right="Right{}",
+)
+_MANNEQUIN = _names(
+    "pelvis spine_01 spine_03 neck_01 head",
+    "clavicle upperarm lowerarm hand thigh calf foot ball",
+    left="{}_l",
+    right="{}_r",
+)
 
 
 @dataclass(frozen=True)
@@ -85,9 +82,9 @@ class Preset:
 
 PRESETS: dict[str, Preset] = {
     "blender": Preset("m"),
-    "unreal": Preset("cm", up="z", names=_mannequin(), ground_root=True),
-    "unity": Preset("m", names=_unity()),
-    "maya": Preset("cm", names=_humanik()),
+    "unreal": Preset("cm", up="z", names=_MANNEQUIN, ground_root=True),
+    "unity": Preset("m", names=_UNITY),
+    "maya": Preset("cm", names=_HUMANIK),
 }
 
 
