@@ -6,6 +6,7 @@ Metres, seconds, radians; y up, right-handed, a character at rest faces +Z; quat
 
 from motionloom.motion.markers import Markers
 from motionloom.motion.motion import Motion, Origin, concatenate
+from motionloom.motion.provenance import Provenance, Source
 from motionloom.motion.skeleton import Skeleton
 
-__all__ = ["Markers", "Motion", "Origin", "Skeleton", "concatenate"]
+__all__ = ["Markers", "Motion", "Origin", "Provenance", "Skeleton", "Source", "concatenate"]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import rotations as rot
+from motionloom.motion.provenance import Provenance, joined_provenance
 from motionloom.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class Motion:
     translations : array_like, shape (T, J, 3), optional
         Only where bones change their length over time: the offset of every joint in
         every frame.
+    origin : Origin
+        Where it was read from.
+    provenance : Provenance, optional
+        Which captured frames it was made of; None for captured motion.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class Motion:
     name: str = ""
     translations: NDArray[Any] | None = None
     origin: Origin = field(default_factory=Origin)
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
@@ -134,16 +140,18 @@ class Motion:
             frames = slice(index, index + 1)
         if not isinstance(frames, slice):
             raise InvalidInput(f"a motion is cut with frame numbers or slices; got {frames!r}")
-        step = frames.indices(len(self))[2]
+        start, stop, step = frames.indices(len(self))
         if step < 0:
             raise InvalidInput("a motion cannot be cut backwards; the step must be positive")
         moved = None if self.translations is None else self.translations[frames]
+        made_of = self.provenance
         return replace(
             self,
             rotations=self.rotations[frames],
             root=self.root[frames],
             translations=moved,
             fps=self.fps / step,
+            provenance=None if made_of is None else made_of.cut(start, stop, step),
         )
 
     # --- kinematics ---------------------------------------------------------------------
@@ -363,6 +371,7 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
         rotations=np.concatenate([m.rotations for m in motions]),
         root=np.concatenate([m.root for m in motions]),
         translations=moved,
+        provenance=joined_provenance([(m.provenance, len(m)) for m in motions]),
     )
 
 

@@ -1,4 +1,4 @@
-"""How well the feet of a motion behave: slide in contact, depth below the floor.
+"""How well a motion behaves: slide in contact, depth below the floor, jerks at its seams.
 
 One report for clean-up, retargeting and everything synthesised later, so that their figures
 can be compared.
@@ -6,8 +6,9 @@ can be compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 _ROLE_OF = {"heel": "ankle", "ball": "foot"}
+_SEAM_REACH = 0.25  # seconds on either side of a seam that a hand-over may disturb
+_USUAL = 99.9  # percentile of the sources' accelerations that a seam is held against
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,26 @@ class FootSlide:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What is measured on every motion that comes out of motionloom."""
+    """What is measured on every motion that comes out of motionloom.
+
+    Attributes
+    ----------
+    foot_slide_m : float
+        Horizontal travel per contact.
+    floor_penetration_m : float
+        Depth of the balls below the ground, mean over frames.
+    seam_acceleration_ratio : float or None
+        Largest joint acceleration near a seam, over the 99.9th percentile of those of the
+        sources; None for a motion without seams.
+    """
 
     foot_slide_m: float
     floor_penetration_m: float
+    seam_acceleration_ratio: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return asdict(self)
 
 
 def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlide:
@@ -115,8 +134,53 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
     return float(depth.max(axis=1).mean()) if len(motion) else 0.0
 
 
-def quality_report(motion: Motion, contacts: FootContacts | None = None) -> QualityReport:
-    """Slide per contact and floor penetration of a motion.
+def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
+    """Sizes of the joints' world accelerations in m/s^2, shape (T - 2, J), frame by frame.
+
+    Row k belongs to frame k + 1.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> joint_accelerations(walk).shape == (len(walk) - 2, len(walk.skeleton))
+    True
+    """
+    places = motion.positions().astype(np.float64)
+    return np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * motion.fps**2
+
+
+def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
+    """Largest joint acceleration within 0.25 s of each seam in m/s^2, shape (seams,)."""
+    seams = () if motion.provenance is None else motion.provenance.seams
+    largest = joint_accelerations(motion).max(axis=1, initial=0.0)
+    reach = max(1, round(_SEAM_REACH * motion.fps))
+    near = (largest[max(seam - 1 - reach, 0) : max(seam + reach, 0)] for seam in seams)
+    return np.array([window.max(initial=0.0) for window in near])
+
+
+def usual_acceleration(motions: Iterable[Motion]) -> float:
+    """99.9th percentile over all joints and frames of the motions' accelerations, m/s^2."""
+    sizes = [joint_accelerations(motion).ravel() for motion in motions]
+    return float(np.percentile(np.concatenate(sizes), _USUAL)) if sizes else 0.0
+
+
+def quality_report(
+    motion: Motion,
+    contacts: FootContacts | None = None,
+    *,
+    sources: Iterable[Motion] | None = None,
+) -> QualityReport:
+    """Slide per contact, floor penetration and smoothness of the seams of a motion.
+
+    Parameters
+    ----------
+    motion : Motion
+    contacts : FootContacts, optional
+        When the feet should stand; default: the motion's own.
+    sources : iterable of Motion, optional
+        What it was made of, on the same skeleton and at the same rate: what joint
+        accelerations at its seams are held against. Without them that is left out.
 
     Examples
     --------
@@ -125,9 +189,13 @@ def quality_report(motion: Motion, contacts: FootContacts | None = None) -> Qual
     True
     """
     contacts = _contacts_of(motion, contacts)
-    return QualityReport(
-        foot_slide(motion, contacts).per_contact_m, floor_penetration(motion, contacts)
-    )
+    jerks = seam_accelerations(motion)
+    ratio = None
+    if len(jerks) and sources is not None:
+        usual = usual_acceleration(sources)
+        ratio = float(jerks.max()) / usual if usual > 0.0 else None
+    slide = foot_slide(motion, contacts).per_contact_m
+    return QualityReport(slide, floor_penetration(motion, contacts), ratio)
 
 
 def part_path(motion: Motion, part: str) -> NDArray[np.float64]:

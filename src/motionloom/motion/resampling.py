@@ -38,7 +38,15 @@ def resample(motion: Motion, fps: float) -> Motion:
         here, next_ = moved[before], moved[after[between]]
         here[between] = _mixed(here[between], next_, share[between, None, None])
         moved = here
-    return replace(motion, rotations=rotations, root=root, translations=moved, fps=float(fps))
+    made_of = motion.provenance
+    return replace(
+        motion,
+        rotations=rotations,
+        root=root,
+        translations=moved,
+        fps=float(fps),
+        provenance=None if made_of is None else made_of.resampled(fps / motion.fps),
+    )
 
 
 def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:

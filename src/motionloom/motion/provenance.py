@@ -1,0 +1,148 @@
+"""Which captured frames a synthesised motion is made of.
+
+One record for everything that is made: a blend has all its examples over its whole length,
+each with its weight; an endless walk has one stretch after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stretch of captured motion, played over a stretch of the result.
+
+    Attributes
+    ----------
+    motion : str
+        Name of the captured motion in its library.
+    start_frame, end_frame : float
+        Its frames ``[start_frame, end_frame)`` as stored; a time warp may cut between frames.
+    start, end : int
+        Frames ``[start, end)`` of the result.
+    weight : float
+        Its share there, on average.
+    """
+
+    motion: str
+    start_frame: float
+    end_frame: float
+    start: int
+    end: int
+    weight: float = 1.0
+
+    def cut(self, start: int, end: int) -> Source | None:
+        """What of it lies in frames ``[start, end)`` of the result; None if nothing does."""
+        first, last = max(start, self.start), min(end, self.end)
+        if first >= last:
+            return None
+        rate = (self.end_frame - self.start_frame) / (self.end - self.start)
+        return replace(
+            self,
+            start_frame=self.start_frame + rate * (first - self.start),
+            end_frame=self.start_frame + rate * (last - self.start),
+            start=first,
+            end=last,
+        )
+
+    def moved(self, frames: int) -> Source:
+        """The same, `frames` later in the result."""
+        return replace(self, start=self.start + frames, end=self.end + frames)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The source as plain data."""
+        return {
+            "motion": self.motion,
+            "start_frame": round(self.start_frame, 3),
+            "end_frame": round(self.end_frame, 3),
+            "start": self.start,
+            "end": self.end,
+            "weight": round(self.weight, 6),
+        }
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Sources of a motion, and the frames at which one hands over to the next.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+    seams : tuple of int
+        Frames of the result in the middle of each hand-over.
+
+    Examples
+    --------
+    >>> made = Provenance((Source("walk", 10, 40, 0, 30), Source("jog", 5, 45, 20, 60)), (25,))
+    >>> made.cut(20, 60).sources[0]
+    Source(motion='walk', start_frame=30.0, end_frame=40.0, start=0, end=10, weight=1.0)
+    >>> made.cut(20, 60).seams
+    (5,)
+    """
+
+    sources: tuple[Source, ...]
+    seams: tuple[int, ...] = ()
+
+    def cut(self, start: int, end: int, step: int = 1) -> Provenance:
+        """That of frames ``[start, end)``, every `step`-th, counted from `start` on."""
+        parts = (source.cut(start, end) for source in self.sources)
+        kept = Provenance(
+            tuple(part.moved(-start) for part in parts if part is not None),
+            tuple(seam - start for seam in self.seams if start <= seam < end),
+        )
+        return kept if step == 1 else kept.resampled(1.0 / step)
+
+    def resampled(self, ratio: float) -> Provenance:
+        """That of the same motion with `ratio` times as many frames per second."""
+        spread = []
+        for source in self.sources:
+            start = round(source.start * ratio)
+            end = max(round(source.end * ratio), start + 1)
+            spread.append(replace(source, start=start, end=end))
+        return Provenance(tuple(spread), tuple(round(seam * ratio) for seam in self.seams))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The sources as plain data."""
+        return [source.as_dict() for source in self.sources]
+
+
+def joined_provenance(parts: Sequence[tuple[Provenance | None, int]]) -> Provenance | None:
+    """That of motions played one after the other: pairs of provenance and length in frames.
+
+    None where no part has any.
+    """
+    if all(provenance is None for provenance, _ in parts):
+        return None
+    sources: list[Source] = []
+    seams: list[int] = []
+    at = 0
+    for provenance, frames in parts:
+        if provenance is not None:
+            sources.extend(source.moved(at) for source in provenance.sources)
+            seams.extend(seam + at for seam in provenance.seams)
+        at += frames
+    return Provenance(merged(sources), tuple(seams))
+
+
+def merged(sources: Iterable[Source]) -> tuple[Source, ...]:
+    """Sources with those that go on where another ends made one.
+
+    Examples
+    --------
+    >>> merged([Source("walk", 0, 10, 0, 10), Source("walk", 10, 15, 10, 15)])
+    (Source(motion='walk', start_frame=0, end_frame=15, start=0, end=15, weight=1.0),)
+    """
+    whole: list[Source] = []
+    open_ends: dict[tuple[str, int, float], int] = {}
+    for source in sources:
+        at = open_ends.pop((source.motion, source.start, source.weight), None)
+        if at is not None and abs(whole[at].end_frame - source.start_frame) < 1e-6:
+            whole[at] = replace(whole[at], end_frame=source.end_frame, end=source.end)
+        else:
+            at = len(whole)
+            whole.append(source)
+        open_ends[(source.motion, source.end, source.weight)] = at
+    return tuple(whole)
