@@ -1,10 +1,14 @@
 """Families: matches become queries; duplicates, tiers, distances."""
 
+import json
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.errors import InvalidInput
+from motionloom.errors import InvalidInput, MissingExtra
 from motionloom.search import Match, Node, grow_family
 
 FPS = 30.0
@@ -83,6 +87,64 @@ def test_ranges_of_duplicates_are_averaged():
     assert match.start == pytest.approx(105 / FPS)
 
 
+@pytest.mark.parametrize("start", [20, 50, 79])
+def test_all_that_the_query_finds_are_nodes(start):
+    """The rule on overlaps is for later queries; cyclic motions overlap themselves."""
+    family = grown({"q": [hit("a", 0, 100), hit("a", start, start + 100)]})
+    assert [node.start_frame for node in family.nodes] == [0, 0, start]
+
+
+def test_alignments_fit_the_ranges_that_nodes_have_in_the_end():
+    along = np.column_stack([np.arange(100), np.arange(100, 200)])
+    first = replace(hit("a", 100, 200), alignment=along)
+    family = grown({"q": [first, hit("b", 0, 100)], "b": [hit("a", 110, 206)]})
+    edge = family.edges[0]
+    a, b = family.nodes[edge.a], family.nodes[edge.b]
+    assert (a.text, b.text) == ("q:0-100", "a:105-203")
+    assert edge.alignment[0].tolist() == [0, 0]
+    assert edge.alignment[-1].tolist() == [99, 97]
+    inner = edge.alignment[(edge.alignment[:, 0] > 5) & (edge.alignment[:, 0] < 99)]
+    np.testing.assert_array_equal(inner[:, 1] + 105, inner[:, 0] + 100)
+    assert (np.diff(edge.alignment, axis=0) >= 0).all()
+
+
+def test_far_members_are_aligned_by_way_of_near_ones():
+    def warped(name, power):
+        frames = np.arange(100)
+        to = np.rint(99 * (frames / 99) ** power).astype(int)
+        return replace(hit(name, 0, 100), alignment=np.column_stack([frames, to]))
+
+    family = grown({"q": [warped("a", 1.5)], "a": [warped("b", 1.5)]})
+    far = next(match for match in family.matches if match.motion == "b")
+    assert family.path_to_query(2) == (0, 1, 2)
+    frames = far.alignment[:, 0]
+    np.testing.assert_allclose(far.alignment[:, 1], 99 * (frames / 99) ** 2.25, atol=2.0)
+    with pytest.raises(InvalidInput, match="node must be 0 to 2; got 3"):
+        family.path_to_query(3)
+
+
+def test_the_graph_goes_to_networkx_and_graphml(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    family = grown({"q": [hit("a", 0, 100, 0.1)], "a": [hit("b", 7, 90, 0.2)]})
+    graph = family.to_networkx()
+    ways = networkx.single_source_dijkstra_path_length(graph, 0)
+    np.testing.assert_allclose([ways[n] for n in range(3)], family.distance_to_query())
+    path = family.write_graphml(tmp_path / "family.graphml")
+    back = networkx.read_graphml(path, node_type=int)
+    assert back.nodes[2] == {
+        "motion": "b", "start_frame": 7, "end_frame": 90, "tier": 2,
+        "distance_to_query": pytest.approx(0.3),
+    }  # fmt: skip
+    assert json.loads(back.edges[0, 1]["alignment"]) == family.edges[0].alignment.tolist()
+    assert back.edges[1, 2]["weight"] == 0.2
+
+
+def test_without_networkx_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(MissingExtra, match=r"motionloom\[graphs\]"):
+        grown({}).to_networkx()
+
+
 def test_the_query_stays_as_it_was_asked():
     family = grown({"q": [hit("a", 0, 100)], "a": [hit("q", 4, 104)]})
     assert family.nodes[0].text == "q:0-100"
@@ -120,7 +182,7 @@ def test_a_family_of_kicks(kicks, method):
     shape = family.to_json()
     assert set(shape) == {"query", "nodes", "edges"}
     assert shape["nodes"][0]["distance_to_query"] == 0.0
-    assert all({"a", "b", "cost"} == set(edge) for edge in shape["edges"])
+    assert all({"a", "b", "cost", "alignment"} == set(edge) for edge in shape["edges"])
 
 
 def test_more_tiers_reach_farther(kicks):

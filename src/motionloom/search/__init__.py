@@ -1,7 +1,8 @@
 """Where something alike happens: nearest frames, subsequence DTW, the lazy graph, families."""
 
-from motionloom.search.family import Edge, Family, Node, grow_family
+from motionloom.search.family import grow_family
 from motionloom.search.match import Match, Matches
+from motionloom.search.match_graph import Edge, Family, Node
 from motionloom.search.methods import METHODS, Options, library_family, nearest_frames, search
 from motionloom.search.neighbours import INDEXES, Neighbours, neighbours, open_index
 

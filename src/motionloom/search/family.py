@@ -1,101 +1,26 @@
 """Multi-step search: matches become queries until nothing new appears.
 
-What is found is a *match graph* (Kovar & Gleicher 2004, section 3.3): nodes are stretches of
-motion, an edge joins two that are numerically alike and costs as much as their alignment.
-The distance of a node to the query is that of the cheapest path, so that a leaping side kick
-is reached from a front kick by way of kicks in between.
-
-A stretch that was just found is compared with the node that it overlaps most: by more than
-80 % it is that node again, and their ranges are averaged; by less than 20 % it is new;
-between, it is dropped.
+What is found is a match graph (Kovar & Gleicher 2004, section 3.3). Whatever the query finds
+becomes a node. A stretch that is found later is compared with the node that it overlaps most:
+by more than 80 % it is that node again, and their ranges are averaged; by less than 20 % it
+is new; between, it is dropped. The query keeps the range that was asked for. Alignments on
+edges are fitted to the ranges in the end, so that they can be strung together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.search.edge_alignment import composed, fitted
 from motionloom.search.match import Match, Matches
+from motionloom.search.match_graph import Edge, Family, Node, cheapest_paths, way_to
 
 SAME = 0.8  # Kovar & Gleicher 2004, section 3.3
 APART = 0.2
-_LEAST_COST = 1e-12  # an edge of no cost would be no edge to a sparse graph
-
-
-@dataclass(frozen=True)
-class Node:
-    """A stretch of motion in a family.
-
-    `tier` is 0 for the query, 1 for what it found, and so on.
-    """
-
-    motion: str
-    start_frame: int
-    end_frame: int
-    tier: int
-
-    @property
-    def text(self) -> str:
-        """``NAME:START-END``."""
-        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
-
-
-@dataclass(frozen=True, eq=False)
-class Edge:
-    """Two nodes that are alike: their numbers, the cost, and the alignment of their frames."""
-
-    a: int
-    b: int
-    cost: float
-    alignment: NDArray[np.int64] = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Family:
-    """A match graph. Node 0 is the query.
-
-    Attributes
-    ----------
-    query : str
-    nodes : tuple of Node
-    edges : tuple of Edge
-    matches : Matches
-        All nodes but the query as matches; `distance` is the distance to the query.
-    """
-
-    query: str
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
-    matches: Matches
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-    def distance_to_query(self) -> NDArray[np.float64]:
-        """Cost of the cheapest path from each node to the query, shape (len(nodes),)."""
-        return _distances(len(self.nodes), self.edges)
-
-    def to_json(self) -> dict[str, Any]:
-        """The graph as plain data."""
-        return {
-            "query": self.query,
-            "nodes": [
-                {
-                    "motion": node.motion,
-                    "start_frame": node.start_frame,
-                    "end_frame": node.end_frame,
-                    "distance_to_query": float(distance),
-                    "tier": node.tier,
-                }
-                for node, distance in zip(self.nodes, self.distance_to_query(), strict=True)
-            ],
-            "edges": [{"a": edge.a, "b": edge.b, "cost": edge.cost} for edge in self.edges],
-        }
 
 
 def grow_family(
@@ -152,7 +77,9 @@ def grow_family(
                 if b is not None and overlap > same:
                     if b not in (a, 0):
                         nodes[b] = _averaged(nodes[b], match)
-                elif overlap < apart and (max_nodes is None or len(nodes) <= max_nodes):
+                elif a != 0 and overlap >= apart:
+                    continue
+                elif max_nodes is None or len(nodes) <= max_nodes:
                     b = len(nodes)
                     tier = nodes[a].tier + 1
                     nodes.append(Node(match.motion, match.start_frame, match.end_frame, tier))
@@ -163,11 +90,11 @@ def grow_family(
                     continue
                 pair = (min(a, b), max(a, b))
                 if a != b and (pair not in edges or match.distance < edges[pair].cost):
-                    edges[pair] = Edge(a, b, match.distance, match.alignment)
+                    frames = match.alignment + (nodes[a].start_frame, 0)
+                    edges[pair] = Edge(a, b, match.distance, frames)
         frontier = following
-    kept = tuple(edges.values())
-    gaps = _distances(len(nodes), kept)
-    return Family(text, tuple(nodes), kept, _as_matches(nodes, seen, gaps, text))
+    kept = tuple(_fitted(edge, nodes) for edge in edges.values())
+    return Family(text, tuple(nodes), kept, _as_matches(nodes, seen, kept, text))
 
 
 def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int | None, float]:
@@ -187,21 +114,25 @@ def _averaged(node: Node, match: Match) -> Node:
     return replace(node, start_frame=start, end_frame=end)
 
 
-def _distances(count: int, edges: Iterable[Edge]) -> NDArray[np.float64]:
-    from scipy.sparse import csr_array  # half a second that a plain search need not pay
-    from scipy.sparse.csgraph import dijkstra
-
-    edges = list(edges)
-    costs = np.array([max(edge.cost, _LEAST_COST) for edge in edges])
-    ends = np.array([(edge.a, edge.b) for edge in edges]).reshape(-1, 2)
-    graph = csr_array((costs, (ends[:, 0], ends[:, 1])), shape=(count, count))
-    gaps = dijkstra(graph, directed=False, indices=[0])[0]
-    return np.where(gaps < 1e-9, 0.0, gaps)
+def _fitted(edge: Edge, nodes: list[Node]) -> Edge:
+    ranges = [(nodes[n].start_frame, nodes[n].end_frame) for n in (edge.a, edge.b)]
+    return replace(edge, alignment=fitted(edge.alignment, *ranges))
 
 
-def _as_matches(nodes, seen, gaps, text: str) -> Matches:
+def _as_matches(nodes, seen, edges, text: str) -> Matches:
+    gaps, before = cheapest_paths(len(nodes), edges)
+    between = {}
+    for edge in edges:
+        between[edge.a, edge.b] = edge.alignment
+        between[edge.b, edge.a] = edge.alignment[:, ::-1]
+    length = nodes[0].end_frame - nodes[0].start_frame
     rows = []
-    for node, match, gap in zip(nodes[1:], seen[1:], gaps[1:], strict=True):
+    for number, (node, match) in enumerate(zip(nodes, seen, strict=True)):
+        if match is None:
+            continue
+        way = way_to(before, number)
+        times = composed((between[step] for step in zip(way, way[1:], strict=False)), length)
+        frames = np.rint(times).astype(np.int64) + node.start_frame
         fps = (match.end_frame - match.start_frame) / (match.end - match.start)
         rows.append(
             replace(
@@ -210,8 +141,9 @@ def _as_matches(nodes, seen, gaps, text: str) -> Matches:
                 end_frame=node.end_frame,
                 start=node.start_frame / fps,
                 end=node.end_frame / fps,
-                distance=float(gap),
+                distance=float(gaps[number]),
                 tier=node.tier,
+                alignment=np.column_stack([np.arange(length), frames]),
             )
         )
     rows.sort(key=lambda match: (match.distance, match.motion, match.start_frame))

@@ -23,10 +23,11 @@ from motionloom.distance import library_features as features_of
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
-from motionloom.search.family import Family, Node, grow_family
+from motionloom.search.family import grow_family
 from motionloom.search.filters import chosen_motions
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.match import Match, Matches
+from motionloom.search.match_graph import Family, Node
 from motionloom.search.minima import MAX_OVERLAP, Found, realigned
 from motionloom.search.neighbours import check_neighbourhood, neighbours, open_index
 from motionloom.search.query import Query, as_query
