@@ -1,0 +1,169 @@
+"""Players: motion that is made while it is watched.
+
+Everything endless or steerable speaks this protocol: parametric motions, motion graphs, fat
+graphs, dances and crowds. A player yields frames and takes controls between them; what it
+holds does not grow with what it has played.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance, Skeleton, Source
+from motionloom.motion.provenance import merged
+
+_BLOCK = 1024  # frames read at once where nobody steers
+
+
+class Pose(NamedTuple):
+    """One frame: local rotations ``wxyz`` of shape (J, 4) and the root's place (3,)."""
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Frames that a player gave, n of them.
+
+    Attributes
+    ----------
+    rotations : ndarray of float32, shape (n, J, 4)
+    root : ndarray of float32, shape (n, 3)
+    contacts : ndarray of bool, shape (n, 4)
+        Which foot parts stand, in the order of `motionloom.motion.contacts.FOOT_PARTS`.
+    start : int
+        Number of its first frame, counted from the player's first.
+    sources : tuple of Source
+        What the frames are made of; their `start` and `end` are counted likewise.
+    seams : tuple of int
+        Middles of hand-overs, counted likewise.
+    """
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    contacts: NDArray[np.bool_]
+    start: int = 0
+    sources: tuple[Source, ...] = ()
+    seams: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+
+class Player(ABC):
+    """Frames one after the other, steered in between.
+
+    A kind of player gives `skeleton`, `fps`, the names of its `controls`, `read`, and, if it
+    has controls, `_steer`.
+
+    Examples
+    --------
+    >>> class Statue(Player):
+    ...     skeleton, fps = Skeleton(["hips"], [-1], [[0, 0, 0]]), 30.0
+    ...     def read(self, count):
+    ...         pose = np.tile(np.float32([1, 0, 0, 0]), (count, 1, 1))
+    ...         return Stretch(pose, np.zeros((count, 3)), np.ones((count, 4), bool))
+    >>> Statue().record(seconds=2, name="statue")
+    Motion('statue', 60 frames at 30 fps = 2.00 s, 1 joints)
+    """
+
+    skeleton: Skeleton
+    fps: float
+    controls: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def read(self, count: int) -> Stretch:
+        """The next `count` frames; fewer only where the motion ends."""
+
+    def steer(self, **controls: Any) -> None:
+        """Change where it goes from the next frame on.
+
+        Raises
+        ------
+        InvalidInput
+            If the player has no such control; the message names those it has.
+        """
+        for name in controls:
+            if name not in self.controls:
+                known = ", ".join(self.controls) or "none"
+                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {known}")
+        self._steer(**controls)
+
+    def _steer(self, **controls: Any) -> None:  # noqa: B027 - only those with controls need it
+        """Take controls whose names were checked. A player without any needs none."""
+
+    def frames(self) -> Iterator[Pose]:
+        """Poses one by one; `steer` may be called between them."""
+        while True:
+            one = self.read(1)
+            if not len(one):
+                return
+            yield Pose(one.rotations[0], one.root[0])
+
+    def stretches(self, frames: int | None = None) -> Iterator[Stretch]:
+        """The next `frames` frames in blocks of bounded size; None: until the motion ends."""
+        left = frames
+        while left is None or left > 0:
+            block = self.read(_BLOCK if left is None else min(_BLOCK, left))
+            if not len(block):
+                return
+            left = None if left is None else left - len(block)
+            yield block
+
+    def record(
+        self, *, seconds: float | None = None, frames: int | None = None, name: str = ""
+    ) -> Motion:
+        """The next frames as a motion, with its provenance.
+
+        Parameters
+        ----------
+        seconds, frames : optional
+            How much; one of the two.
+        name : str
+        """
+        count = frame_count(seconds, frames, self.fps)
+        parts = list(self.stretches(count))
+        rotations = [part.rotations for part in parts] or [
+            np.empty((0, len(self.skeleton), 4), np.float32)
+        ]
+        root = [part.root for part in parts] or [np.empty((0, 3), np.float32)]
+        sources = merged(source for part in parts for source in part.sources)
+        seams = tuple(seam for part in parts for seam in part.seams)
+        first = parts[0].start if parts else 0
+        made_of = Provenance(
+            tuple(source.moved(-first) for source in sources),
+            tuple(seam - first for seam in seams),
+        )
+        return Motion(
+            self.skeleton,
+            np.concatenate(rotations),
+            np.concatenate(root),
+            self.fps,
+            name=name,
+            provenance=made_of if sources else None,
+        )
+
+
+def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
+    """Frames that are asked for in seconds or in frames; one of the two must be given.
+
+    Examples
+    --------
+    >>> frame_count(2.0, None, 30.0), frame_count(None, 7, 30.0)
+    (60, 7)
+    """
+    if (seconds is None) == (frames is None):
+        raise InvalidInput("give either seconds or frames")
+    count = frames if seconds is None else seconds * fps
+    if count is None or not np.isfinite(count) or round(count) < 1:
+        asked = f"{frames} frames" if seconds is None else f"{seconds} seconds"
+        raise InvalidInput(f"there must be at least one frame to play; got {asked}")
+    return round(count)
