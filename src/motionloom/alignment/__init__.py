@@ -1,5 +1,17 @@
-"""Time alignments on a grid of frame distances: dynamic time warping and its paths."""
+"""Time alignments on a grid of frame distances: dynamic time warping, the valid region."""
 
 from motionloom.alignment.dtw import STEPS, Alignment, subsequence_alignment, warp
+from motionloom.alignment.monotone import MAX_SLOPE, align_in_region
+from motionloom.alignment.valid_region import ALPHA, grid_minima, valid_region
 
-__all__ = ["STEPS", "Alignment", "subsequence_alignment", "warp"]
+__all__ = [
+    "ALPHA",
+    "MAX_SLOPE",
+    "STEPS",
+    "Alignment",
+    "align_in_region",
+    "grid_minima",
+    "subsequence_alignment",
+    "valid_region",
+    "warp",
+]
