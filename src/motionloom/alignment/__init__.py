@@ -2,6 +2,7 @@
 
 from motionloom.alignment.dtw import STEPS, Alignment, subsequence_alignment, warp
 from motionloom.alignment.monotone import MAX_SLOPE, align_in_region
+from motionloom.alignment.timewarp import Timewarp
 from motionloom.alignment.valid_region import ALPHA, grid_minima, valid_region
 
 __all__ = [
@@ -9,6 +10,7 @@ __all__ = [
     "MAX_SLOPE",
     "STEPS",
     "Alignment",
+    "Timewarp",
     "align_in_region",
     "grid_minima",
     "subsequence_alignment",
