@@ -41,3 +41,72 @@ def end_costs(query, motions, *, steps):
         for end in range(len(motion)):
             out.append(best_path(grid, steps=steps, end=end, subsequence=True)[0])
     return np.array(out)
+
+
+def time_alignment(grid, allowed, *, start, end, max_slope):
+    """(cost, path) of the cheapest time alignment, by trying every admissible path.
+
+    Paths go one cell down, right, or both; at most `max_slope` cells of a path lie in one
+    row, or in one column, in a run. Cost infinite and no path where there is none.
+    """
+
+    @cache
+    def reach(i, j, right, down):
+        """Best way to (i, j) that ends with so many cells side by side, or stacked."""
+        if i < start[0] or j < start[1] or not allowed[i][j] or not grid[i][j] == grid[i][j]:
+            return float("inf"), ()
+        if (i, j) == tuple(start):
+            found = (grid[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
+            return found
+        options = []
+        if right == 1 and down == 1:
+            options += [reach(i - 1, j - 1, *run) for run in runs]
+        elif down == 1:  # one to the right: the run in this row is one longer
+            options += [reach(i, j - 1, *run) for run in runs if run[0] == right - 1]
+        else:
+            options += [reach(i - 1, j, *run) for run in runs if run[1] == down - 1]
+        cost, path = min(options, key=lambda option: option[0])
+        return cost + grid[i][j], (*path, (i, j))
+
+    runs = [(1, 1)]
+    runs += [(n, 1) for n in range(2, max_slope + 1)] + [(1, n) for n in range(2, max_slope + 1)]
+    cost, path = min((reach(*end, *run) for run in runs), key=lambda option: option[0])
+    return cost, np.array(path if cost < float("inf") else ()).reshape(-1, 2)
+
+
+def minima_and_region(grid, alpha):
+    """Sets of cells: least of their row, least of their column, the valid region."""
+    rows, columns = len(grid), len(grid[0])
+
+    def least(line):
+        """Places where a list of numbers has a local minimum; of equal ones the last."""
+        return [
+            n
+            for n in range(len(line))
+            if len(line) > 1
+            and (n == 0 or line[n] <= line[n - 1])
+            and (n == len(line) - 1 or line[n] < line[n + 1])
+        ]
+
+    def around(line, n):
+        """Places about n up to the first that is alpha larger."""
+        found = {n}
+        for step in (-1, 1):
+            at = n + step
+            while 0 <= at < len(line) and line[at] < (1 + alpha) * line[n]:
+                found.add(at)
+                at += step
+        return found
+
+    in_row, in_column, region = set(), set(), set()
+    for i in range(rows):
+        line = [grid[i][j] for j in range(columns)]
+        for j in least(line):
+            in_row.add((i, j))
+            region |= {(i, at) for at in around(line, j)}
+    for j in range(columns):
+        line = [grid[i][j] for i in range(rows)]
+        for i in least(line):
+            in_column.add((i, j))
+            region |= {(at, j) for at in around(line, i)}
+    return in_row, in_column, region

@@ -94,7 +94,7 @@ def subsequence_alignment(
     >>> found.cost, found.path.tolist()
     (0.0, [[0, 1], [1, 2], [2, 3]])
     """
-    grid = _checked_grid(grid)
+    grid = checked_grid(grid)
     costs, came = accumulated(grid, steps=steps, subsequence=True)
     if end is None:
         end = int(np.argmin(costs[-1]))
@@ -123,7 +123,7 @@ def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
     >>> found.cost, found.path.tolist()
     (0.0, [[0, 0], [0, 1], [1, 2]])
     """
-    grid = _checked_grid(grid)
+    grid = checked_grid(grid)
     costs, came = accumulated(grid, steps=steps, subsequence=False)
     return _alignment(costs, came, grid.shape[1] - 1, steps)
 
@@ -154,7 +154,8 @@ def _alignment(costs, came, end: int, steps: str) -> Alignment:
     return Alignment(cost, path_to(came, end, steps=steps))
 
 
-def _checked_grid(grid: ArrayLike) -> NDArray[np.float64]:
+def checked_grid(grid: ArrayLike) -> NDArray[np.float64]:
+    """A grid of distances, with at least one cell, in double precision."""
     grid = np.ascontiguousarray(grid, dtype=np.float64)
     if grid.ndim != 2 or 0 in grid.shape:
         raise InvalidInput(f"grid must have rows and columns; got shape {grid.shape}")

@@ -1,0 +1,175 @@
+"""The time alignment of two motions: continuous, monotonic and non-degenerate.
+
+A path through the distance grid that goes one cell down, right, or both at a time, and on
+which at most `max_slope` frames of one motion correspond to a single frame of the other:
+its slope stays between ``1 / max_slope`` and `max_slope`. It may be held to a region, as
+the valid one (see `motionloom.alignment.valid_region`). Where there is no such path, the
+motions do not correspond.
+
+The dynamic programme keeps, for each cell, the cheapest path for each number of steps that
+it has gone straight right or straight down just now: with a slope of at most k there are
+``2 k - 1`` such states.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher. Automated extraction and parameterization of motions in large
+   data sets. SIGGRAPH 2004, section 3.1.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike
+
+from motionloom.alignment.dtw import Alignment, checked_grid
+from motionloom.errors import InvalidInput
+
+MAX_SLOPE = 3  # local speed-ups and slow-downs by up to this factor count as timing
+
+
+def align_in_region(
+    grid: ArrayLike,
+    region: ArrayLike | None = None,
+    *,
+    start: tuple[int, int] | None = None,
+    end: tuple[int, int] | None = None,
+    max_slope: int = MAX_SLOPE,
+) -> Alignment | None:
+    """The cheapest time alignment from one cell to another, if there is any.
+
+    Parameters
+    ----------
+    grid : array_like, shape (M, N)
+        Distances between the frames of two motions. NaN cells are never visited.
+    region : array_like of bool, shape (M, N), optional
+        Cells that the path may visit. Default: all.
+    start, end : tuple of int, optional
+        Row and column of the first and of the last cell. Default: the grid's corners.
+    max_slope : int
+        At most so many frames of one motion correspond to a frame of the other.
+
+    Returns
+    -------
+    alignment : Alignment or None
+        Path and cost; None where no path leads from `start` to `end`.
+
+    Raises
+    ------
+    InvalidInput
+        If shapes do not fit, a cell is outside the grid, or `max_slope` is below 1.
+
+    Examples
+    --------
+    >>> grid = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0]))
+    >>> found = align_in_region(grid)
+    >>> found.cost, found.path.tolist()
+    (0.0, [[0, 0], [1, 1], [1, 2], [2, 3]])
+
+    One frame cannot correspond to four others when three is the limit:
+
+    >>> align_in_region(np.zeros((1, 4))) is None
+    True
+    """
+    grid = checked_grid(grid)
+    shape = grid.shape
+    if region is None:
+        allowed = np.ones(shape, np.bool_)
+    else:
+        allowed = np.ascontiguousarray(region, dtype=np.bool_)
+        if allowed.shape != shape:
+            raise InvalidInput(f"region must have the grid's shape {shape}; got {allowed.shape}")
+    if max_slope < 1:
+        raise InvalidInput(f"max_slope must be at least 1; got {max_slope}")
+    first = _cell("start", start, (0, 0), shape)
+    last = _cell("end", end, (shape[0] - 1, shape[1] - 1), shape)
+    if first[0] > last[0] or first[1] > last[1]:
+        return None
+    box = (slice(first[0], last[0] + 1), slice(first[1], last[1] + 1))
+    path, cost = _cheapest(
+        np.ascontiguousarray(grid[box]), np.ascontiguousarray(allowed[box]), max_slope
+    )
+    return Alignment(cost, path + np.array(first)) if len(path) else None
+
+
+def _cell(
+    name: str, given: tuple[int, int] | None, default: tuple[int, int], shape: tuple[int, ...]
+) -> tuple[int, int]:
+    if given is None:
+        return default
+    row, column = int(given[0]), int(given[1])
+    if not (0 <= row < shape[0] and 0 <= column < shape[1]):
+        raise InvalidInput(f"{name} must be a cell of the grid of shape {shape}; got {given}")
+    return row, column
+
+
+@nb.njit(cache=True, nogil=True)
+def _cheapest(grid, allowed, max_slope):
+    """The cheapest path from the first cell to the last, (L, 2), and its cost.
+
+    States: 0 came diagonally or begins; s < max_slope: s steps to the right just now;
+    beyond: as many steps down as above ``max_slope - 1``.
+    """
+    n_rows, n_columns = grid.shape
+    runs = max_slope - 1
+    states = 2 * runs + 1
+    above = np.full((n_columns + 1, states), np.inf)
+    here = np.full((n_columns + 1, states), np.inf)
+    came = np.zeros((n_rows, n_columns, states), np.int8)
+    for i in range(n_rows):
+        here[:] = np.inf
+        for j in range(n_columns):
+            value = grid[i, j]
+            if not allowed[i, j] or np.isnan(value):
+                continue
+            cell = here[j + 1]
+            if i == 0 and j == 0:
+                cell[0] = value
+                continue
+            cell[0], came[i, j, 0] = _least(above[j], 0, states)
+            if runs > 0:
+                cell[1], came[i, j, 1] = _turn(here[j], runs + 1, states)
+                cell[runs + 1], came[i, j, runs + 1] = _turn(above[j + 1], 1, runs + 1)
+                for run in range(2, runs + 1):
+                    cell[run], came[i, j, run] = here[j, run - 1], run - 1
+                    down = runs + run
+                    cell[down], came[i, j, down] = above[j + 1, down - 1], down - 1
+            for s in range(states):
+                cell[s] += value
+        above, here = here, above
+    cost, state = _least(above[n_columns], 0, states)
+    path = np.empty((n_rows + n_columns, 2), np.int64)
+    at = len(path)
+    if cost == np.inf:
+        return path[at:], cost
+    i, j = n_rows - 1, n_columns - 1
+    while True:
+        at -= 1
+        path[at, 0], path[at, 1] = i, j
+        if i == 0 and j == 0:
+            return path[at:].copy(), cost
+        before = came[i, j, state]
+        if state <= runs:
+            j -= 1
+        if state == 0 or state > runs:
+            i -= 1
+        state = before
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _least(costs, first, last):
+    """The least of ``costs[first:last]`` and where it is."""
+    best, where = np.inf, first
+    for s in range(first, last):
+        if costs[s] < best:
+            best, where = costs[s], s
+    return best, where
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def _turn(costs, first, last):
+    """The least of ``costs[0]`` and ``costs[first:last]`` and where it is."""
+    best, where = _least(costs, first, last)
+    if costs[0] <= best:
+        return costs[0], 0
+    return best, where

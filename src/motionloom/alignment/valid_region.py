@@ -1,0 +1,145 @@
+"""Where a time alignment may go: near one-dimensional minima of the distance grid.
+
+Hold a frame of one motion fixed and run through the other: where the distance has a local
+minimum, the two frames clearly correspond. An alignment of similar motions runs along such
+minima, or close by: noise moves them by a frame, and while a pose is held their place is
+arbitrary. So each minimum is extended along the direction in which it is one until the
+distance is by some part larger than at the minimum. What is covered is the *valid region*
+(Kovar & Gleicher 2004, section 3.1).
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.alignment.dtw import checked_grid
+from motionloom.errors import InvalidInput
+
+ALPHA = 0.15  # Kovar & Gleicher 2004, section 3.1
+HORIZONTAL, VERTICAL = 1, 2
+
+
+def grid_minima(grid: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[np.uint8]:
+    """Cells that are local minima of their row, of their column, or of both.
+
+    Parameters
+    ----------
+    grid : array_like, shape (M, N)
+        Distances between the frames of two motions.
+    starts : array_like of int, shape (K + 1,), optional
+        Columns are those of K motions, one after the other: motion k has columns
+        ``starts[k]`` to ``starts[k + 1]``. Default: of one.
+
+    Returns
+    -------
+    minima : ndarray of uint8, shape (M, N)
+        0, or the sum of `HORIZONTAL` (1, least of its row) and `VERTICAL` (2).
+
+    Notes
+    -----
+    A minimum is smaller than the next cell and not larger than the one before; at an edge
+    there is one neighbour only. Missing values (NaN) are no minima, and no neighbours of any.
+
+    Examples
+    --------
+    >>> grid_minima([[3.0, 1.0, 2.0], [2.0, 2.0, 0.5]])
+    array([[0, 3, 0],
+           [2, 0, 3]], dtype=uint8)
+    """
+    grid = checked_grid(grid)
+    return _minima(grid, _checked_starts(starts, grid.shape[1]))
+
+
+def valid_region(
+    grid: ArrayLike, *, alpha: float = ALPHA, starts: ArrayLike | None = None
+) -> NDArray[np.bool_]:
+    """Cells close to a minimum of their row or column.
+
+    Parameters
+    ----------
+    grid : array_like, shape (M, N)
+    alpha : float
+        Minima are extended up to the first cell that is by this part larger.
+    starts : array_like of int, shape (K + 1,), optional
+        As in `grid_minima`.
+
+    Returns
+    -------
+    region : ndarray of bool, shape (M, N)
+
+    Examples
+    --------
+    >>> valid_region([[9.0, 1.1, 1.0, 1.2, 1.0]]).astype(int)
+    array([[0, 1, 1, 0, 1]])
+    """
+    grid = checked_grid(grid)
+    if not alpha >= 0.0:
+        raise InvalidInput(f"alpha must not be negative; got {alpha}")
+    starts = _checked_starts(starts, grid.shape[1])
+    return _extended(grid, _minima(grid, starts), starts, 1.0 + alpha)
+
+
+def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]:
+    found = np.array([0, columns] if starts is None else starts, dtype=np.int64)
+    if found.ndim != 1 or found[0] != 0 or found[-1] != columns or np.any(np.diff(found) < 0):
+        raise InvalidInput(f"starts must rise from 0 to the grid's {columns} columns; got {found}")
+    return found
+
+
+@nb.njit(cache=True, nogil=True)
+def _minima(grid, starts):
+    n_rows, n_columns = grid.shape
+    out = np.zeros(grid.shape, np.uint8)
+    for i in range(n_rows):
+        for k in range(len(starts) - 1):
+            first, last = starts[k], starts[k + 1] - 1
+            for j in range(first, last + 1):
+                if (
+                    (j == first or grid[i, j] <= grid[i, j - 1])
+                    and (j == last or grid[i, j] < grid[i, j + 1])
+                    and last > first
+                ):
+                    out[i, j] = HORIZONTAL
+        for j in range(n_columns):
+            if (
+                (i == 0 or grid[i, j] <= grid[i - 1, j])
+                and (i == n_rows - 1 or grid[i, j] < grid[i + 1, j])
+                and n_rows > 1
+            ):
+                out[i, j] += VERTICAL
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _extended(grid, minima, starts, factor):
+    n_rows = grid.shape[0]
+    out = np.zeros(grid.shape, np.bool_)
+    for k in range(len(starts) - 1):
+        first, last = starts[k], starts[k + 1]
+        for i in range(n_rows):
+            for j in range(first, last):
+                if minima[i, j] == 0:
+                    continue
+                limit = factor * grid[i, j]
+                out[i, j] = True
+                if minima[i, j] & HORIZONTAL:
+                    c = j - 1
+                    while c >= first and grid[i, c] < limit:
+                        out[i, c] = True
+                        c -= 1
+                    c = j + 1
+                    while c < last and grid[i, c] < limit:
+                        out[i, c] = True
+                        c += 1
+                if minima[i, j] & VERTICAL:
+                    r = i - 1
+                    while r >= 0 and grid[r, j] < limit:
+                        out[r, j] = True
+                        r -= 1
+                    r = i + 1
+                    while r < n_rows and grid[r, j] < limit:
+                        out[r, j] = True
+                        r += 1
+    return out

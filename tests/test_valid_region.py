@@ -1,0 +1,112 @@
+"""Minima of a grid, the valid region, and alignments within it."""
+
+import numpy as np
+import pytest
+from naive import alignment as naive
+
+import motionloom as ml
+from motionloom.alignment import align_in_region, grid_minima, valid_region
+from motionloom.distance import distance_grid
+from motionloom.errors import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def kicks():
+    """Distances of two kicks of the built-in corpus."""
+    high, low = ml.demo.clip("kick_front_high_right"), ml.demo.clip("kick_front_low_right")
+    return distance_grid(high.resample(10), low.resample(10), "pc11")
+
+
+def grids(rng):
+    yield rng.random((7, 9))
+    yield rng.integers(0, 4, (8, 8)).astype(float)  # plateaus, ties and zeros
+    smooth = np.cumsum(np.cumsum(rng.normal(size=(12, 11)), axis=0), axis=1)
+    yield smooth - smooth.min()
+    holed = rng.random((9, 6))
+    holed[3, 2:5] = np.nan
+    yield holed
+
+
+def cells(mask):
+    return set(zip(*(where.tolist() for where in np.nonzero(mask)), strict=True))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.15, 2.0])
+def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha):
+    for grid in [*grids(rng), kicks]:
+        minima, region = grid_minima(grid), valid_region(grid, alpha=alpha)
+        in_row, in_column, near = naive.minima_and_region(grid.tolist(), alpha)
+        assert cells(minima & 1) == in_row
+        assert cells(minima & 2) == in_column
+        assert cells(region) == near
+
+
+def test_motions_side_by_side_do_not_see_each_other(rng):
+    parts = [rng.random((9, n)) for n in (5, 1, 7)]
+    together, starts = np.hstack(parts), [0, 5, 6, 13]
+    assert np.array_equal(
+        grid_minima(together, starts=starts), np.hstack([grid_minima(part) for part in parts])
+    )
+    assert np.array_equal(
+        valid_region(together, starts=starts), np.hstack([valid_region(part) for part in parts])
+    )
+
+
+@pytest.mark.parametrize("max_slope", [1, 2, 3])
+def test_the_alignment_is_the_cheapest_of_all(rng, kicks, max_slope):
+    for grid in [*grids(rng), kicks]:
+        for share in (1.0, 0.8):
+            allowed = rng.random(grid.shape) < share
+            last = (grid.shape[0] - 1, grid.shape[1] - 1)
+            for start, end in [((0, 0), last), ((1, 2), (5, 4)), ((2, 0), (2, 2))]:
+                ours = align_in_region(grid, allowed, start=start, end=end, max_slope=max_slope)
+                cost, path = naive.time_alignment(
+                    grid.tolist(), allowed.tolist(), start=start, end=end, max_slope=max_slope
+                )
+                if not len(path):
+                    assert ours is None
+                    continue
+                assert ours.cost == pytest.approx(cost)
+                assert np.nansum(grid[tuple(ours.path.T)]) == pytest.approx(cost)
+                assert allowed[tuple(ours.path.T)].all()
+
+
+def test_two_kicks_correspond_within_the_valid_region(kicks):
+    region = valid_region(kicks)
+    assert 0.05 < region.mean() < 0.6
+    rows, columns = np.nonzero(region)
+    found = None
+    for end in range(len(rows) - 1, -1, -1):
+        found = found or align_in_region(kicks, region, start=(0, 0), end=(rows[end], columns[end]))
+    assert found is not None
+    assert found.path[-1].min() > 0.7 * min(kicks.shape)
+
+
+def test_no_path_means_not_similar():
+    wall = np.ones((5, 5), bool)
+    wall[:, 2] = False
+    assert align_in_region(np.ones((5, 5)), wall) is None
+    assert align_in_region(np.ones((2, 7)), max_slope=3) is None
+    assert align_in_region(np.ones((3, 7)), max_slope=3) is not None
+    assert align_in_region(np.ones((5, 5)), start=(3, 0), end=(2, 4)) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"region": np.ones((2, 3), bool)}, r"region must have the grid's shape \(3, 3\)"),
+        ({"max_slope": 0}, "max_slope must be at least 1; got 0"),
+        ({"start": (3, 0)}, r"start must be a cell of the grid of shape \(3, 3\); got \(3, 0\)"),
+        ({"end": (0, -1)}, "end must be a cell"),
+    ],
+)
+def test_says_what_is_wrong(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        align_in_region(np.ones((3, 3)), **options)
+
+
+def test_region_says_what_is_wrong():
+    with pytest.raises(InvalidInput, match="alpha must not be negative; got -1"):
+        valid_region(np.ones((3, 3)), alpha=-1)
+    with pytest.raises(InvalidInput, match="starts must rise from 0 to the grid's 3 columns"):
+        grid_minima(np.ones((3, 3)), starts=[0, 2])
