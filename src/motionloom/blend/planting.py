@@ -1,0 +1,356 @@
+"""Feet that stay where they stand, while the motion is still being made.
+
+`Motion.clean_feet` sees the whole motion and eases each foot towards where it will stand. A
+player cannot: it knows only what it has played. Here a foot is held at the place where its
+contact begins, and what was added to hold it there is given back after the contact, by a
+critically damped spring, so that nothing jumps. The root goes along with the feet that are
+held, as far and as fast as another spring lets it, and is lowered where a leg is too short.
+
+The state is two dozen numbers per character; it does not grow with what is played.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion.contacts import SIDES
+from motionloom.motion.skeleton import Skeleton
+
+_GIVE_BACK = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
+_FOLLOW = 9.0  # 1/s: the root goes along with held feet
+_SHARE = 0.7  # of what is added to held feet that the root takes over
+_LOWER = 18.0  # 1/s: the root is lowered for legs that cannot reach
+_FARTHEST = 0.35  # metres: a foot that would be held farther from its path is let go
+_STRAIGHT = 0.995  # of its length, how far a leg reaches
+
+# Rows of the state: per foot ankle and ball (place and speed of the correction, the spot, held
+# or not), then the root's correction.
+_POINTS = 4
+_STATE = (_POINTS + 1, 10)
+
+
+class FootPlanter:
+    """Holds the feet of one character, block by block.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Needs hips' joints, knees, ankles and balls of the feet (role ``foot``).
+    fps : float
+        Frames per second.
+    floor : float, optional
+        Height in metres below which no ball may go. Default: none.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.motion.contacts import FOOT_PARTS
+    >>> walk = ml.demo.clip("walk")
+    >>> contacts = walk.contacts()
+    >>> standing = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+    >>> slow = 0.9 * walk.root  # slides: shorter way, same steps
+    >>> rotations, root = FootPlanter(walk.skeleton, walk.fps).plant(walk.rotations, slow, standing)
+    >>> rotations.shape == walk.rotations.shape
+    True
+    """
+
+    def __init__(self, skeleton: Skeleton, fps: float, *, floor: float | None = None) -> None:
+        legs, balls = [], []
+        for side in SIDES:
+            joints = skeleton.points([f"{side}_hip", f"{side}_knee", f"{side}_ankle"])
+            if np.any(joints >= len(skeleton)):
+                raise RoleError(
+                    f"a {side} hip, knee or ankle is played by an end site, which cannot turn; "
+                    "joints are needed. Say which in a mapping file"
+                )
+            legs.append(joints)
+            balls.append(skeleton.point(f"{side}_foot"))
+        self.skeleton = skeleton
+        self._legs = np.array(legs, np.int64)
+        self._ball_parents = skeleton.point_parents[balls].astype(np.int64)
+        self._ball_offsets = skeleton.point_offsets[balls]
+        self._floor = -np.inf if floor is None else float(floor)
+        self._chain = _ancestors(skeleton, self._ball_parents)
+        self._fps = float(fps)
+        self._state = np.zeros(_STATE)
+
+    def forget(self) -> None:
+        """Start anew: the next frame stands somewhere else."""
+        self._state[:] = 0.0
+
+    def plant(
+        self, rotations: ArrayLike, root: ArrayLike, contacts: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The next frames, with their feet held.
+
+        Parameters
+        ----------
+        rotations : array_like, shape (n, J, 4)
+        root : array_like, shape (n, 3)
+        contacts : array_like of bool, shape (n, 4)
+            Which foot parts should stand, in the order of
+            `motionloom.motion.contacts.FOOT_PARTS`.
+
+        Returns
+        -------
+        rotations : ndarray of float32, shape (n, J, 4)
+        root : ndarray of float32, shape (n, 3)
+        """
+        turned = np.array(rotations, np.float32, order="C")
+        moved = np.array(root, np.float32, order="C")
+        standing = np.ascontiguousarray(contacts, np.bool_)
+        if turned.shape[1:] != (len(self.skeleton), 4):
+            raise InvalidInput(
+                f"rotations must have shape (frames, {len(self.skeleton)}, 4); got {turned.shape}"
+            )
+        if moved.shape != (len(turned), 3) or standing.shape != (len(turned), 4):
+            raise InvalidInput(
+                f"root and contacts must have shapes ({len(turned)}, 3) and ({len(turned)}, 4); "
+                f"got {moved.shape} and {standing.shape}"
+            )
+        _plant(
+            turned,
+            moved,
+            standing,
+            self.skeleton.parents.astype(np.int64),
+            self.skeleton.offsets.astype(np.float64),
+            self._chain,
+            self._legs,
+            self._ball_parents,
+            self._ball_offsets,
+            self._floor,
+            1.0 / self._fps,
+            self._state,
+        )
+        return turned, moved
+
+
+def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The joints and all above them, from the root on."""
+    found: set[int] = set()
+    for start in joints:
+        joint = int(start)
+        while joint >= 0:
+            found.add(joint)
+            joint = int(skeleton.parents[joint])
+    return np.array(sorted(found), np.int64)
+
+
+@njit(cache=True)
+def _product(a, b, out):
+    w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
+    x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
+    y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
+    z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
+    out[0], out[1], out[2], out[3] = w, x, y, z
+
+
+@njit(cache=True)
+def _inverse_product(a, b, out):
+    """out = inverse(a) b."""
+    w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+    x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
+    y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
+    z = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
+    out[0], out[1], out[2], out[3] = w, x, y, z
+
+
+@njit(cache=True)
+def _turned(q, v, out):
+    tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
+    ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
+    tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
+    x = v[0] + q[0] * tx + q[2] * tz - q[3] * ty
+    y = v[1] + q[0] * ty + q[3] * tx - q[1] * tz
+    z = v[2] + q[0] * tz + q[1] * ty - q[2] * tx
+    out[0], out[1], out[2] = x, y, z
+
+
+@njit(cache=True)
+def _between(a, b, out):
+    """The least rotation that turns a into the direction of b."""
+    size = math.sqrt((a @ a) * (b @ b))
+    if size < 1e-12:
+        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
+        return
+    w = size + a @ b
+    x = a[1] * b[2] - a[2] * b[1]
+    y = a[2] * b[0] - a[0] * b[2]
+    z = a[0] * b[1] - a[1] * b[0]
+    norm = math.sqrt(w * w + x * x + y * y + z * z)
+    if norm < 1e-9 * size:  # opposite; does not happen to legs
+        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
+        return
+    out[0], out[1], out[2], out[3] = w / norm, x / norm, y / norm, z / norm
+
+
+@njit(cache=True)
+def _sprung(state, c, target, rate, dt):
+    """One step of a critically damped spring: place in column c, speed in column 3 + c."""
+    away = state[c] - target
+    pull = state[3 + c] + rate * away
+    fade = math.exp(-rate * dt)
+    state[c] = target + (away + pull * dt) * fade
+    state[3 + c] = (state[3 + c] - rate * pull * dt) * fade
+
+
+@njit(cache=True)
+def _reach(wished, natural, length):
+    """How far a leg goes that should go `wished` and went `natural`: never quite straight."""
+    most = max(_STRAIGHT * length, min(natural, 0.9999 * length))
+    soft = 0.97 * length
+    if wished <= natural or wished <= soft:
+        return wished
+    start = max(soft, natural)
+    room = most - start
+    if room < 1e-9:
+        return most
+    return start + room * (1.0 - math.exp(-(wished - start) / room))
+
+
+@njit(cache=True)
+def _hold(state, place, stands, other, other_held, dt):
+    """Move one point's correction on by a frame. Columns: 0-2 correction, 3-5 speed, 6-8 spot,
+    9 whether it is held (1), free (0), or let go until the contact ends (2)."""
+    if stands and state[9] == 0.0:
+        state[9] = 1.0
+        state[6], state[8] = place[0] + state[0], place[2] + state[2]
+    elif not stands:
+        state[9] = 0.0
+    if state[9] == 1.0:
+        far = math.hypot(state[6] - place[0], state[8] - place[2])
+        if far > _FARTHEST:
+            state[9] = 2.0
+    for c in (0, 2):
+        if state[9] == 1.0:
+            held = state[6 + c] - place[c]
+            state[3 + c] = (held - state[c]) / dt
+            state[c] = held
+        else:
+            _sprung(state, c, other[c] if other_held else 0.0, _GIVE_BACK, dt)
+
+
+@njit(cache=True)
+def _solve_leg(hip, knee, ankle, goal, ahead, upper, lower):
+    """World turns of thigh and shank that bring the ankle towards `goal`; where it arrives."""
+    thigh, shank = knee - hip, ankle - knee
+    a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)
+    line = ankle - hip
+    natural = math.sqrt(line @ line)
+    wish = goal - hip
+    wished = math.sqrt(wish @ wish)
+    far = max(_reach(wished, natural, a + b), 1.02 * abs(a - b) + 1e-6)
+    along = line / natural
+    aside = thigh - (thigh @ along) * along + 0.01 * a * (ahead - (ahead @ along) * along)
+    aside /= math.sqrt(aside @ aside) + 1e-12
+    cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
+    bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
+    swing, turn = np.empty(4), np.empty(4)
+    _between(line, wish, swing)
+    _between(thigh, bent, turn)
+    _product(swing, turn, upper)
+    _between(shank, far * along - bent, turn)
+    _product(swing, turn, lower)
+    return hip + wish * (far / wished)
+
+
+@njit(cache=True)
+def _plant(
+    q, root, contacts, parents, offsets, chain, legs, ball_parents, ball_offsets, floor, dt, state
+):
+    joints = q.shape[1]
+    turn, place = np.zeros((joints, 4)), np.zeros((joints, 3))
+    balls, goals = np.zeros((2, 3)), np.zeros((2, 3))
+    bone, local, world, around = np.zeros(3), np.zeros(4), np.zeros(4), np.zeros(4)
+    upper, lower, sole = np.zeros(4), np.zeros(4), np.zeros(4)
+    pelvis = state[_POINTS]
+    for t in range(q.shape[0]):
+        for j in chain:
+            for c in range(4):
+                local[c] = q[t, j, c]
+            if parents[j] < 0:
+                turn[j] = local
+                place[j] = root[t]
+            else:
+                _product(turn[parents[j]], local, turn[j])
+                _turned(turn[parents[j]], offsets[j], bone)
+                place[j] = place[parents[j]] + bone
+        # Where ankles and balls should be.
+        held, wanted = 0, np.zeros(3)
+        for side in range(2):
+            ankle = place[legs[side, 2]]
+            _turned(turn[ball_parents[side]], ball_offsets[side], bone)
+            balls[side] = place[ball_parents[side]] + bone
+            heel_state, ball_state = state[2 * side], state[2 * side + 1]
+            heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
+            _hold(ball_state, balls[side], ball_stands, heel_state, heel_state[9] == 1.0, dt)
+            _hold(heel_state, ankle, heel_stands, ball_state, ball_state[9] == 1.0, dt)
+            ball_state[1] = max(0.0, floor - balls[side, 1])
+            heel_state[1] = ball_state[1]
+            for point in (heel_state, ball_state):
+                if point[9] == 1.0:
+                    held += 1
+                    wanted[0] += point[0]
+                    wanted[2] += point[2]
+            # The foot keeps its length; the ball has the first word.
+            lever = balls[side] - ankle
+            aim = (balls[side] + ball_state[:3]) - (ankle + heel_state[:3])
+            aim *= math.sqrt((lever @ lever) / max(aim @ aim, 1e-12))
+            goals[side] = balls[side] + ball_state[:3] - aim
+        # The root goes along.
+        share = _SHARE / held if held > 0 else 0.0
+        for c in (0, 2):
+            _sprung(pelvis, c, share * wanted[c], _FOLLOW if held > 0 else _GIVE_BACK, dt)
+        short = 0.0
+        for side in range(2):
+            hip = place[legs[side, 0]] + pelvis[:3]
+            hip[1] -= pelvis[1]
+            thigh = place[legs[side, 1]] - place[legs[side, 0]]
+            shank = place[legs[side, 2]] - place[legs[side, 1]]
+            line = place[legs[side, 2]] - place[legs[side, 0]]
+            length = _STRAIGHT * (math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank))
+            length = max(length, math.sqrt(line @ line))
+            aside = (goals[side, 0] - hip[0]) ** 2 + (goals[side, 2] - hip[2]) ** 2
+            if aside < length * length:
+                most = goals[side, 1] + math.sqrt(length * length - aside)
+                short = min(short, most - hip[1])
+        _sprung(pelvis, 1, max(short, -0.08), _LOWER, dt)
+        for c in range(3):
+            root[t, c] += pelvis[c]
+        # Legs.
+        ahead = np.zeros(3)
+        across = place[legs[0, 0]] - place[legs[1, 0]]
+        ahead[0], ahead[2] = -across[2], across[0]
+        ahead /= math.sqrt(ahead @ ahead) + 1e-12
+        for side in range(2):
+            h, k, f = legs[side, 0], legs[side, 1], legs[side, 2]
+            shifted = pelvis[:3]
+            nothing = np.abs(shifted).max() < 1e-7
+            if nothing and np.abs(goals[side] - place[f]).max() < 1e-7:
+                continue
+            arrived = _solve_leg(
+                place[h] + shifted, place[k] + shifted, place[f] + shifted, goals[side], ahead,
+                upper, lower,
+            )  # fmt: skip
+            target = balls[side] + state[2 * side + 1, :3]
+            _between(balls[side] - place[f], target - arrived, sole)
+            _set_world(q, t, h, turn, parents, upper, np.array([1.0, 0.0, 0.0, 0.0]), around, world)
+            _set_world(q, t, k, turn, parents, lower, upper, around, world)
+            _set_world(q, t, f, turn, parents, sole, lower, around, world)
+
+
+@njit(cache=True)
+def _set_world(q, t, joint, turn, parents, change, parent_change, around, world):
+    """Local rotation of a joint turned by `change` whose parent was turned by another."""
+    _product(change, turn[joint], world)
+    if parents[joint] >= 0:
+        _product(parent_change, turn[parents[joint]], around)
+        _inverse_product(around, world, world)
+    sign = 1.0 if (world * q[t, joint]).sum() >= 0.0 else -1.0
+    for c in range(4):
+        q[t, joint, c] = sign * world[c]

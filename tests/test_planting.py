@@ -1,0 +1,130 @@
+"""Feet held while a motion is being made: what an endless player does to its frames."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.blend.planting import FootPlanter
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion.contacts import FOOT_PARTS
+from motionloom.motion.quality import foot_slide, joint_accelerations
+
+
+def standing(motion):
+    contacts = motion.contacts()
+    return np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+
+
+def with_longer_way(motion, factor):
+    """The same steps over a way of another length: every foot slides."""
+    root = motion.root.copy()
+    root[:, [0, 2]] = root[0, [0, 2]] + factor * (root[:, [0, 2]] - root[0, [0, 2]])
+    return replace(motion, root=root)
+
+
+def planted(motion, feet, blocks=None, **options):
+    planter = FootPlanter(motion.skeleton, motion.fps, **options)
+    cuts = [0, len(motion)] if blocks is None else [*range(0, len(motion), blocks), len(motion)]
+    parts = [
+        planter.plant(motion.rotations[a:b], motion.root[a:b], feet[a:b])
+        for a, b in zip(cuts, cuts[1:], strict=False)
+    ]
+    rotations, root = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return replace(motion, rotations=rotations, root=root)
+
+
+@pytest.mark.parametrize("factor", [0.85, 1.15])
+def test_feet_that_slid_by_centimetres_stand(factor):
+    walk = ml.demo.clip("walk")
+    slid = with_longer_way(walk, factor)
+    contacts = walk.contacts()
+    held = planted(slid, standing(walk))
+    assert foot_slide(slid, contacts).per_contact_m > 0.05
+    assert foot_slide(held, contacts).worst_m < 0.003
+    assert joint_accelerations(held).max() < 1.2 * joint_accelerations(walk).max()
+
+
+def test_a_foot_that_does_not_slide_is_left_alone():
+    walk = ml.demo.clip("walk")
+    held = planted(walk, standing(walk))
+    assert np.abs(held.positions() - walk.positions()).max() < 0.002
+
+
+def test_a_motion_without_contacts_is_the_same_to_the_bit():
+    walk = ml.demo.clip("walk")
+    held = planted(walk, np.zeros((len(walk), 4), bool))
+    np.testing.assert_array_equal(held.rotations, walk.rotations)
+    np.testing.assert_array_equal(held.root, walk.root)
+
+
+def test_blocks_of_any_size_give_the_same_frames():
+    walk = with_longer_way(ml.demo.clip("walk"), 0.9)
+    feet = standing(ml.demo.clip("walk"))
+    whole = planted(walk, feet)
+    for blocks in (1, 7):
+        pieces = planted(walk, feet, blocks)
+        np.testing.assert_array_equal(pieces.rotations, whole.rotations)
+        np.testing.assert_array_equal(pieces.root, whole.root)
+
+
+def test_bones_keep_their_length_and_rotations_stay_unit():
+    walk = with_longer_way(ml.demo.clip("walk"), 1.3)
+    held = planted(walk, standing(ml.demo.clip("walk")))
+    assert np.abs(np.linalg.norm(held.rotations, axis=-1) - 1.0).max() < 1e-5
+
+
+def test_no_ball_goes_below_a_floor_that_is_given():
+    walk = ml.demo.clip("walk")
+    sunk = replace(walk, root=walk.root - np.float32([0, 0.03, 0]))
+    feet = np.zeros((len(walk), 4), bool)
+    floor = float(walk.role_positions(["left_foot", "right_foot"])[..., 1].min())
+    held = planted(sunk, feet, floor=floor)
+    lowest = held.role_positions(["left_foot", "right_foot"])[..., 1].min()
+    assert sunk.role_positions(["left_foot", "right_foot"])[..., 1].min() < floor - 0.02
+    assert lowest > floor - 0.003
+
+
+def test_a_foot_carried_away_is_let_go_rather_than_torn_off():
+    walk = ml.demo.clip("walk")
+    root = walk.root + np.linspace(0, 6, len(walk), dtype=np.float32)[:, None] * [1, 0, 0]
+    away = replace(walk, root=root.astype(np.float32))
+    held = planted(away, np.ones((len(walk), 4), bool))
+    far = np.abs(held.positions() - away.positions()).max()
+    assert np.isfinite(held.rotations).all() and far < 0.8
+
+
+def test_a_planter_that_forgets_starts_anew():
+    walk = with_longer_way(ml.demo.clip("walk"), 0.9)
+    feet = standing(ml.demo.clip("walk"))
+    planter = FootPlanter(walk.skeleton, walk.fps)
+    first = planter.plant(walk.rotations, walk.root, feet)[0]
+    planter.forget()
+    np.testing.assert_array_equal(planter.plant(walk.rotations, walk.root, feet)[0], first)
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    walk = ml.demo.clip("walk")
+    planter = FootPlanter(walk.skeleton, walk.fps)
+    with pytest.raises(InvalidInput, match=r"rotations must have shape \(frames, 21, 4\)"):
+        planter.plant(walk.rotations[:, :5], walk.root, standing(walk))
+    with pytest.raises(InvalidInput, match="root and contacts must have shapes"):
+        planter.plant(walk.rotations, walk.root[:-1], standing(walk))
+
+
+def test_a_skeleton_without_legs_is_refused():
+    stick = ml.Skeleton(["Hips", "Spine"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
+    with pytest.raises(RoleError, match="left_hip"):
+        FootPlanter(stick, 30.0)
+
+
+@pytest.mark.cmu
+@pytest.mark.parametrize("take", ["35/35_01", "16/16_35"])
+def test_captured_walks_and_jogs_stand_after_planting(cmu30, take):
+    subject, name = take.split("/")
+    motion = ml.load(next(cmu30.glob(f"*{subject}/{name}.bvh")))
+    contacts = motion.contacts()
+    held = planted(with_longer_way(motion, 0.9), standing(motion))
+    assert foot_slide(held, contacts).per_contact_m < 0.005
+    assert joint_accelerations(held).max() < 1.2 * joint_accelerations(motion).max()
