@@ -152,7 +152,7 @@ def _product(a, b, out):
 
 @njit(cache=True)
 def _inverse_product(a, b, out):
-    """out = inverse(a) b."""
+    """The product inverse(a) b."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
     y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
@@ -215,8 +215,11 @@ def _reach(wished, natural, length):
 
 @njit(cache=True)
 def _hold(state, place, stands, other, other_held, dt):
-    """Move one point's correction on by a frame. Columns: 0-2 correction, 3-5 speed, 6-8 spot,
-    9 whether it is held (1), free (0), or let go until the contact ends (2)."""
+    """Move one point's correction on by a frame.
+
+    Columns: 0-2 correction, 3-5 its speed, 6-8 the spot, 9 whether the point is held (1),
+    free (0), or let go until the contact ends (2).
+    """
     if stands and state[9] == 0.0:
         state[9] = 1.0
         state[6], state[8] = place[0] + state[0], place[2] + state[2]
