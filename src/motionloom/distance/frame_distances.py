@@ -1,13 +1,14 @@
 """Frame distances by name: one small protocol, and a registry.
 
-=========== ============================================================== =======
+=========== ============================================================== ==========
 ``pc1``     point cloud of one pose (Kovar, Gleicher & Pighin 2002)          metres
 ``pc11``    point cloud of 11 poses, a third of a second                     metres
 ``quat``    joint angles as quaternions                                      radians
 ``euler``   joint angles as Euler angles                                     radians
 ``lee``     transition cost of Lee et al. (2002), angles and velocities      rad^2
 ``wb``      the same with the weights of Wang & Bodenheimer (2003)           rad^2
-=========== ============================================================== =======
+``jrd``     joint relative distance of Tang et al. (2008)                    weighted m
+=========== ============================================================== ==========
 
 and every feature set (see `motionloom.distance.features`). To add one, write a class with a
 name, a unit and two methods, and register it:
@@ -38,6 +39,7 @@ from numpy.typing import NDArray
 
 from motionloom.distance.features import FEATURES
 from motionloom.distance.joint_angles import EulerDistance, QuaternionDistance
+from motionloom.distance.joint_relative import JointRelativeDistance
 from motionloom.distance.point_cloud import PointCloud
 from motionloom.distance.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
 from motionloom.errors import InvalidInput
@@ -74,6 +76,7 @@ DISTANCES: dict[str, FrameDistance] = {
         EulerDistance(),
         TransitionCost("lee", LEE_WEIGHTS),
         TransitionCost("wb", WANG_WEIGHTS),
+        JointRelativeDistance(),
     )
 }
 """Frame distances by name; feature sets are in `FEATURES`."""
