@@ -1,0 +1,63 @@
+"""Blending by its definitions: matrices, eigenvectors, loops over frames and joints."""
+
+import math
+
+import numpy as np
+
+
+def catmull_rom(values, time):
+    """A clip's rows (T, ...) at a time between them; it stands still beyond its ends."""
+    last = len(values) - 1
+    time = min(max(time, 0.0), float(last))
+    k = min(int(time), max(last - 1, 0))
+    f = time - k
+    p = [np.asarray(values[min(max(k + d, 0), last)], float) for d in (-1, 0, 1, 2)]
+    a = -p[0] + 3 * p[1] - 3 * p[2] + p[3]
+    b = 2 * p[0] - 5 * p[1] + 4 * p[2] - p[3]
+    return 0.5 * (2 * p[1] + (p[2] - p[0]) * f + b * f**2 + a * f**3)
+
+
+def chordal_mean(quaternions, weights):
+    """Unit quaternion of least weighted squared distance, all in one hemisphere."""
+    total = np.zeros(4)
+    for w, q in zip(weights, quaternions, strict=True):
+        sign = 1.0 if np.dot(q, quaternions[0]) >= 0.0 else -1.0
+        total += w * sign * np.asarray(q, float)
+    return total / math.sqrt(float(total @ total))
+
+
+def eigenvector_mean(quaternions, weights):
+    """Markley et al. 2007: the top eigenvector of the weighted sum of outer products."""
+    total = sum(w * np.outer(q, q) for w, q in zip(weights, quaternions, strict=True))
+    return np.linalg.eigh(total)[1][:, -1]
+
+
+def turned(yaw, point):
+    """A point turned about the vertical, by a matrix."""
+    c, s = math.cos(yaw), math.sin(yaw)
+    return np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ np.asarray(point, float)
+
+
+def product(a, b):
+    """Hamilton's product of two quaternions."""
+    (aw, *av), (bw, *bv) = a, b
+    av, bv = np.array(av), np.array(bv)
+    return np.array([aw * bw - av @ bv, *(aw * bv + bw * av + np.cross(av, bv))])
+
+
+def mixed_pose(clips, roots, weights, times, grounds, place):
+    """One mixed pose: each clip brought to the origin by its ground, averaged, put down."""
+    poses, places = [], []
+    for clip, path, time, (gx, gz, yaw) in zip(clips, roots, times, grounds, strict=True):
+        pose = catmull_rom(clip, time)
+        half = np.array([math.cos(-yaw / 2), 0, math.sin(-yaw / 2), 0])
+        pose[0] = product(half, pose[0])
+        poses.append(pose)
+        places.append(turned(-yaw, catmull_rom(path, time) - [gx, 0, gz]))
+    rotations = np.array(
+        [chordal_mean([pose[j] for pose in poses], weights) for j in range(len(poses[0]))]
+    )
+    root = sum(w * p for w, p in zip(weights, places, strict=True))
+    half = np.array([math.cos(place[2] / 2), 0, math.sin(place[2] / 2), 0])
+    rotations[0] = product(half, rotations[0])
+    return rotations, turned(place[2], root) + [place[0], 0, place[1]]
