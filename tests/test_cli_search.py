@@ -100,6 +100,24 @@ def test_family_as_json_is_the_contract(place):
     assert result.exit_code == 0 and "edges" in result.output
 
 
+def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
+    result = run(
+        "family", place, f"{KICK}_p0:10-40", "--threshold", 0.12, "--same", 0.7, "--apart", 0.3,
+        "-o", tmp_path / "graph.png", "--graphml", tmp_path / "graph.graphml", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    graph = json.loads(result.stdout)
+    assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "graph.graphml").read_text().count("<node ") == len(graph["nodes"])
+    for edge in graph["edges"]:
+        ends = [graph["nodes"][edge[side]] for side in "ab"]
+        lengths = [node["end_frame"] - node["start_frame"] for node in ends]
+        assert edge["alignment"][0] == [0, 0]
+        assert edge["alignment"][-1] == [length - 1 for length in lengths]
+    wrong = run("family", place, "walk_p0", "-o", tmp_path / "graph.txt")
+    assert "suffix must be one of .png" in str(wrong.exception)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -140,10 +140,12 @@ class Library(Storage):
             ``steps`` ("slope", "classic"), ``weights`` ("moving", None: joints count by how
             much they move in the query, or equally), ``speed_seconds`` (how much joint speeds
             count for where matches begin and end; 0: not), ``durations`` (least and greatest
-            length in lengths of the query), ``max_overlap`` of two matches, ``index``
-            ("blocks", "kdtree"), ``epsilon``, ``bridge`` (query frames that a path of the lazy
-            graph may pass over; 0 for the paper's graph), ``exclude_query``, ``normalize``,
-            ``scale_free``.
+            length in lengths of the query), ``max_overlap`` of two matches, ``same`` and
+            ``apart`` (overlaps above and below which a match of a match is an old or a new
+            member of the family, 0.8 and 0.2; cyclic motions want a larger ``apart``),
+            ``index`` ("blocks", "kdtree"), ``epsilon``, ``bridge`` (query frames that a path of
+            the lazy graph may pass over; 0 for the paper's graph), ``exclude_query``,
+            ``normalize``, ``scale_free``.
 
         Returns
         -------

@@ -14,7 +14,7 @@ from motionloom.errors import InvalidInput
 if TYPE_CHECKING:
     from motionloom.loom import Library
     from motionloom.motion import Motion
-    from motionloom.search import Match, Matches
+    from motionloom.search import Family, Match, Matches
 
 _LIB = typer.Argument(metavar="LIB", help="The library.")
 _QUERY = typer.Argument(
@@ -25,7 +25,9 @@ _METHOD = typer.Option(help="dtw (exact) or lazy (the neighbourhood graph).")
 _FEATURES = typer.Option(help="What frames are compared by: e15, e30x3, pca16, pc11 ...")
 _K = typer.Option(help="Neighbours per query frame, for lazy. [256]")
 _RADIUS = typer.Option(help="Neighbours within so many metres, for lazy.")
-_DISTANCE = typer.Option(help="No matches beyond so many metres per cell.")
+_DISTANCE = typer.Option(
+    "--max-distance", "--threshold", help="No matches beyond so many metres per cell."
+)
 _WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
 _ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
 _WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
@@ -99,7 +101,11 @@ def family(
     ] = 100,
     max_distance: Annotated[
         float | None,
-        typer.Option(help="How alike two members must be to be joined, in metres. [0.08]"),
+        typer.Option(
+            "--max-distance",
+            "--threshold",
+            help="How alike two members must be to be joined, in metres. [0.08]",
+        ),
     ] = None,
     tiers: Annotated[
         str, typer.Option(metavar="N|all", help="So many steps, or until nothing new appears.")
@@ -109,6 +115,23 @@ def family(
     without: Annotated[str | None, _WITHOUT] = None,
     steps: Annotated[str, _STEPS] = "slope",
     weights: Annotated[str, _WEIGHTS] = "moving",
+    same: Annotated[
+        float, typer.Option(help="A match that overlaps a member by more is that member again.")
+    ] = 0.8,
+    apart: Annotated[
+        float,
+        typer.Option(help="One that overlaps by less is new; cyclic motions want more than 0.2."),
+    ] = 0.2,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Draw the match graph (.png, .svg, .pdf)."
+        ),
+    ] = None,
+    graphml: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the match graph for Gephi, yEd, NetworkX ..."),
+    ] = None,
     export: Annotated[Path | None, _EXPORT] = None,
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
@@ -119,6 +142,8 @@ def family(
     Members are printed in order of their distance to the query in the match graph.
     """
     _check_targets(sheet, strip)
+    if output is not None and output.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InvalidInput(f"cannot draw to {output}: the suffix must be one of .png, .svg, .pdf")
     lib = _open(library)
     found = lib.family(
         query,
@@ -127,7 +152,13 @@ def family(
         **_options(
             method, features, k, radius, max_distance, within, only, without, steps, weights, False
         ),
+        same=same,
+        apart=apart,
     )
+    if graphml is not None:
+        remark(f"match graph written to {found.write_graphml(graphml)}")
+    if output is not None:
+        _draw_graph(lib, query, found, output)
     _write(lib, query, found.matches, export, sheet, strip, quiet=json)
     if json:
         print_json(found.to_json())
@@ -222,6 +253,15 @@ def _write(
         shown += [(f"{m.text}  {m.distance:.3f} m", _clip(lib, m)) for m in matches[:6]]
         write_match_strip(shown, strip)
         remark(f"drawn to {strip}")
+
+
+def _draw_graph(lib: Library, query: str, found: Family, path: Path) -> None:
+    from motionloom.plots.match_graph import write_match_graph
+    from motionloom.search.query import as_query
+
+    clips = [lib[node.motion][node.start_frame : node.end_frame] for node in found.nodes[1:]]
+    write_match_graph(found, [as_query(lib, query).clip, *clips], path)
+    remark(f"match graph drawn to {path}")
 
 
 def _clip(lib: Library, match: Match) -> Motion:

@@ -23,7 +23,7 @@ from motionloom.distance import library_features as features_of
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
-from motionloom.search.family import grow_family
+from motionloom.search.family import APART, SAME, grow_family
 from motionloom.search.filters import chosen_motions
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.match import Match, Matches
@@ -68,6 +68,8 @@ class Options:
     bridge: int | None = None
     durations: tuple[float, float] = (0.0, float("inf"))
     max_overlap: float = MAX_OVERLAP
+    same: float = SAME
+    apart: float = APART
     exclude_query: bool = False
     normalize: str | None = None
     scale_free: bool | None = None
@@ -241,7 +243,15 @@ def library_family(
     # A query from outside must not be taken for a motion of the library.
     name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
     first = Node(name, given.start_frame, given.end_frame, 0)
-    return grow_family(first, given.text, find, tiers=steps, max_nodes=options.max_matches)
+    return grow_family(
+        first,
+        given.text,
+        find,
+        tiers=steps,
+        max_nodes=options.max_matches,
+        same=options.same,
+        apart=options.apart,
+    )
 
 
 def _tiers(tiers: int | str) -> int | None:

@@ -1,0 +1,233 @@
+"""A match graph as a picture: a stick figure at every node, the cost at every edge.
+
+Figures show the moment that corresponds to the most telling one of the query, all seen from
+the same side. Edges on the cheapest ways to the query are drawn strongly; the further edges
+only as far as they can be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots import strokes as ink
+from motionloom.plots.camera import Camera, camera_for
+from motionloom.plots.graph_layout import graph_layout
+from motionloom.plots.paper import FAINT, TEXT, paint
+from motionloom.plots.stickfigure import stick_figure
+from motionloom.search import Family
+from motionloom.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = (".png", ".svg", ".pdf")
+# Rings by tier: the query, what it found, and on to the far ones.
+TIER_COLOURS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
+
+_BOX = (1.85, 2.3)  # metres of a figure 1.7 m tall, label included
+_MOST_INCHES = 24.0
+_LABELLED_EDGES = 60
+_PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 0.8}
+
+
+def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
+    """Draw a family as a graph of stick figures.
+
+    Parameters
+    ----------
+    family : Family
+    clips : sequence of Motion
+        The stretch of each node, in the order of ``family.nodes``.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+
+    Raises
+    ------
+    InvalidInput
+        If there is not one clip for each node.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.search import Matches, Node
+    >>> kick = ml.demo.clip("kick_front_high_right")
+    >>> alone = Family("kick", (Node("kick", 0, len(kick), 0),), (), Matches([]))
+    >>> len(match_graph(alone, [kick]).axes)
+    1
+    """
+    from matplotlib.figure import Figure
+
+    if len(clips) != len(family.nodes):
+        raise InvalidInput(
+            f"a match graph needs one clip for each of its {len(family.nodes)} nodes; "
+            f"got {len(clips)}"
+        )
+    places = graph_layout(_all_distances(family), _BOX)
+    low = places.min(axis=0) - 0.5 * np.array(_BOX) - 0.1
+    high = places.max(axis=0) + 0.5 * np.array(_BOX) + 0.1
+    extent = high - low
+    inches = min(0.75, _MOST_INCHES / extent.max())
+    width, height = max(extent[0] * inches, 4.6), extent[1] * inches + 0.6
+    sheet = Figure(figsize=(width, height), dpi=150, facecolor=ink.PAPER)
+    axes = sheet.add_axes((0.0, 0.0, 1.0, 1.0 - 0.6 / height))
+    middle, half = 0.5 * (low[0] + high[0]), 0.5 * width / inches
+    axes.set(xlim=(middle - half, middle + half), ylim=(low[1], high[1]), aspect="equal")
+    axes.set_axis_off()
+    _heading(sheet, family, width, height)
+    _draw_edges(axes, family, places, inches)
+    moments = _moments(family, clips)
+    camera = _camera(clips[0], moments[0])
+    for number, (clip, moment) in enumerate(zip(clips, moments, strict=True)):
+        _draw_node(axes, family, number, clip, moment, camera, places[number], inches)
+    return sheet
+
+
+def write_match_graph(family: Family, clips: Sequence[Motion], path: str | Path) -> Path:
+    """Draw a family into a .png, .svg or .pdf file; see `match_graph`."""
+    path = Path(path)
+    if path.suffix.lower() not in KINDS:
+        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {', '.join(KINDS)}")
+    figure = match_graph(family, clips)
+    with whole_file(path) as scratch:
+        figure.savefig(scratch, format=path.suffix[1:].lower())
+    return path
+
+
+def _all_distances(family: Family) -> NDArray[np.float64]:
+    """Between all nodes, along the graph, shape (N, N)."""
+    from scipy.sparse.csgraph import shortest_path
+
+    count = len(family.nodes)
+    costs = np.full((count, count), np.inf)
+    for edge in family.edges:
+        costs[edge.a, edge.b] = costs[edge.b, edge.a] = max(edge.cost, 1e-9)
+    return shortest_path(costs, directed=False)
+
+
+def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
+    """Frames of the clips that correspond to each other, and where most happens in them."""
+    times = np.arange(len(clips[0]))
+    frames = [times]
+    found = {(match.motion, match.start_frame, match.end_frame): match for match in family.matches}
+    for node, clip in zip(family.nodes[1:], clips[1:], strict=True):
+        match = found.get((node.motion, node.start_frame, node.end_frame))
+        if match is not None and len(match.alignment):
+            first, second = match.alignment.T
+            own = np.interp(times, first, second - node.start_frame)
+        else:
+            own = np.linspace(0, len(clip) - 1, len(times))
+        frames.append(np.clip(np.rint(own).astype(int), 0, len(clip) - 1))
+    happening = sum(_away(clip)[own] for clip, own in zip(clips, frames, strict=True))
+    telling = int(np.argmax(happening))
+    return [int(own[telling]) for own in frames]
+
+
+def _away(clip: Motion) -> NDArray[np.float64]:
+    """How far each pose is from those at the ends, shape (T,)."""
+    figure = stick_figure(clip)
+    poses = figure.positions(clip).astype(np.float64)
+    poses -= poses[:, figure.anchor, None]
+    return np.nan_to_num(((poses - 0.5 * (poses[0] + poses[-1])) ** 2).sum(axis=(1, 2)))
+
+
+def _camera(clip: Motion, moment: int) -> float:
+    """How the camera's direction differs from the way the query faces, radians."""
+    figure = stick_figure(clip)
+    path = figure.positions(clip)[:, figure.anchor]
+    return camera_for(clip, figure, path, view="three-quarter").direction - _facing(clip, moment)
+
+
+def _facing(clip: Motion, moment: int) -> float:
+    around = clip[max(moment - 8, 0) : moment + 9].headings()
+    around = around[np.isfinite(around)]
+    return float(np.angle(np.exp(1j * around).mean())) if len(around) else 0.0
+
+
+def _draw_node(axes, family: Family, number: int, clip, moment, turn, place, inches) -> None:
+    figure = stick_figure(clip)
+    pose = figure.positions(clip)[moment].astype(np.float64)
+    camera = Camera(_facing(clip, moment) + turn, "three-quarter")
+    zoom = 1.5 / figure.size
+    at = pose[figure.anchor].copy()
+    at[1] = figure.ground
+    centre = camera.project(at)[:2]
+    foot = place - (0.0, 0.5 * _BOX[1] - 0.5)
+    rim = zoom * (ink.disc(figure, camera, at, 0.3 * figure.size) - centre) + foot
+    tier = family.nodes[number].tier
+    colour = TIER_COLOURS[min(tier, len(TIER_COLOURS) - 1)]
+    axes.fill(*rim.T, facecolor=ink.FLOOR, edgecolor=colour, lw=1.4 * inches, zorder=4)
+    body = ink.shadow_strokes(figure, pose, camera) + ink.figure_strokes(figure, pose, camera)
+    drawn = ink.Strokes(zoom * (body.ends - centre) + foot, zoom * body.widths, body.colours)
+    paint(axes, drawn, 72.0 * inches, zorder=5)
+    node = family.nodes[number]
+    name = node.motion if len(node.motion) <= 26 else f"{node.motion[:16]}…{node.motion[-9:]}"
+    size = 8.0 * inches
+    bottom = place[1] - 0.5 * _BOX[1]
+    for up, words, ink_colour in (
+        (0.19, name, TEXT),
+        (0.06, f"{node.start_frame}-{node.end_frame}", FAINT),
+    ):
+        axes.text(place[0], bottom + up, words, size=size, color=ink_colour, ha="center",
+                  va="center", zorder=6, parse_math=False, bbox=_PLATE)  # fmt: skip
+    if number == 0:
+        from matplotlib.patches import Rectangle
+
+        corner = place - 0.5 * np.array(_BOX) + 0.02
+        axes.add_patch(
+            Rectangle(
+                tuple(corner), _BOX[0] - 0.04, _BOX[1] - 0.04, fill=False, ls=(0, (3, 3)),
+                lw=2.2 * inches, ec=TIER_COLOURS[0], zorder=6,
+            )
+        )  # fmt: skip
+        axes.text(corner[0] + 0.06, corner[1] + _BOX[1] - 0.1, "query", size=size, weight="bold",
+                  color=TIER_COLOURS[0], va="top", zorder=6)  # fmt: skip
+
+
+def _draw_edges(axes, family: Family, places, inches: float) -> None:
+    from matplotlib.collections import LineCollection
+
+    used = set()
+    for number in range(1, len(family.nodes)):
+        way = family.path_to_query(number)
+        used |= {frozenset(step) for step in zip(way, way[1:], strict=False)}
+    strong = [edge for edge in family.edges if frozenset((edge.a, edge.b)) in used]
+    weak = [edge for edge in family.edges if frozenset((edge.a, edge.b)) not in used]
+    faint = float(np.clip(12.0 * len(family.nodes) / max(len(weak), 1) ** 1.3, 0.04, 0.55))
+    for edges, colour, width, alpha in (
+        (weak, FAINT, 1.2, faint), (strong, TEXT, 2.2, 0.8),
+    ):  # fmt: skip
+        lines = [(places[edge.a], places[edge.b]) for edge in edges]
+        axes.add_collection(
+            LineCollection(lines, colors=colour, linewidths=width * inches, alpha=alpha, zorder=2),
+            autolim=False,
+        )
+    labelled = strong if len(family.edges) > _LABELLED_EDGES else strong + weak
+    for edge in labelled:
+        middle = 0.5 * (places[edge.a] + places[edge.b])
+        axes.text(*middle, f"{edge.cost:.3f}", size=8.0 * inches, color=TEXT, ha="center",
+                  va="center", zorder=3, bbox=_PLATE)  # fmt: skip
+
+
+def _heading(sheet: Figure, family: Family, width: float, height: float) -> None:
+    count = len(family.nodes) - 1
+    last = max(node.tier for node in family.nodes)
+    facts = (
+        f"{count} {'match' if count == 1 else 'matches'}, {len(family.edges)} "
+        f"{'edge' if len(family.edges) == 1 else 'edges'}; costs in metres"
+    )
+    sheet.text(0.2 / width, 1 - 0.12 / height, f"Family of {family.query}", size=12,
+               weight="bold", color=TEXT, va="top", parse_math=False)  # fmt: skip
+    sheet.text(0.2 / width, 1 - 0.38 / height, facts, size=8, color=FAINT, va="top")
+    for tier in range(1, min(last, len(TIER_COLOURS) - 1) + 1):
+        more = "+" if tier == len(TIER_COLOURS) - 1 < last else ""
+        sheet.text(3.4 / width + 0.55 * (tier - 1) / width, 1 - 0.38 / height,
+                   f"● tier {tier}{more}", size=8, color=TIER_COLOURS[tier], va="top")  # fmt: skip
