@@ -1,0 +1,107 @@
+"""Chains of one-dimensional minima: locally optimal time alignments.
+
+A chain begins at a minimum with no other to the left, below, or both, and goes on from
+minimum to minimum: to the next frame of both motions where that is one, else to the
+nearer (in value) of the two cells beside it, as long as no more than `max_slope` frames of
+one motion correspond to a single one of the other. It ends where it meets an earlier
+chain. Short chains are mostly chance and dropped (Kovar & Gleicher 2004, section 3.2).
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+
+def minima_chains(
+    grid: NDArray[np.float64],
+    minima: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    *,
+    max_slope: int,
+    least_length: float,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """All chains of a grid.
+
+    Parameters
+    ----------
+    grid : ndarray, shape (M, N)
+    minima : ndarray of uint8, shape (M, N)
+        As from `motionloom.alignment.grid_minima`; other cells are 0.
+    starts : ndarray of int64, shape (K + 1,)
+        Where the columns of each motion begin; chains do not leave a motion.
+    max_slope : int
+    least_length : float
+        Chains that cover fewer frames (the mean of both motions) are dropped.
+
+    Returns
+    -------
+    cells : ndarray of int32, shape (C, 2)
+        Row and column of the cells of all chains, one after the other.
+    offsets : ndarray of int64, shape (chains + 1,)
+        Chain c has cells ``offsets[c]`` to ``offsets[c + 1]``.
+    owner : ndarray of int32, shape (M, N)
+        Number of the chain that a cell belongs to, or -1.
+    """
+    owner = np.full(grid.shape, -1, np.int32)
+    cells, offsets = _chains(grid, minima, starts, max_slope, least_length, owner)
+    return cells, offsets, owner
+
+
+@nb.njit(cache=True, nogil=True)
+def _chains(grid, minima, starts, max_slope, least_length, owner):
+    n_rows = grid.shape[0]
+    cells = np.empty((1024, 2), np.int32)
+    offsets = [0]
+    count = 0
+    taken = np.zeros(grid.shape, np.bool_)
+    path = np.empty((n_rows + grid.shape[1], 2), np.int32)
+    for k in range(len(starts) - 1):
+        first, last = starts[k], starts[k + 1]
+        for i in range(n_rows):
+            for j in range(first, last):
+                if minima[i, j] == 0 or taken[i, j]:
+                    continue
+                if j > first and minima[i, j - 1]:
+                    continue
+                if i > 0 and (minima[i - 1, j] or (j > first and minima[i - 1, j - 1])):
+                    continue
+                length = _grow(grid, minima, taken, i, j, last, max_slope, path)
+                covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
+                if covered / 2.0 + 1.0 < least_length:
+                    continue
+                while count + length > len(cells):
+                    cells = np.concatenate((cells, np.empty_like(cells)))
+                for step in range(length):
+                    cells[count + step] = path[step]
+                    owner[path[step, 0], path[step, 1]] = len(offsets) - 1
+                count += length
+                offsets.append(count)
+    return cells[:count].copy(), np.array(offsets)
+
+
+@nb.njit(cache=True, nogil=True)
+def _grow(grid, minima, taken, i, j, last, max_slope, path):
+    """Follow minima from (i, j) into `path`; how many there are."""
+    n_rows = grid.shape[0]
+    length, right, down = 0, 1, 1  # frames side by side, and stacked, just now
+    while True:
+        path[length, 0], path[length, 1] = i, j
+        taken[i, j] = True
+        length += 1
+        can_right = j + 1 < last
+        can_down = i + 1 < n_rows
+        if can_right and can_down and minima[i + 1, j + 1]:
+            i, j, right, down = i + 1, j + 1, 1, 1
+        else:
+            can_right = can_right and right < max_slope and minima[i, j + 1] != 0
+            can_down = can_down and down < max_slope and minima[i + 1, j] != 0
+            if can_right and (not can_down or grid[i, j + 1] <= grid[i + 1, j]):
+                j, right, down = j + 1, right + 1, 1
+            elif can_down:
+                i, right, down = i + 1, 1, down + 1
+            else:
+                return length
+        if taken[i, j]:
+            return length
