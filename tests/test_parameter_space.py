@@ -1,0 +1,157 @@
+"""From parameters to blend weights: sampling, interpolation, refinement, cardinal functions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive.parameter_space import interpolated_weights, is_valid
+
+from motionloom.errors import InvalidInput
+from motionloom.synthesis.cardinal_basis import CardinalBasis
+from motionloom.synthesis.parameter_space import sampled_space, valid_weights
+from motionloom.synthesis.weight_refinement import refined_weights
+
+
+def bent_map(examples, bend=0.4, seed=0):
+    """Parameters of a blend that are not linear in the weights, but right at the examples."""
+    random = np.random.default_rng(seed)
+    crossed = random.normal(size=(len(examples), len(examples), examples.shape[1]))
+    crossed[np.arange(len(examples)), np.arange(len(examples))] = 0.0
+
+    def measure(weights):
+        return weights @ examples + bend * np.einsum("i,j,ijd->d", weights, weights, crossed)
+
+    return measure
+
+
+@pytest.fixture(scope="module")
+def kicks():
+    examples = np.random.default_rng(3).uniform(-0.5, 0.5, (9, 3))
+    measure = bent_map(examples, 0.1)
+    return examples, measure, sampled_space(examples, measure, samples=600, delta=0.1, seed=5)
+
+
+@given(count=st.integers(1, 9), delta=st.floats(0.0, 1.0), seed=st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None)
+def test_random_weights_are_valid(count, delta, seed):
+    weights = valid_weights(count, delta, np.random.default_rng(seed))
+    assert is_valid(weights, delta)
+
+
+def test_samples_are_blends_of_neighbours_and_lie_apart(kicks):
+    examples, measure, space = kicks
+    assert len(space) == 9 + 600
+    np.testing.assert_array_equal(space.parameters[:9], examples)
+    for sample in (9, 100, 608):
+        dense = space.dense([sample])[0]
+        assert is_valid(dense, space.delta) and np.count_nonzero(dense) <= 4
+        np.testing.assert_allclose(measure(dense), space.parameters[sample], atol=1e-12)
+    gaps = np.linalg.norm(space.parameters[:, None] - space.parameters[None], axis=-1)
+    assert gaps[np.triu_indices(len(gaps), 1)].min() >= 0.0127
+
+
+def test_a_full_space_ends_the_sampling():
+    corners = np.array([[0.0], [0.1]])
+    space = sampled_space(corners, lambda weights: weights @ corners, samples=500, seed=1)
+    assert 2 < len(space) < 20
+
+
+def test_the_same_seed_gives_the_same_samples(kicks):
+    examples, measure, space = kicks
+    again = sampled_space(examples, measure, samples=600, delta=0.1, seed=5)
+    np.testing.assert_array_equal(again.parameters, space.parameters)
+
+
+def test_interpolated_weights_are_those_of_the_equations(kicks):
+    _, _, space = kicks
+    dense = space.dense(np.arange(len(space)))
+    for target in np.random.default_rng(1).uniform(-0.4, 0.4, (20, 3)):
+        expected = interpolated_weights(target, space.parameters, dense, 12)
+        np.testing.assert_allclose(space.weights_for(target), expected, atol=1e-9)
+
+
+def test_a_sample_gets_its_own_weights(kicks):
+    _, _, space = kicks
+    np.testing.assert_allclose(space.weights_for(space.parameters[50]), space.dense([50])[0])
+
+
+def test_sampling_beats_interpolating_the_examples_alone(kicks):
+    examples, measure, space = kicks
+    alone = sampled_space(examples, measure, samples=0)
+    targets = [measure(valid_weights(9, 0.0, np.random.default_rng(s))) for s in range(40)]
+    inside = [t for t in targets if space._tree.query(t)[0] < 0.05]
+    assert len(inside) > 10
+    sampled = [np.linalg.norm(measure(space.weights_for(t)) - t) for t in inside]
+    plain = [np.linalg.norm(measure(alone.weights_for(t)) - t) for t in inside]
+    assert np.median(sampled) < 0.5 * np.median(plain)
+
+
+@given(
+    target=st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=3),
+    refine=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_weights_are_valid_wherever_the_target_lies(kicks, target, refine):
+    _, measure, space = kicks
+    weights = space.weights_for(target)
+    if refine:
+        weights = refined_weights(weights, target, measure, delta=space.delta).weights
+    assert is_valid(weights, space.delta)
+
+
+def test_refinement_arrives_inside_and_comes_as_near_as_it_can_outside(kicks):
+    _, measure, space = kicks
+    random = np.random.default_rng(8)
+    for sample in random.choice(np.arange(9, len(space)), 30, replace=False):
+        target = space.parameters[sample] + random.normal(0, 0.004, 3)
+        start = space.weights_for(target)
+        found = refined_weights(start, target, measure, delta=0.1, tolerance=1e-3)
+        assert found.error <= np.linalg.norm(measure(start) - target) + 1e-12
+        assert found.error < 0.01
+    away = np.array([3.0, 0.0, 0.0])
+    start = space.dense([space.nearest(away)])[0]
+    found = refined_weights(start, away, measure, delta=0.1)
+    assert found.error <= np.linalg.norm(space.parameters - away, axis=1).min() + 1e-9
+    np.testing.assert_allclose(found.reached, measure(found.weights))
+
+
+def test_one_example_has_one_weight():
+    space = sampled_space([[1.0, 2.0]], lambda weights: np.array([1.0, 2.0]), samples=10)
+    assert len(space) == 1
+    assert space.weights_for([9.0, 9.0]).tolist() == [1.0]
+
+
+def test_targets_and_options_that_mean_nothing_are_refused(kicks):
+    examples, measure, space = kicks
+    with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
+        space.weights_for([1.0, 2.0])
+    with pytest.raises(InvalidInput, match="a target must be 3 finite numbers"):
+        space.weights_for([1.0, 2.0, np.nan])
+    with pytest.raises(InvalidInput, match=r"delta must lie in 0\.\.1"):
+        sampled_space(examples, measure, delta=-0.1)
+    with pytest.raises(InvalidInput, match="samples and spacing must not be negative"):
+        sampled_space(examples, measure, samples=-1)
+
+
+def test_cardinal_functions_are_one_at_their_example_and_zero_at_the_others(kicks):
+    examples, _, _ = kicks
+    basis = CardinalBasis.of(examples)
+    weights = np.array([basis.weights_for(example) for example in examples])
+    np.testing.assert_allclose(weights, np.eye(len(examples)), atol=1e-8)
+    inside = basis.weights_for(examples.mean(axis=0))
+    assert abs(inside.sum() - 1.0) < 1e-9
+
+
+def test_cardinal_weights_are_unbounded_away_from_the_examples(kicks):
+    # What Kovar & Gleicher 2004 hold against this scheme, and why it is not the default.
+    examples, _, space = kicks
+    far = examples.mean(axis=0) + [2.0, 0.0, 0.0]
+    assert np.abs(CardinalBasis.of(examples).weights_for(far)).max() > 1.0 + space.delta
+    assert is_valid(space.weights_for(far), space.delta)
+
+
+def test_examples_with_the_same_parameters_have_no_cardinal_functions():
+    with pytest.raises(InvalidInput, match="examples must differ in their parameters"):
+        CardinalBasis.of([[0.0, 1.0], [0.0, 1.0]])
+    with pytest.raises(InvalidInput, match="a target must be 1 finite numbers"):
+        CardinalBasis.of([[0.0], [1.0]]).weights_for([np.inf])
