@@ -1,7 +1,8 @@
 """The catalogue of a library: an SQLite file that says what motions there are.
 
 Tables: ``meta`` (the format's version, the library's frame rate), ``motions``,
-``skeletons`` (each once, by its key), ``labels``. No row holds a time or a counter: the
+``skeletons`` (each once, by its key), ``labels``, and from the first use on ``kept`` (what
+people made of the motions and gave a name). No row holds a time or a counter: the
 same motions give the same rows. SQLite's rollback journal keeps readers and the one
 writer apart; it works on shared and read-only folders too.
 """
@@ -37,6 +38,12 @@ CREATE INDEX motions_by_source ON motions (source);
 CREATE TABLE labels (name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name, label))
     WITHOUT ROWID;
 CREATE INDEX labels_by_label ON labels (label);
+"""
+_KEPT = """
+CREATE TABLE IF NOT EXISTS kept (
+    kind TEXT NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL, file TEXT NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID
 """
 
 
@@ -159,6 +166,28 @@ class Catalogue:
                     "DELETE FROM skeletons WHERE key NOT IN (SELECT skeleton FROM motions)"
                 )
         return sorted(old - {entry.file for entry in entries})
+
+    # --- what people made -----------------------------------------------------------------
+
+    def kept(self, kind: str) -> dict[str, tuple[str, str]]:
+        """What is kept of a kind: name to its description, as JSON, and its file."""
+        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'kept'"):
+            return {}
+        query = "SELECT name, about, file FROM kept WHERE kind = ? ORDER BY name"
+        return {name: (about, file) for name, about, file in self.rows(query, (kind,))}
+
+    def keep(self, kind: str, name: str, about: str, file: str) -> None:
+        """Keep something, instead of what had its name."""
+        with self._transaction() as connection:
+            connection.execute(_KEPT)
+            row = (kind, name, about, file)
+            connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", row)
+
+    def forget(self, kind: str, name: str) -> None:
+        """Keep something no longer."""
+        with self._transaction() as connection:
+            connection.execute(_KEPT)
+            connection.execute("DELETE FROM kept WHERE kind = ? AND name = ?", (kind, name))
 
     # --- connections --------------------------------------------------------------------
 

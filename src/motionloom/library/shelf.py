@@ -6,6 +6,7 @@
       catalogue.sqlite     what there is (see `motionloom.library.catalogue`)
       frames/NAME.MARK.npy the frames of one motion (see `motionloom.library.frames`)
       derived/...          what was computed from them (see `motionloom.library.derived`)
+      kept/...             what people made of them (see `motionloom.library.keepsakes`)
       lock                 held by the one process that writes
 
 Any number of processes may read while one writes; a reader sees a motion whole or not at
@@ -54,6 +55,11 @@ class Shelf:
     def timeout(self) -> float:
         """Seconds that a write waits for another process that is writing."""
         return self._timeout
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The SQLite file that says what there is."""
+        return self._catalogue
 
     def close(self) -> None:
         """Let go of the catalogue; using the library again opens it again."""
