@@ -1,0 +1,202 @@
+"""Weighted blends of registered motions.
+
+A blend is a point between its examples: half of this kick and half of that one. Time passes
+at the weighted mean of their speeds; where they all stand alike, poses are averaged; the path
+over the floor bends by the weighted mean of their turns and steps; heights are averaged by
+themselves. Foot contacts are those of the examples, by the weights, and feet are planted in
+them in the end.
+
+Only examples whose weight is not zero cost anything. A blend of one example alone is that
+example, moved along the floor to begin where the query does; its feet are left as they were
+captured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.blend.player import Pose
+from motionloom.blend.poses import mixed_poses
+from motionloom.blend.registration import Registration
+from motionloom.blend.registration_curve import Track
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion.contacts import FootContacts
+from motionloom.motion.foot_skate import planted
+
+_SUM = 1e-6  # how far from 1 weights may sum up to
+
+
+class Blend:
+    """Blends of the examples of a registration.
+
+    Parameters
+    ----------
+    registration : Registration
+        From `motionloom.blend.register`; N examples.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blend import register
+    >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
+    >>> blend = Blend(register(kicks))
+    >>> between = blend([0.5, 0.5], name="between")
+    >>> between
+    Motion('between', 75 frames at 30 fps = 2.50 s, 21 joints)
+    >>> [(source.motion, source.weight) for source in between.provenance.sources]
+    [('kick_front_mid_right_p0', 0.5), ('kick_front_high_right_p0', 0.5)]
+    """
+
+    def __init__(self, registration: Registration) -> None:
+        self.registration = registration
+
+    def __len__(self) -> int:
+        return len(self.registration)
+
+    def __call__(self, weights: ArrayLike, *, plant: bool = True, name: str = "blend") -> Motion:
+        """The whole blend.
+
+        Parameters
+        ----------
+        weights : array_like, shape (N,)
+            Sum up to 1; slightly negative ones extrapolate.
+        plant : bool
+            Plant the feet; without, the mixed poses are returned as they are.
+        name : str
+
+        Returns
+        -------
+        motion : Motion
+            With its provenance: which frames of which examples, with what weights.
+
+        Raises
+        ------
+        InvalidInput
+            If weights are not one per example, not finite, or do not sum up to 1.
+        """
+        track = self._track(weights)
+        frames = self._frames(track)
+        motion = self._motion(track, 0, frames, name)
+        if not plant or len(track.active) == 1:
+            return motion
+        return planted(motion, self._contacts(track, frames))
+
+    def window(
+        self, weights: ArrayLike, start_frame: int, end_frame: int, *, name: str = "blend"
+    ) -> Motion:
+        """Frames ``[start_frame, end_frame)`` of a blend alone, feet not planted."""
+        track = self._track(weights)
+        frames = self._frames(track)
+        if not 0 <= start_frame < end_frame <= frames:
+            raise InvalidInput(
+                f"a window must lie within the blend's {frames} frames; got {start_frame} to "
+                f"{end_frame}"
+            )
+        return self._motion(track, start_frame, end_frame, name)
+
+    def frame(self, point: float, weights: ArrayLike) -> Pose:
+        """The pose at one point of the registration curve, feet not planted.
+
+        Parameters
+        ----------
+        point : float
+            Frame of the query.
+        weights : array_like, shape (N,)
+        """
+        rotations, root = self.poses(weights, [point])
+        return Pose(rotations[0], root[0])
+
+    def poses(
+        self, weights: ArrayLike, points: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Rotations (F, J, 4) and root (F, 3) at points (F,) of the curve, feet not planted."""
+        return self._mixed(self._track(weights), np.asarray(points, np.float64))
+
+    def frames(self, weights: ArrayLike) -> int:
+        """How many frames a blend has: the weighted mean of its examples, rounded."""
+        return self._frames(self._track(weights))
+
+    def points(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Point of the registration curve, a frame of the query, of every frame of a blend."""
+        track = self._track(weights)
+        return self._points(track, 0, self._frames(track))
+
+    def frame_at(self, point: float, weights: ArrayLike) -> float:
+        """Frame of the blend, not rounded, that belongs to frame `point` of the query."""
+        track = self._track(weights)
+        moment = track.moments(np.array([point]))[0]
+        return float(moment * (self._frames(track) - 1) / track.time[-1])
+
+    def contacts(self, weights: ArrayLike) -> FootContacts:
+        """When the feet of a blend stand."""
+        track = self._track(weights)
+        return self._contacts(track, self._frames(track))
+
+    def _track(self, weights: ArrayLike) -> Track:
+        given = np.asarray(weights, np.float64)
+        count = len(self.registration)
+        if given.shape != (count,):
+            raise InvalidInput(
+                f"weights must have shape ({count},), one per example; got {given.shape}"
+            )
+        active = np.flatnonzero(given)
+        chosen = given[active]
+        total = float(chosen.sum())
+        if not abs(total - 1.0) <= _SUM:  # NaN, too
+            raise InvalidInput(f"weights must be finite and sum up to 1; they sum up to {total:g}")
+        return self.registration.curve.track(active, chosen)
+
+    def _frames(self, track: Track) -> int:
+        return max(round(track.time[-1]), 1) + 1
+
+    def _points(self, track: Track, start: int, end: int) -> NDArray[np.float64]:
+        step = track.time[-1] / (self._frames(track) - 1)  # all but 1: the end is met exactly
+        return track.points(np.arange(start, end) * step)
+
+    def _mixed(self, track: Track, points: NDArray[np.float64]):
+        times, grounds, place = track.states(points)
+        return mixed_poses(
+            self.registration.clips,
+            track.active,
+            track.weights,
+            times,
+            grounds=grounds,
+            place=place,
+        )
+
+    def _motion(self, track: Track, start: int, end: int, name: str) -> Motion:
+        points = self._points(track, start, end)
+        rotations, root = self._mixed(track, points)
+        ends = track.states(points[[0, -1]])[0]
+        sources = []
+        for n, weight, (first, last) in zip(track.active, track.weights, ends.T, strict=True):
+            example = self.registration.examples[n]
+            sources.append(
+                Source(
+                    example.source,
+                    example.source_frame(first),
+                    example.source_frame(last) + 1.0,
+                    0,
+                    end - start,
+                    float(weight),
+                )
+            )
+        return Motion(
+            self.registration.skeleton,
+            rotations,
+            root,
+            self.registration.fps,
+            name=name,
+            provenance=Provenance(tuple(sources)),
+        )
+
+    def _contacts(self, track: Track, frames: int) -> FootContacts:
+        return self.registration.contacts.blended(
+            track.active,
+            track.weights,
+            frames=frames,
+            stretch=(frames - 1) / track.time[-1],
+            fps=self.registration.fps,
+        )

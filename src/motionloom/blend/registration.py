@@ -1,0 +1,317 @@
+"""Registration: which frames of all members of a family belong together.
+
+Motions that are far apart have no obvious time correspondence: of two reaches to opposite
+sides the frames at the apex are the most different, and an alignment of the two avoids
+matching them. So far motions are registered by way of those in between (Kovar & Gleicher
+2004, section 4.1). The cheapest path from the query to every member of the match graph is
+found (Dijkstra 1959); along each of its edges, which join near motions only, a new time
+alignment is made by dynamic programming in the valid region of their distance grid, and a
+strictly increasing timewarp is fitted to it. Walking down the path, warp after warp, gives
+the frame of every member for every frame of the query: the registration curve.
+
+Along the same edges members are aligned on the floor, and foot contacts are matched.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher. Automated extraction and parameterization of motions in large
+   data sets. SIGGRAPH 2004, section 4.1.
+.. [2] L. Kovar, M. Gleicher. Flexible automatic motion blending with registration curves.
+   Symposium on Computer Animation 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment import Timewarp, align_in_region, valid_region, warp
+from motionloom.blend.contact_matching import MatchedContacts, matched_contacts, unmatched_feet
+from motionloom.blend.examples import Example, Motions, clip_examples, family_examples
+from motionloom.blend.floor_alignment import edge_moves
+from motionloom.blend.ground import composed, inverse
+from motionloom.blend.poses import Clips
+from motionloom.blend.registration_curve import RegistrationCurve
+from motionloom.distance.frame_distances import FrameDistance, frame_distance
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.search.match_graph import Edge, Family, cheapest_paths
+
+Array = NDArray[np.float64]
+
+DISTANCE = "pc11"
+
+
+@dataclass(frozen=True, eq=False)
+class Registration:
+    """N examples, and which of their frames belong together.
+
+    Attributes
+    ----------
+    examples : tuple of Example
+        The query first.
+    parents : tuple of int
+        The example by way of which each is registered; -1 for the query.
+    curve : RegistrationCurve
+        Times and places of all examples; its points are the frames of the query.
+    clips : Clips
+        Poses of all examples, ready to be mixed.
+    contacts : MatchedContacts
+    left_out : tuple of str
+        Examples that were left out because their feet cannot be matched.
+    """
+
+    examples: tuple[Example, ...]
+    parents: tuple[int, ...]
+    curve: RegistrationCurve
+    clips: Clips
+    contacts: MatchedContacts
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton of all examples."""
+        return self.clips.skeleton
+
+    @property
+    def fps(self) -> float:
+        """The rate of all examples."""
+        return self.clips.fps
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``NAME:START-END`` of each example."""
+        return tuple(example.text for example in self.examples)
+
+    def frames_at(self, point: float) -> Array:
+        """Frame (N,) of each example that belongs to frame `point` of the query.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> clips = [ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1)]
+        >>> bool(register(clips).frames_at(0.0).max() == 0.0)
+        True
+        """
+        every = np.arange(len(self), dtype=np.int64)
+        track = self.curve.track(every, np.full(len(self), 1.0 / len(self)))
+        return track.states(np.array([point]))[0][0]
+
+    def placed(self, number: int) -> Motion:
+        """Example `number` where a blend of it alone begins: as the query does."""
+        move = composed(self.curve.grounds[0, 0], inverse(self.curve.grounds[0, number]))
+        motion = self.examples[number].motion
+        return motion.transform(yaw=float(move[2]), shift=(move[0], 0.0, move[1]))
+
+
+def register(
+    motions: Motions | Sequence[Motion],
+    family: Family | None = None,
+    *,
+    query: Motion | None = None,
+    skeleton: Skeleton | None = None,
+    fps: float | None = None,
+    distance: str | FrameDistance = DISTANCE,
+    leave_out_unmatched: bool = False,
+) -> Registration:
+    """Register the members of a family in time and on the floor.
+
+    Parameters
+    ----------
+    motions : Library, mapping, or sequence of Motion
+        Where the family's motions are. Without a family: the motions themselves, the one
+        first that all are registered with; each is then reached by way of the nearest.
+    family : Family, optional
+        From `Library.family`.
+    query : Motion, optional
+        The whole motion that the query is cut from, where it is not in the library.
+    skeleton : Skeleton, optional
+        What all examples are brought onto. Default: the skeleton of the query.
+    fps : float, optional
+        Their rate. Default: that of the query.
+    distance : str or FrameDistance
+        What time alignments are made with.
+    leave_out_unmatched : bool
+        Leave out examples whose foot contacts cannot be matched with the query's, and name
+        them in `Registration.left_out`. Default: raise.
+
+    Returns
+    -------
+    registration : Registration
+
+    Raises
+    ------
+    InvalidInput
+        If there are less than two examples, one is too short, or feet cannot be matched.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
+    >>> registration = register(kicks)
+    >>> len(registration), registration.parents
+    (2, (-1, 0))
+    """
+    if family is not None:
+        _at_least_two(len(family.nodes), f"the family of {family.query}")
+        examples = family_examples(motions, family, query=query, skeleton=skeleton, fps=fps)  # type: ignore[arg-type]
+    else:
+        if not isinstance(motions, Sequence):
+            raise InvalidInput("give the family to register, or a sequence of motions")
+        _at_least_two(len(motions), "the sequence of motions")
+        clips = list(motions) if skeleton is None else [m.onto(skeleton) for m in motions]
+        examples = clip_examples(clips, fps=fps)
+    measure = frame_distance(distance)
+    prepared = [measure.prepare(example.motion) for example in examples]
+    edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
+    parents = _tree(len(examples), edges, examples)
+    warps = [
+        _edge_warp(measure.grid(prepared[parent], prepared[n])) if parent >= 0 else None
+        for n, parent in enumerate(parents)
+    ]
+    order = _outwards(parents)
+    times, speeds = _times(examples, parents, order, warps)
+    unmatched = unmatched_feet([example.contacts for example in examples], times)
+    if unmatched and not leave_out_unmatched:
+        raise InvalidInput(_wrong_foot(examples, unmatched))
+    moves = _moves(examples, parents, order, times)
+    kept = [n for n in range(len(examples)) if n not in unmatched]
+    _at_least_two(len(kept), "what is left once examples with unmatched feet are left out")
+    whole = _registered(examples, parents, order, times, speeds, moves, kept)
+    return replace(whole, left_out=tuple(examples[n].text for n in sorted(unmatched)))
+
+
+def _registered(examples, parents, order, times, speeds, moves, kept) -> Registration:
+    """What is registered of the examples `kept`, numbered anew."""
+    number = {n: k for k, n in enumerate(kept)}
+    start = examples[0].motion.root[:, [0, 2]].astype(np.float64)
+    place = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
+    grounds = np.stack([composed(inverse(moves[n]), place) for n in kept], axis=1)
+    curve = RegistrationCurve.through(times[:, kept], speeds[:, kept], grounds)
+    chosen = [examples[n] for n in kept]
+    clips = Clips.of([example.motion for example in chosen])
+    return Registration(
+        tuple(chosen),
+        # An example whose parent was left out keeps its times; they lead to the query anyway.
+        tuple(number.get(parents[n], 0) if n else -1 for n in kept),
+        curve,
+        clips.in_one_hemisphere(curve.times, -grounds[..., 2]),
+        matched_contacts(
+            [example.contacts for example in chosen],
+            curve.times,
+            [number[n] for n in order if n in number],
+        ),
+    )
+
+
+def _edge_warp(grid: Array) -> Timewarp:
+    """The timewarp of two near motions, from their grid of distances."""
+    found = align_in_region(grid, _with_ends(valid_region(grid)))
+    if found is None:
+        found = align_in_region(grid)
+    path = found.path if found is not None else warp(grid).path
+    return Timewarp.along(path)
+
+
+def _with_ends(region: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The region and the first and last frames: both motions begin and end together."""
+    region = region.copy()
+    region[0, 0] = region[-1, -1] = True
+    return region
+
+
+def _times(examples, parents, order, warps) -> tuple[Array, Array]:
+    """Frames (K, N) that happen together, by way of the tree, and their speeds."""
+    points = np.arange(len(examples[0]), dtype=np.float64)
+    times, speeds = np.empty((2, len(points), len(examples)))
+    chained: dict[int, Timewarp] = {}
+    for n in order:
+        if parents[n] < 0:
+            times[:, n], speeds[:, n] = points, 1.0
+            continue
+        whole = warps[n] if parents[n] == 0 else chained[parents[n]].then(warps[n])
+        chained[n] = whole
+        times[:, n], speeds[:, n] = whole(points), whole.speed(points)
+        times[0, n], times[-1, n] = 0.0, len(examples[n]) - 1.0  # to the bit
+    return times, speeds
+
+
+def _moves(examples, parents, order, times) -> dict[int, Array]:
+    """For every example the move (K, 3) that takes it to the query, by way of the tree."""
+    moves = {0: np.zeros((len(times), 3))}
+    for n in order:
+        parent = parents[n]
+        if parent >= 0:
+            step = edge_moves(examples[parent], examples[n], times[:, parent], times[:, n])
+            moves[n] = composed(moves[parent], step)
+    return moves
+
+
+def _tree(count: int, edges: Sequence[Edge], examples: Sequence[Example]) -> tuple[int, ...]:
+    """Parent of each example on the cheapest paths from the query."""
+    gaps, before = cheapest_paths(count, edges)
+    lost = np.flatnonzero(~np.isfinite(gaps))
+    if len(lost):
+        raise InvalidInput(
+            f"{examples[lost[0]].text} cannot be registered: no edges of the family lead "
+            "from it to the query"
+        )
+    return tuple(int(before[n]) if n else -1 for n in range(count))
+
+
+def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
+    """Edges of the least spanning tree over the costs of all alignments.
+
+    On the way from one motion to another it has the least largest step.
+    """
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    count = len(prepared)
+    costs = np.zeros((count, count))
+    for a in range(count):
+        for b in range(a + 1, count):
+            grid = measure.grid(prepared[a], prepared[b])
+            found = align_in_region(grid)
+            costs[a, b] = max((found or warp(grid)).mean_cost, 1e-12)
+    tree = minimum_spanning_tree(costs).tocoo()
+    none = np.empty((0, 2), np.int64)
+    return [
+        Edge(int(a), int(b), float(cost), none)
+        for a, b, cost in zip(tree.row, tree.col, tree.data, strict=True)
+    ]
+
+
+def _outwards(parents: Sequence[int]) -> list[int]:
+    """Examples with parents before their children."""
+    order, rest = [0], set(range(1, len(parents)))
+    while rest:
+        ready = sorted(n for n in rest if parents[n] not in rest)
+        order += ready
+        rest -= set(ready)
+    return order
+
+
+def _at_least_two(count: int, what: str) -> None:
+    if count < 2:
+        raise InvalidInput(
+            f"a blend needs at least two examples; {what} has {count}. Search wider: a larger "
+            "max_distance, more tiers, another method"
+        )
+
+
+def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, float]]) -> str:
+    rows = [
+        f"{examples[n].text} ({side} foot at the query's frame {examples[0].source_frame(at):.0f})"
+        for n, (side, at) in sorted(unmatched.items())
+    ]
+    shown = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
+    return (
+        f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: a "
+        f"foot stands in one while it does not in the other: {shown}. Leave them out with "
+        "leave_out_unmatched=True"
+    )
