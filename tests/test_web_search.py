@@ -1,0 +1,174 @@
+"""Searching a match web: the fast search finds what the plain one finds."""
+
+import numpy as np
+import pytest
+from naive import web_search as naive
+
+import motionloom as ml
+from motionloom.distance import frame_distance
+from motionloom.search.web import Web, build_web
+from motionloom.search.web_index import web_index
+from motionloom.search.web_search import web_matches
+
+
+def plain(web: Web, way: int = 0):
+    """A web as lists, for the plain search."""
+
+    def path(p):
+        values = web.values[web.offsets[p] : web.offsets[p + 1]].tolist()
+        pairs = web.path(p)[:, ::-1] if way else web.path(p)
+        return [(i, j, value) for (i, j), value in zip(pairs.tolist(), values, strict=True)]
+
+    chains = [path(c) for c in range(web.chain_count)]
+    bridges = []
+    for b in range(web.bridge_count):
+        ends = []
+        for cell in (web.leaves[b], web.arrives[b]):
+            chain = int(np.searchsorted(web.offsets[: web.chain_count + 1], cell, "right")) - 1
+            ends.append((chain, int(cell - web.offsets[chain])))
+        bridges.append((*ends[0], path(web.chain_count + b), *ends[1]))
+    return chains, bridges
+
+
+def random_web(seed: int, shape=(60, 80), n_chains=9, n_bridges=22) -> Web:
+    """Chains and bridges anywhere; values at random."""
+    rng = np.random.default_rng(seed)
+    chains = []
+    for _ in range(n_chains):
+        path = [(int(rng.integers(0, shape[0] - 30)), int(rng.integers(0, shape[1] - 40)))]
+        for _ in range(int(rng.integers(5, 40))):
+            i, j = path[-1]
+            step = [(1, 1), (1, 0), (0, 1)][int(rng.choice(3, p=[0.6, 0.2, 0.2]))]
+            if i + step[0] < shape[0] and j + step[1] < shape[1]:
+                path.append((i + step[0], j + step[1]))
+        chains.append(path)
+    offsets = np.cumsum([0] + [len(path) for path in chains])
+    leaves, arrives, between = [], [], []
+    while len(leaves) < n_bridges:
+        c, d = rng.choice(n_chains, 2, replace=False)
+        x, y = int(rng.integers(len(chains[c]))), int(rng.integers(len(chains[d])))
+        here, there = np.array(chains[c][x]), np.array(chains[d][y])
+        gap = there - here
+        if gap.min() < 0 or gap.max() == 0 or gap.max() > 20:
+            continue
+        way = np.rint(np.linspace(here, there, gap.max() + 1)).astype(int)[1:-1]
+        leaves.append(offsets[c] + x)
+        arrives.append(offsets[d] + y)
+        between.append([tuple(cell) for cell in way])
+    paths = chains + between
+    cells = np.array([cell for path in paths for cell in path], np.int32)
+    return Web(
+        shape, 15.0, cells, rng.random(len(cells)).astype(np.float32),
+        np.cumsum([0] + [len(path) for path in paths]), n_chains,
+        np.array(leaves), np.array(arrives),
+    )  # fmt: skip
+
+
+def taken_grid(a: str, b: str):
+    distance = frame_distance("pc11")
+    motions = [ml.demo.clip(name)[100:500] for name in (a, b)]
+    return distance.grid(*(distance.prepare(motion) for motion in motions))
+
+
+def built(grid) -> Web:
+    return build_web(np.asarray(grid, np.float64), rate=30.0)
+
+
+WEBS = {
+    **{f"any {seed}": lambda seed=seed: random_web(seed) for seed in range(6)},
+    "steps": lambda: built(taken_grid("take_locomotion_p0", "take_reaches_p1")),
+    "strikes": lambda: built(taken_grid("take_strikes_p0", "take_strikes_p2")),
+}
+
+
+@pytest.mark.parametrize("name", WEBS)
+@pytest.mark.parametrize("way", [0, 1])
+def test_finds_what_the_plain_search_finds(name, way):
+    web = WEBS[name]()
+    assert web.chain_count > 2 and web.bridge_count > 2
+    height, width = web.shape
+    index = web_index([(0, height, web)], np.array([0, height, height + width]))
+    chains, bridges = plain(web, way)
+    shift = 0 if way == 0 else height
+    offset = height - shift
+    rng = np.random.default_rng(0)
+    levels = np.quantile(web.values, [0.1, 0.4, 1.0])
+    compared = 0
+    for _ in range(25):
+        length = int(rng.integers(4, 30))
+        a = int(rng.integers(0, web.shape[way] - length))
+        for level in levels:
+            for overlap in (0.2, 0.8):
+                wanted = naive.web_matches(chains, bridges, a, a + length - 1, level, overlap)
+                found = web_matches(
+                    index, shift + a, shift + a + length, threshold=level, max_overlap=overlap
+                )
+                assert [(one.start - offset, one.end - 1 - offset) for one in found] == [
+                    one[:2] for one in wanted
+                ]
+                for one, (_, _, mean, cells) in zip(found, wanted, strict=True):
+                    assert one.distance == pytest.approx(mean, rel=1e-6)
+                    np.testing.assert_array_equal(
+                        one.path + (a, -offset), [cell[:2] for cell in cells]
+                    )
+                    compared += 1
+    assert compared > 20
+
+
+def three_motions():
+    """A web of motion 0 (20 frames) with itself, and with 1 and 2: straight chains."""
+    starts = np.array([0, 20, 60, 100])
+
+    def chain(row, column, length, value):
+        steps = np.arange(length, dtype=np.int32)
+        cells = np.column_stack([row + steps, column + steps]).astype(np.int32)
+        return cells, np.full(length, value, np.float32)
+
+    def web(shape, *chains):
+        cells, values = (np.concatenate(part) for part in zip(*chains, strict=True))
+        offsets = np.cumsum([0] + [len(one) for one, _ in chains])
+        none = np.empty(0, np.int64)
+        return Web(shape, 30.0, cells, values, offsets, len(chains), none, none)
+
+    pieces = [
+        (0, 20, web((20, 40), chain(0, 0, 20, 0.3), chain(0, 5, 20, 0.1), chain(0, 19, 20, 0.2))),
+        (0, 60, web((20, 40), chain(2, 3, 10, 0.1))),
+        (0, 0, web((20, 20), chain(0, 8, 12, 0.4))),
+    ]
+    return web_index(pieces, starts)
+
+
+def ranges(index, start, end, **options):
+    settings = {"threshold": 1.0, "max_overlap": 0.5} | options
+    return [(one.start, one.end) for one in web_matches(index, start, end, **settings)]
+
+
+def test_the_nearest_of_those_that_overlap_is_kept():
+    index = three_motions()
+    assert ranges(index, 0, 20) == [(25, 45), (39, 59)]
+    assert ranges(index, 0, 20, max_overlap=0.8) == [(25, 45), (39, 59), (20, 40)]
+    assert ranges(index, 0, 20, threshold=0.15) == [(25, 45)]
+    assert ranges(index, 0, 20, max_matches=1) == [(25, 45)]
+    assert ranges(index, 0, 20, occupied=[(24, 50)]) == []
+    assert ranges(index, 0, 20, threshold=0.0) == []
+
+
+def test_a_pair_of_motions_is_read_both_ways():
+    index = three_motions()
+    assert ranges(index, 2, 10) == [(27, 35), (63, 71), (41, 49), (22, 30), (10, 18)]
+    assert ranges(index, 63, 71) == [(2, 10)]
+    assert ranges(index, 10, 18) == [(35, 43), (49, 57), (30, 38), (2, 10)]
+
+
+def test_only_allowed_motions_and_lengths_are_searched():
+    index = three_motions()
+    assert ranges(index, 2, 10, allowed=np.array([False, False, True])) == [(63, 71)]
+    assert ranges(index, 2, 10, allowed=np.array([True, False, False])) == [(10, 18)]
+    assert ranges(index, 2, 10, durations=(0.0, 0.9)) == []
+
+
+def test_a_query_that_no_path_spans_has_no_match():
+    index = three_motions()
+    assert ranges(index, 63, 80) == []
+    empty = web_index([], np.array([0, 50]))
+    assert ranges(empty, 0, 20) == []
