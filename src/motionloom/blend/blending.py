@@ -4,7 +4,7 @@ A blend is a point between its examples: half of this kick and half of that one.
 at the weighted mean of their speeds; where they all stand alike, poses are averaged; the path
 over the floor bends by the weighted mean of their turns and steps; heights are averaged by
 themselves. Foot contacts are those of the examples, by the weights, and feet are planted in
-them in the end.
+them in the end (`motionloom.blend.planting`).
 
 Only examples whose weight is not zero cost anything. A blend of one example alone is that
 example, moved along the floor to begin where the query does; its feet are left as they were
@@ -13,17 +13,21 @@ captured.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.blend.planting import FootPlanter
 from motionloom.blend.player import Pose
 from motionloom.blend.poses import mixed_poses
 from motionloom.blend.registration import Registration
 from motionloom.blend.registration_curve import Track
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Source
-from motionloom.motion.contacts import FootContacts
-from motionloom.motion.foot_skate import planted
+from motionloom.motion.contacts import FOOT_PARTS, FootContacts
 
 _SUM = 1e-6  # how far from 1 weights may sum up to
 
@@ -35,6 +39,9 @@ class Blend:
     ----------
     registration : Registration
         From `motionloom.blend.register`; N examples.
+    keys : sequence of float
+        Points of the registration curve, frames of the query, that fall on whole frames of
+        every blend: time is stretched by less than half a frame between them.
 
     Examples
     --------
@@ -49,8 +56,16 @@ class Blend:
     [('kick_front_mid_right_p0', 0.5), ('kick_front_high_right_p0', 0.5)]
     """
 
-    def __init__(self, registration: Registration) -> None:
+    def __init__(self, registration: Registration, *, keys: Sequence[float] = ()) -> None:
+        last = len(registration.curve) - 1
+        if not all(0.0 <= key <= last for key in keys):
+            raise InvalidInput(f"keys must be frames 0 to {last} of the query; got {list(keys)}")
         self.registration = registration
+        self._keys = np.array(sorted(set(keys)), np.float64)
+
+    @cached_property
+    def _planter(self) -> FootPlanter:
+        return FootPlanter(self.registration.skeleton, self.registration.fps)
 
     def __len__(self) -> int:
         return len(self.registration)
@@ -81,7 +96,13 @@ class Blend:
         motion = self._motion(track, 0, frames, name)
         if not plant or len(track.active) == 1:
             return motion
-        return planted(motion, self._contacts(track, frames))
+        contacts = self._contacts(track, frames)
+        if not any(contacts.plants.values()):
+            return motion
+        standing = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+        self._planter.forget()
+        rotations, root = self._planter.plant(motion.rotations, motion.root, standing)
+        return replace(motion, rotations=rotations, root=root)
 
     def window(
         self, weights: ArrayLike, start_frame: int, end_frame: int, *, name: str = "blend"
@@ -126,8 +147,7 @@ class Blend:
     def frame_at(self, point: float, weights: ArrayLike) -> float:
         """Frame of the blend, not rounded, that belongs to frame `point` of the query."""
         track = self._track(weights)
-        moment = track.moments(np.array([point]))[0]
-        return float(moment * (self._frames(track) - 1) / track.time[-1])
+        return float(np.interp(track.moments(np.array([point]))[0], *self._clock(track)))
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
         """When the feet of a blend stand."""
@@ -151,9 +171,20 @@ class Blend:
     def _frames(self, track: Track) -> int:
         return max(round(track.time[-1]), 1) + 1
 
+    def _clock(self, track: Track) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Moments of the track and the frames they fall on: both ends, and keys between them."""
+        last = self._frames(track) - 1
+        moments, frames = [0.0], [0.0]
+        for moment in track.moments(self._keys):
+            frame = min(max(round(moment * last / track.time[-1]), 0), last)
+            if frame > frames[-1] and moment > moments[-1] and frame < last:
+                moments.append(moment)
+                frames.append(frame)
+        return np.array([*moments, track.time[-1]]), np.array([*frames, last], np.float64)
+
     def _points(self, track: Track, start: int, end: int) -> NDArray[np.float64]:
-        step = track.time[-1] / (self._frames(track) - 1)  # all but 1: the end is met exactly
-        return track.points(np.arange(start, end) * step)
+        moments, frames = self._clock(track)
+        return track.points(np.interp(np.arange(start, end), frames, moments))
 
     def _mixed(self, track: Track, points: NDArray[np.float64]):
         times, grounds, place = track.states(points)
@@ -197,6 +228,6 @@ class Blend:
             track.active,
             track.weights,
             frames=frames,
-            stretch=(frames - 1) / track.time[-1],
+            clock=self._clock(track),
             fps=self.registration.fps,
         )

@@ -55,7 +55,7 @@ class MatchedContacts:
         weights: NDArray[np.float64],
         *,
         frames: int,
-        stretch: float,
+        clock: tuple[NDArray[np.float64], NDArray[np.float64]],
         fps: float,
     ) -> FootContacts:
         """Contacts of a blend of `active` examples (n,) with `weights` (n,).
@@ -65,14 +65,14 @@ class MatchedContacts:
         active, weights : ndarray, shape (n,)
         frames : int
             Frames of the blend.
-        stretch : float
-            Frames of the blend per weighted frame of the examples; all but 1.
+        clock : tuple of ndarray
+            Weighted frames of the examples, and the frames of the blend they fall on.
         fps : float
         """
         has = self.present[:, active] @ weights
         # Heights only of those that have the plant; spans of all.
         mean = (self.present[:, active] * self.heights[:, active]) @ weights
-        spans = np.einsum("mnc,n->mc", self.spans[:, active], weights) * stretch
+        spans = np.interp(np.einsum("mnc,n->mc", self.spans[:, active], weights), *clock)
         first = np.maximum(np.ceil(spans[:, 0] - 1e-3), 0).astype(np.int64)
         end = np.minimum(np.floor(spans[:, 1] + 1e-3) + 1, frames).astype(np.int64)
         plants: dict[str, tuple[Plant, ...]] = {}

@@ -99,6 +99,18 @@ class Clips:
         """Frames of each clip, shape (N,)."""
         return np.diff(self.starts)
 
+    def only(self, numbers: Sequence[int]) -> Clips:
+        """Some of the clips, in that order."""
+        rows = [np.arange(self.starts[n], self.starts[n + 1]) for n in numbers]
+        every = np.concatenate(rows)
+        return Clips(
+            self.skeleton,
+            self.fps,
+            self.rotations[every],
+            self.root[every],
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+        )
+
     def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> Clips:
         """The same with every clip's joints on the side of those of the first clip.
 

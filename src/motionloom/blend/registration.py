@@ -102,6 +102,33 @@ class Registration:
         track = self.curve.track(every, np.full(len(self), 1.0 / len(self)))
         return track.states(np.array([point]))[0][0]
 
+    def only(self, numbers: Sequence[int]) -> Registration:
+        """The registration of some of the examples; the first must be the query."""
+        chosen = list(numbers)
+        if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
+            raise InvalidInput(f"examples to keep must begin with 0, the query; got {chosen}")
+        number = {n: k for k, n in enumerate(chosen)}
+        curve, contacts = self.curve, self.contacts
+        return Registration(
+            tuple(self.examples[n] for n in chosen),
+            tuple(number.get(self.parents[n], 0) if n else -1 for n in chosen),
+            RegistrationCurve(
+                np.ascontiguousarray(curve.times[:, chosen]),
+                np.ascontiguousarray(curve.speeds[:, chosen]),
+                np.ascontiguousarray(curve.grounds[:, chosen]),
+                np.ascontiguousarray(curve.twists[:, chosen]),
+            ),
+            self.clips.only(chosen),
+            MatchedContacts(
+                contacts.parts,
+                contacts.spans[:, chosen],
+                contacts.present[:, chosen],
+                contacts.heights[:, chosen],
+                contacts.floors[chosen],
+            ),
+            self.left_out,
+        )
+
     def placed(self, number: int) -> Motion:
         """Example `number` where a blend of it alone begins: as the query does."""
         move = composed(self.curve.grounds[0, 0], inverse(self.curve.grounds[0, number]))
