@@ -103,7 +103,7 @@ def retarget(
     if contacts is None and _has_feet(motion.skeleton) and _has_feet(skeleton):
         contacts = foot_contacts(motion)
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
-    turned = _with_turns(motion, skeleton)
+    turned = turned_onto(motion, skeleton)
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     if contacts is not None and keep_contacts:
@@ -140,8 +140,11 @@ def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
         raise InvalidInput(f"cannot retarget: the legs of {whose} have no length")
 
 
-def _with_turns(motion: Motion, skeleton: Skeleton) -> Motion:
-    """The target turned part by part as the source is, its root at the origin."""
+def turned_onto(motion: Motion, skeleton: Skeleton) -> Motion:
+    """`motion` on another `skeleton`, turned part by part, its root at the origin.
+
+    Joint angles only: where body and feet stand is for the caller to say.
+    """
     source = motion.skeleton
     # The turn of every source joint in the world since rest.
     since_rest = rot.multiply(
