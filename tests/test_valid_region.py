@@ -74,12 +74,11 @@ def test_the_alignment_is_the_cheapest_of_all(rng, kicks, max_slope):
 def test_two_kicks_correspond_within_the_valid_region(kicks):
     region = valid_region(kicks)
     assert 0.05 < region.mean() < 0.6
-    rows, columns = np.nonzero(region)
-    found = None
-    for end in range(len(rows) - 1, -1, -1):
-        found = found or align_in_region(kicks, region, start=(0, 0), end=(rows[end], columns[end]))
-    assert found is not None
-    assert found.path[-1].min() > 0.7 * min(kicks.shape)
+    order = sorted(cells(region), key=sum)
+    ends = [(a, b) for a in order[:10] for b in order[-10:]]
+    found = [align_in_region(kicks, region, start=a, end=b) for a, b in ends]
+    longest = max(len(one.path) for one in found if one is not None)
+    assert longest > 0.7 * min(kicks.shape)
 
 
 def test_no_path_means_not_similar():

@@ -80,13 +80,8 @@ def minima_and_region(grid, alpha):
 
     def least(line):
         """Places where a list of numbers has a local minimum; of equal ones the last."""
-        return [
-            n
-            for n in range(len(line))
-            if len(line) > 1
-            and (n == 0 or line[n] <= line[n - 1])
-            and (n == len(line) - 1 or line[n] < line[n + 1])
-        ]
+        inner = range(1, len(line) - 1)
+        return [n for n in inner if line[n] <= line[n - 1] and line[n] < line[n + 1]]
 
     def around(line, n):
         """Places about n up to the first that is alpha larger."""

@@ -73,22 +73,20 @@ def align_in_region(
     """
     grid = checked_grid(grid)
     shape = grid.shape
-    if region is None:
-        allowed = np.ones(shape, np.bool_)
-    else:
-        allowed = np.ascontiguousarray(region, dtype=np.bool_)
+    if region is not None:
+        allowed = np.asarray(region, dtype=np.bool_)
         if allowed.shape != shape:
             raise InvalidInput(f"region must have the grid's shape {shape}; got {allowed.shape}")
+        grid = np.where(allowed, grid, np.nan)
     if max_slope < 1:
         raise InvalidInput(f"max_slope must be at least 1; got {max_slope}")
     first = _cell("start", start, (0, 0), shape)
     last = _cell("end", end, (shape[0] - 1, shape[1] - 1), shape)
     if first[0] > last[0] or first[1] > last[1]:
         return None
-    box = (slice(first[0], last[0] + 1), slice(first[1], last[1] + 1))
-    path, cost = _cheapest(
-        np.ascontiguousarray(grid[box]), np.ascontiguousarray(allowed[box]), max_slope
-    )
+    rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1
+    low, high = np.zeros(rows, np.int64), np.full(rows, columns - 1)
+    path, cost = band_path(grid, first[0], first[1], 1, low, high, 0, columns - 1, max_slope)
     return Alignment(cost, path + np.array(first)) if len(path) else None
 
 
@@ -104,55 +102,79 @@ def _cell(
 
 
 @nb.njit(cache=True, nogil=True)
-def _cheapest(grid, allowed, max_slope):
-    """The cheapest path from the first cell to the last, (L, 2), and its cost.
+def band_path(grid, row, column, stride, low, high, first, last, max_slope):
+    """The cheapest path through a band of a grid, and its cost: kernel, without checks.
 
-    States: 0 came diagonally or begins; s < max_slope: s steps to the right just now;
-    beyond: as many steps down as above ``max_slope - 1``.
+    Parameters
+    ----------
+    grid : ndarray, shape (M, N)
+        NaN where no path may go.
+    row, column, stride : int
+        Cell (r, c) of the band is ``grid[row + stride * r, column + stride * c]``.
+    low, high : ndarray of int64, shape (R,)
+        First and last column of each of the band's rows; neither falls.
+    first, last : int
+        Column in which the path begins, in the first row, and ends, in the last.
+    max_slope : int
+
+    Returns
+    -------
+    path : ndarray of int64, shape (L, 2)
+        Cells of the band; empty if there is no path.
+    cost : float
     """
-    n_rows, n_columns = grid.shape
+    # States: 0 came diagonally or begins; s < max_slope: s steps to the right just now;
+    # beyond: as many steps down as above ``max_slope - 1``.
+    n_rows, width = len(low), 0
+    for r in range(n_rows):
+        width = max(width, high[r] - low[r] + 1)
     runs = max_slope - 1
     states = 2 * runs + 1
-    above = np.full((n_columns + 1, states), np.inf)
-    here = np.full((n_columns + 1, states), np.inf)
-    came = np.zeros((n_rows, n_columns, states), np.int8)
-    for i in range(n_rows):
+    # A column of infinities on either side stands for what is outside the band.
+    above = np.full((width + 2, states), np.inf)
+    here = np.full((width + 2, states), np.inf)
+    came = np.zeros((n_rows, width, states), np.int8)
+    for r in range(n_rows):
         here[:] = np.inf
-        for j in range(n_columns):
-            value = grid[i, j]
-            if not allowed[i, j] or np.isnan(value):
+        shift = low[r] - low[r - 1] if r > 0 else 0
+        for w in range(high[r] - low[r] + 1):
+            c = low[r] + w
+            value = grid[row + stride * r, column + stride * c]
+            if np.isnan(value):
                 continue
-            cell = here[j + 1]
-            if i == 0 and j == 0:
+            cell, back = here[w + 1], came[r, w]
+            if r == 0 and c == first:
                 cell[0] = value
                 continue
-            cell[0], came[i, j, 0] = _least(above[j], 0, states)
+            over = min(w + shift + 1, width + 1)  # where the cell above is in its row
+            before = min(w + shift, width + 1)
+            cell[0], back[0] = _least(above[before], 0, states)
             if runs > 0:
-                cell[1], came[i, j, 1] = _turn(here[j], runs + 1, states)
-                cell[runs + 1], came[i, j, runs + 1] = _turn(above[j + 1], 1, runs + 1)
+                cell[1], back[1] = _turn(here[w], runs + 1, states)
+                cell[runs + 1], back[runs + 1] = _turn(above[over], 1, runs + 1)
                 for run in range(2, runs + 1):
-                    cell[run], came[i, j, run] = here[j, run - 1], run - 1
                     down = runs + run
-                    cell[down], came[i, j, down] = above[j + 1, down - 1], down - 1
+                    cell[run], back[run] = here[w, run - 1], run - 1
+                    cell[down], back[down] = above[over, down - 1], down - 1
             for s in range(states):
                 cell[s] += value
         above, here = here, above
-    cost, state = _least(above[n_columns], 0, states)
-    path = np.empty((n_rows + n_columns, 2), np.int64)
+    path = np.empty((n_rows + high[-1] - low[0] + 1, 2), np.int64)
     at = len(path)
+    cost, state = _least(above[last - low[-1] + 1], 0, states)
     if cost == np.inf:
         return path[at:], cost
-    i, j = n_rows - 1, n_columns - 1
+    r, c = n_rows - 1, last
     while True:
         at -= 1
-        path[at, 0], path[at, 1] = i, j
-        if i == 0 and j == 0:
+        path[at, 0], path[at, 1] = r, c
+        if r == 0 and c == first:
             return path[at:].copy(), cost
-        before = came[i, j, state]
+        before = came[r, c - low[r], state]
         if state <= runs:
-            j -= 1
+            c -= 1
         if state == 0 or state > runs:
-            i -= 1
+            r -= 1
         state = before
 
 

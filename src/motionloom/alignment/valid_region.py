@@ -39,14 +39,17 @@ def grid_minima(grid: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[
 
     Notes
     -----
-    A minimum is smaller than the next cell and not larger than the one before; at an edge
-    there is one neighbour only. Missing values (NaN) are no minima, and no neighbours of any.
+    A minimum is smaller than the next cell and not larger than the one before. The first
+    and the last cell of a line are none: what lies beyond is not known, and where they
+    counted, rows of them along the edges would swallow the chains that begin there. Missing
+    values (NaN) are no minima, and no neighbours of any.
 
     Examples
     --------
-    >>> grid_minima([[3.0, 1.0, 2.0], [2.0, 2.0, 0.5]])
-    array([[0, 3, 0],
-           [2, 0, 3]], dtype=uint8)
+    >>> grid_minima([[3.0, 1.0, 2.0], [2.0, 0.5, 4.0], [1.0, 3.0, 5.0]])
+    array([[0, 1, 0],
+           [0, 3, 0],
+           [0, 0, 0]], dtype=uint8)
     """
     grid = checked_grid(grid)
     return _minima(grid, _checked_starts(starts, grid.shape[1]))
@@ -72,7 +75,7 @@ def valid_region(
     Examples
     --------
     >>> valid_region([[9.0, 1.1, 1.0, 1.2, 1.0]]).astype(int)
-    array([[0, 1, 1, 0, 1]])
+    array([[0, 1, 1, 0, 0]])
     """
     grid = checked_grid(grid)
     if not alpha >= 0.0:
@@ -95,20 +98,13 @@ def _minima(grid, starts):
     for i in range(n_rows):
         for k in range(len(starts) - 1):
             first, last = starts[k], starts[k + 1] - 1
-            for j in range(first, last + 1):
-                if (
-                    (j == first or grid[i, j] <= grid[i, j - 1])
-                    and (j == last or grid[i, j] < grid[i, j + 1])
-                    and last > first
-                ):
+            for j in range(first + 1, last):
+                if grid[i, j] <= grid[i, j - 1] and grid[i, j] < grid[i, j + 1]:
                     out[i, j] = HORIZONTAL
-        for j in range(n_columns):
-            if (
-                (i == 0 or grid[i, j] <= grid[i - 1, j])
-                and (i == n_rows - 1 or grid[i, j] < grid[i + 1, j])
-                and n_rows > 1
-            ):
-                out[i, j] += VERTICAL
+        if 0 < i < n_rows - 1:
+            for j in range(n_columns):
+                if grid[i, j] <= grid[i - 1, j] and grid[i, j] < grid[i + 1, j]:
+                    out[i, j] += VERTICAL
     return out
 
 

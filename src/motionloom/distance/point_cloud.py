@@ -71,15 +71,20 @@ class PointCloud:
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
         """Clouds of all frames, weighted and centred, shape (T, 3 * samples * P)."""
-        places = motion.role_positions(self.roles).astype(np.float64)
-        if self.scale_free:
-            places *= REFERENCE_LEG / leg_length(motion.skeleton)
+        places = self.places(motion)
         half = self.samples // 2
         times = np.arange(-half, half + 1) * self.step_seconds
         weights = np.repeat(self.weights, len(self.roles)) / len(self.roles)
         clouds = window_samples(places, times, motion.fps)
         clouds = clouds.reshape(len(motion), len(weights), 3)
         return centred_clouds(clouds, weights)
+
+    def places(self, motion: Motion) -> NDArray[np.float64]:
+        """Positions of the cloud's joints at each frame, shape (T, P, 3)."""
+        places = motion.role_positions(self.roles).astype(np.float64)
+        if self.scale_free:
+            places *= REFERENCE_LEG / leg_length(motion.skeleton)
+        return places
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances in metres (M, N) between the clouds of two motions."""

@@ -73,7 +73,6 @@ def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
     n_rows = grid.shape[0]
     states = 2 * max_slope - 1
     n_chains = len(offsets) - 1
-    # Cell numbers of chains are looked up by chain and row: the first cell in a row.
     best = np.full(max(n_chains, 1), np.inf)
     end_row = np.empty(max(n_chains, 1), np.int32)
     end_column = np.empty(max(n_chains, 1), np.int32)
@@ -112,7 +111,7 @@ def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
             while behind < last - 1 and i - cells[behind, 0] > limit:
                 behind += 1
             base[row] = cells[behind, 1]
-            own_low, own_high = -1, -2
+            own_low = -1
             if upcoming < last and cells[upcoming, 0] == i:
                 own_low = cells[upcoming, 1]
             begin = low if high >= low else own_low

@@ -10,6 +10,7 @@ passed are stretches of the two motions that may be alike (Kovar & Gleicher 2004
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,6 +123,29 @@ class Web:
             self.arrives,
         )
 
+    def between(self, first: int, last: int) -> Web:
+        """The part of the web on columns `first` to `last`: those of one motion, or several.
+
+        Chains must be ordered by motion, as `build_web` leaves them.
+        """
+        heads = self.cells[self.offsets[: self.chain_count], 1]
+        low, high = np.searchsorted(heads >= first, True), np.searchsorted(heads >= last, True)
+        ends = self.offsets[[low, high]]
+        left, right = np.searchsorted(self.leaves, ends)
+        bridges = self.offsets[self.chain_count + left : self.chain_count + right + 1]
+        chains = self.offsets[low : high + 1]
+        chosen = np.r_[ends[0] : ends[1], bridges[0] : bridges[-1]]
+        return Web(
+            (self.shape[0], last - first),
+            self.rate,
+            self.cells[chosen] - np.array([0, first], np.int32),
+            self.values[chosen],
+            np.concatenate([chains - ends[0], bridges[1:] - bridges[0] + (ends[1] - ends[0])]),
+            int(high - low),
+            self.leaves[left:right] - ends[0],
+            self.arrives[left:right] - ends[0],
+        )
+
     def __repr__(self) -> str:
         return (
             f"Web({self.shape[0]} x {self.shape[1]} at {self.rate:g} fps: {self.chain_count} "
@@ -129,12 +153,46 @@ class Web:
         )
 
 
+def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float) -> Web:
+    """Webs of the same rows as one, each with its first column moved to a place.
+
+    Parameters
+    ----------
+    webs : sequence of (Web, int)
+        And the column at which each begins; in rising order, where `Web.between` is to work.
+    shape : tuple of int
+    rate : float
+    """
+    chain_sizes = [int(web.offsets[web.chain_count]) for web, _ in webs]
+    before = np.concatenate([[0], np.cumsum(chain_sizes)]).astype(np.int64)
+    shifts = [np.array([0, column], np.int32) for _, column in webs]
+    chains = [web.cells[:n] + s for (web, _), n, s in zip(webs, chain_sizes, shifts, strict=True)]
+    bridges = [web.cells[n:] + s for (web, _), n, s in zip(webs, chain_sizes, shifts, strict=True)]
+    lengths = [np.diff(web.offsets[: web.chain_count + 1]) for web, _ in webs]
+    lengths += [np.diff(web.offsets[web.chain_count :]) for web, _ in webs]
+    values = [web.values[:n] for (web, _), n in zip(webs, chain_sizes, strict=True)]
+    values += [web.values[n:] for (web, _), n in zip(webs, chain_sizes, strict=True)]
+    nothing = np.empty(0, np.int64)
+    return Web(
+        shape,
+        rate,
+        np.concatenate([np.empty((0, 2), np.int32), *chains, *bridges]),
+        np.concatenate([np.empty(0, np.float32), *values]),
+        np.concatenate([[0], np.cumsum(np.concatenate([nothing, *lengths]))]).astype(np.int64),
+        sum(web.chain_count for web, _ in webs),
+        np.concatenate([nothing, *(w.leaves + n for (w, _), n in zip(webs, before, strict=False))]),
+        np.concatenate(
+            [nothing, *(w.arrives + n for (w, _), n in zip(webs, before, strict=False))]
+        ),
+    )
+
+
 def build_web(
     grid: ArrayLike,
     *,
     rate: float,
     starts: ArrayLike | None = None,
-    off_diagonal: int | None = None,
+    itself: int | None = None,
     options: WebOptions | None = None,
 ) -> Web:
     """The web of a grid of distances, built at the grid's own rate.
@@ -147,9 +205,10 @@ def build_web(
     starts : array_like of int, shape (K + 1,), optional
         Columns are those of K motions one after the other; no path leads from one to
         another. Default: of one motion.
-    off_diagonal : int, optional
-        For a motion compared with itself: only cells whose column is at least so many
-        frames after their row. The rest is the same mirrored, and the trivial diagonal.
+    itself : int, optional
+        Where among the columns the motion of the rows is itself, if it is. Only cells
+        whose column is later than their row, by the length of the shortest chain, count
+        there: the rest is the trivial diagonal, and the same mirrored.
     options : WebOptions, optional
 
     Returns
@@ -163,10 +222,11 @@ def build_web(
     bounds = np.array([0, grid.shape[1]] if starts is None else starts, dtype=np.int64)
     minima = grid_minima(grid, starts=bounds)
     region = valid_region(grid, alpha=options.alpha, starts=bounds)
-    if off_diagonal is not None:
-        trivial = np.tri(*grid.shape, off_diagonal - 1, dtype=np.bool_)
-        minima[trivial] = 0
-        region[trivial] = False
+    if itself is not None:
+        count = len(grid)
+        trivial = np.tri(count, k=int(options.least_seconds * rate), dtype=np.bool_)
+        minima[:, itself : itself + count][trivial] = 0
+        region[:, itself : itself + count][trivial] = False
     cells, offsets, owner = minima_chains(
         grid,
         minima,
