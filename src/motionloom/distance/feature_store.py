@@ -117,7 +117,7 @@ class LibraryFeatures:
 
         The motion may be of another frame rate, skeleton and size.
         """
-        return self.feature_set.prepare(_at_rate(motion, self.rate))
+        return self.feature_set.prepare(at_rate(motion, self.rate))
 
     def _frames_per_row(self, motion: int) -> float:
         fps = float(self.fps[motion])
@@ -159,7 +159,7 @@ def library_features(
             library,
             partial(_rows, features=chosen, rate=rate),
             width=chosen.dimension,
-            length=partial(_row_count, rate=rate),
+            length=partial(row_count, rate=rate),
             left_out=_left_out(library, chosen),
             stamp=chosen.basis.digest if chosen.basis is not None else "",
             workers=workers,
@@ -243,20 +243,22 @@ def principal_components(
 
 
 def _rows(motion: Motion, features: FeatureSet, rate: float) -> NDArray[np.float32]:
-    return features.prepare(_at_rate(motion, rate))
+    return features.prepare(at_rate(motion, rate))
 
 
 def _moments(motion: Motion, features: FeatureSet, rate: float) -> Moments:
-    return Moments.of(features.pose_rows(_at_rate(motion, rate)))
+    return Moments.of(features.pose_rows(at_rate(motion, rate)))
 
 
-def _row_count(entry: Entry, rate: float) -> int:
+def row_count(entry: Entry, rate: float) -> int:
+    """Frames that the motion of an entry has at `rate`."""
     if _same_rate(entry.fps, rate):
         return entry.frames
     return resampled_length(entry.frames, entry.fps, rate)
 
 
-def _at_rate(motion: Motion, rate: float) -> Motion:
+def at_rate(motion: Motion, rate: float) -> Motion:
+    """The motion at `rate`; itself where its own is the same for all purposes."""
     return motion if _same_rate(motion.fps, rate) else motion.resample(rate)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from pathlib import Path
 
 import numba as nb
 import numpy as np
@@ -20,6 +21,8 @@ from motionloom.search.web import Web
 
 _MARK = b"mloomweb"
 _VERSION = 1
+_FRONT = len(_MARK) + 8  # the mark, the version, the header's size
+_LONGEST = 1 << 24  # bytes of a header, whatever it says
 _QUANTUM = 1e-4  # of a value, in the distance's unit; coarser where values are large
 _LARGEST = 32000
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
@@ -32,7 +35,7 @@ def encoded(web: Web, about: dict) -> bytes:
     ----------
     web : Web
     about : dict
-        As JSON, in front; `described` reads it alone.
+        As JSON, in front, where `described` reads it.
     """
     count = web.chain_count
     quantum = max(_QUANTUM, float(web.values.max(initial=0.0)) / _LARGEST)
@@ -59,9 +62,15 @@ def encoded(web: Web, about: dict) -> bytes:
     return b"".join([_MARK, struct.pack("<II", _VERSION, len(front)), front, *packed])
 
 
-def described(data: bytes) -> dict:
-    """What `encoded` was given as `about`; the beginning of the bytes is enough."""
-    return _header(data)[0]["about"]
+def described(path: Path) -> dict:
+    """What `encoded` was given as `about`, from the beginning of a file of its bytes."""
+    with open(path, "rb") as data:
+        front = data.read(_FRONT)
+        size = struct.unpack_from("<I", front, len(_MARK) + 4)[0] if len(front) == _FRONT else 0
+        try:
+            return _header(front + data.read(min(size, _LONGEST)))[0]["about"]
+        except LibraryError as error:
+            raise LibraryError(f"{path}: {error}; remove the file and build again") from None
 
 
 def decoded(data: bytes) -> Web:
@@ -103,7 +112,7 @@ def _header(data: bytes) -> tuple[dict, int]:
         version, size = struct.unpack_from("<II", data, len(_MARK))
         if data[: len(_MARK)] != _MARK or version != _VERSION:
             raise ValueError("another kind of file")
-        at = len(_MARK) + 8
+        at = _FRONT
         return json.loads(zlib.decompress(data[at : at + size])), at + size
     except (struct.error, ValueError, zlib.error) as error:
         raise LibraryError(f"damaged web: {error}") from None
