@@ -14,6 +14,7 @@ import typer
 
 from motionloom.cli import bench, clean, convert, demo, doctor, imports, info, pictures, study
 from motionloom.cli import search as searching
+from motionloom.cli import web as webs
 
 app = typer.Typer(
     name="motionloom",
@@ -34,6 +35,7 @@ app.command("show")(pictures.show)
 app.command("sheet")(pictures.sheet)
 app.command("search")(searching.search)
 app.command("family")(searching.family)
+app.command("web")(webs.web)
 app.command("study")(study.study)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)
