@@ -82,6 +82,22 @@ class MatchedContacts:
             plants[part] = _apart([(int(first[m]), int(end[m]), mean[m] / has[m]) for m in rows])
         return FootContacts(plants, float(self.floors[active] @ weights), frames, fps)
 
+    def standing(
+        self, active: NDArray[np.int64], weights: NDArray[np.float64], times: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Which foot parts of a blend stand while its examples are at frames `times` (n,).
+
+        Returns
+        -------
+        standing : ndarray of bool, shape (4,)
+            In the order of `motionloom.motion.contacts.FOOT_PARTS`.
+        """
+        now = float(times @ weights)
+        spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
+        holds = (self.present[:, active] @ weights > 0.5) & (spans[:, 0] <= now + 1e-3)
+        holds &= now <= spans[:, 1] + 1e-3
+        return np.bincount(self.parts[holds], minlength=len(FOOT_PARTS)) > 0
+
 
 def matched_contacts(
     contacts: Sequence[FootContacts], times: NDArray[np.float64], order: Sequence[int]

@@ -71,6 +71,17 @@ class RegistrationCurve:
     def __len__(self) -> int:
         return len(self.times)
 
+    def at(self, active: NDArray[np.int64], point: float) -> tuple[Array, Array]:
+        """Frames (n,) and places (n, 3) of `active` examples (n,) at a point of the curve."""
+        count = len(active)
+        times, grounds, place = np.empty((1, count)), np.empty((1, count, 3)), np.empty((1, 3))
+        knots = np.ascontiguousarray(self.grounds[:, 0])
+        _states(
+            self.times, self.speeds, self.grounds, active, knots, np.array([point]),
+            times, grounds, place,
+        )  # fmt: skip
+        return times[0], grounds[0]
+
     def track(self, active: NDArray[np.int64], weights: Array) -> Track:
         """Time and place of the blend of `active` examples (n,) with `weights` (n,)."""
         knots = len(self.times)

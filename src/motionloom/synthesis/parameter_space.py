@@ -29,7 +29,7 @@ EXPANDED = 0.2  # Kovar & Gleicher 2004: the bounding box of the examples, so mu
 NEIGHBOURS = 12  # ditto, section 4.4
 SPACING = 0.0127  # ditto, section 4.2: half an inch
 DELTA = 0.1  # how far weights may leave 0..1
-_TRIES = 20  # random blends per wanted sample before a space counts as full
+_FULL = 100  # random blends in a row that fell too near to others: the space is full
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,16 +164,17 @@ def sampled_space(
         members.append(np.full(few, n))
         weights.append(np.eye(1, few)[0])
     sparse = _Spaced(examples, spacing)
-    tries = _TRIES * samples
-    while len(parameters) - count < samples and tries > 0 and count > 1:
-        tries -= 1
+    misses = 0
+    while len(parameters) - count < samples and misses < _FULL and count > 1:
         point = random.uniform(low, high)
         near = np.argsort(np.linalg.norm(examples - point, axis=1), kind="stable")[:few]
         shares = valid_weights(few, delta, random)
         row = np.zeros(count)
         row[near] = shares
         reached = measure(row)
+        misses += 1
         if sparse.add(reached):
+            misses = 0
             parameters.append(reached)
             members.append(near)
             weights.append(shares)

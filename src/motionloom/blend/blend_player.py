@@ -1,0 +1,174 @@
+"""A blend played frame by frame, whose weights may change on the way.
+
+The player goes along the registration curve at the weighted mean of the examples' speeds,
+and over the floor by the weighted mean of their steps and turns, both added up as they come:
+so weights may change in any frame without a jump. They do not change at once, but run after
+what is wanted as a critically damped spring does; what is between two sets of valid weights
+is valid too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.blend.ground import composed, travelled
+from motionloom.blend.planting import FootPlanter
+from motionloom.blend.player import Player, Stretch
+from motionloom.blend.poses import mixed_poses
+from motionloom.blend.registration import Registration
+from motionloom.errors import InvalidInput
+from motionloom.motion import Source
+
+Array = NDArray[np.float64]
+
+EASE = 0.25  # seconds in which most of a change of weights is made
+_GONE = 1e-4  # a weight this small, and wanted to be zero, is zero
+
+
+class BlendPlayer(Player):
+    """Plays a blend once, from its first frame to its last.
+
+    Parameters
+    ----------
+    registration : Registration
+        N examples.
+    weights : array_like, shape (N,)
+        Sum up to 1.
+    ease : float
+        Seconds in which most of a change of weights is made.
+    plant : bool
+        Hold the feet where they stand.
+    place : array_like, shape (3,)
+        Where the first frame stands on the floor: ``x, z`` of the root, and the yaw by which
+        the query is turned. Default: where the query begins.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blend import register
+    >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
+    >>> player = BlendPlayer(register(kicks), [1.0, 0.0])
+    >>> first = player.record(frames=20)
+    >>> player.steer(weights=[0.0, 1.0])
+    >>> len(first), len(player.record(frames=500)) > 40
+    (20, True)
+    """
+
+    controls = ("weights",)
+
+    def __init__(
+        self,
+        registration: Registration,
+        weights: ArrayLike,
+        *,
+        ease: float = EASE,
+        plant: bool = True,
+        place: ArrayLike | None = None,
+    ) -> None:
+        if not ease > 0.0:
+            raise InvalidInput(f"ease must be a time in seconds above zero; got {ease}")
+        self.registration = registration
+        self.skeleton = registration.skeleton
+        self.fps = registration.fps
+        self._wanted = self._checked(weights)
+        self._weights = self._wanted.copy()
+        self._change = np.zeros(len(registration))
+        self._rate = 4.0 / (ease * self.fps)  # per frame
+        stands = len(registration.contacts.parts) > 0
+        self._planter = FootPlanter(self.skeleton, self.fps) if plant and stands else None
+        start = registration.curve.grounds[0, 0] if place is None else place
+        self._place = np.asarray(start, np.float64).copy()
+        self._point: float | None = 0.0
+        self._frame = 0
+
+    def read(self, count: int) -> Stretch:
+        """The next `count` frames; fewer at the end of the blend."""
+        rows = [row for row in (self._step() for _ in range(count)) if row is not None]
+        joints = len(self.skeleton)
+        rotations = np.array([row[0] for row in rows], np.float32).reshape(-1, joints, 4)
+        root = np.array([row[1] for row in rows], np.float32).reshape(-1, 3)
+        contacts = np.array([row[2] for row in rows], np.bool_).reshape(-1, 4)
+        if self._planter is not None and len(rows):
+            rotations, root = self._planter.plant(rotations, root, contacts)
+        start = self._frame - len(rows)
+        sources = self._sources(rows, start) if rows else ()
+        return Stretch(rotations, root, contacts, start, sources)
+
+    def _steer(self, **controls: Any) -> None:
+        self._wanted = self._checked(controls["weights"])
+
+    def _checked(self, weights: ArrayLike) -> Array:
+        given = np.asarray(weights, np.float64)
+        if given.shape != (len(self.registration),) or not abs(given.sum() - 1.0) < 1e-6:
+            raise InvalidInput(
+                f"weights must be {len(self.registration)} numbers that sum up to 1; got shape "
+                f"{given.shape} and sum {given.sum():g}"
+            )
+        return given
+
+    def _step(self):
+        """Pose, contacts, weights and times of one frame; None after the last."""
+        if self._point is None:
+            return None
+        curve = self.registration.curve
+        last = len(curve) - 1.0
+        point = min(self._point, last)
+        active = np.flatnonzero(self._weights)
+        shares = self._weights[active]
+        k = min(int(point), len(curve) - 2)
+        share = point - k
+        times, grounds = curve.at(active, point)
+        rotations, root = mixed_poses(
+            self.registration.clips, active, shares, times[None],
+            grounds=grounds[None], place=self._place[None],
+        )  # fmt: skip
+        standing = self.registration.contacts.standing(active, shares, times)
+        row = (rotations[0], root[0], standing, active, shares, times)
+        # On to the next frame: as far along the curve as one frame of time is.
+        speed = (1.0 - share) * curve.speeds[k] + share * curve.speeds[k + 1]
+        step = 1.0 / max(float(speed[active] @ shares), 0.1)
+        moved = travelled(step * (shares @ curve.twists[k, active]))
+        self._place = composed(self._place, moved)
+        self._point = None if point >= last else self._point + step
+        if self._point is not None and self._point > last + 0.5 * step:
+            self._point = None
+        self._follow()
+        self._frame += 1
+        return row
+
+    def _follow(self) -> None:
+        """Move the weights on by a frame, as a critically damped spring towards the wanted."""
+        away = self._weights - self._wanted
+        pull = self._change + self._rate * away
+        fade = np.exp(-self._rate)
+        self._weights = self._wanted + (away + pull) * fade
+        self._change = (self._change - self._rate * pull) * fade
+        gone = (np.abs(self._weights) < _GONE) & (self._wanted == 0.0)
+        self._weights[gone] = self._change[gone] = 0.0
+        self._weights /= self._weights.sum()
+
+    def _sources(self, rows: list, start: int) -> tuple[Source, ...]:
+        sums = np.zeros(len(self.registration))
+        spans: dict[int, list[float]] = {}
+        for row in rows:
+            for n, weight, time in zip(*row[3:], strict=True):
+                sums[n] += weight
+                spans.setdefault(int(n), []).append(float(time))
+        sources = []
+        for n in sorted(spans):
+            example = self.registration.examples[n]
+            first, final = spans[n][0], spans[n][-1]
+            sources.append(
+                Source(
+                    example.source,
+                    example.source_frame(first),
+                    example.source_frame(final) + 1.0,
+                    start,
+                    start + len(rows),
+                    float(sums[n] / len(rows)),
+                )
+            )
+        return tuple(sources)
