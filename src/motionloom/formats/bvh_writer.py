@@ -66,28 +66,27 @@ def write(
     if rest_frame:
         motion = _with_rest_frame(motion)
     moving = _moving_joints(motion)
-    visit = _depth_first(motion.skeleton)
-    table = _channel_table(motion, visit, moving, order, metres)
+    visit = depth_first(motion.skeleton)
+    table = channel_table(motion, visit, moving, order, metres)
     with (
         whole_file(path) as scratch,
         scratch.open("w", encoding="utf-8", newline="\n") as file,
     ):
         file.write("HIERARCHY\n")
-        file.writelines(_hierarchy(motion.skeleton, moving, order, metres))
-        file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {_frame_time(motion)}\n")
-        template = " ".join(["%.6f"] * table.shape[1]) + "\n"
-        file.writelines(template % tuple(row) for row in table.tolist())
+        file.writelines(hierarchy(motion.skeleton, moving, order, metres))
+        seconds = frame_time(motion.fps, origin.frame_time)
+        file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {seconds}\n")
+        file.writelines(rows(table))
 
 
 def _source_unit(motion: Motion) -> float:
     return motion.origin.unit_m if motion.origin.format == "bvh" else _DEFAULT_UNIT
 
 
-def _frame_time(motion: Motion) -> str:
+def frame_time(fps: float, exact: float | None = None) -> str:
     """Seconds per frame: the source's exact value if the rate is still the same."""
-    exact = motion.origin.frame_time
-    if exact is None or abs(exact * motion.fps - 1.0) > 3e-4:
-        exact = 1.0 / motion.fps
+    if exact is None or abs(exact * fps - 1.0) > 3e-4:
+        exact = 1.0 / fps
     whole, _, decimals = f"{exact:.12f}".partition(".")
     return f"{whole}.{decimals.rstrip('0').ljust(7, '0')}"
 
@@ -114,7 +113,8 @@ def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
     return away > 1e-6
 
 
-def _depth_first(skeleton: Skeleton) -> list[int]:
+def depth_first(skeleton: Skeleton) -> list[int]:
+    """Joints in the order in which they are written."""
     children: list[list[int]] = [[] for _ in skeleton.names]
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0:
@@ -127,7 +127,13 @@ def _depth_first(skeleton: Skeleton) -> list[int]:
     return visit
 
 
-def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
+def rows(table: NDArray[np.float64]):
+    """The lines of a table of channels."""
+    template = " ".join(["%.6f"] * table.shape[1]) + "\n"
+    return (template % tuple(row) for row in table.tolist())
+
+
+def channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
     """Degrees and file units, one row per frame, in the order of the hierarchy."""
     angles = np.degrees(np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0))
     columns = [motion.root.astype(np.float64) / metres]
@@ -139,7 +145,8 @@ def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
     return np.round(np.concatenate(columns, axis=1), 6) + 0.0
 
 
-def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float):
+def hierarchy(skeleton: Skeleton, moving, order: str, metres: float):
+    """The lines of the hierarchy; `moving` (J,): joints that have position channels."""
     names = _plain_names(skeleton.names)
     children: list[list[int]] = [[] for _ in skeleton.names]
     for joint, parent in enumerate(skeleton.parents):

@@ -1,0 +1,1 @@
+"""What new to make: motions that nobody has performed, from those that somebody has."""

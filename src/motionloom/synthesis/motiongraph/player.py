@@ -1,0 +1,263 @@
+"""A motion graph, played: endless motion that is made while it is watched.
+
+What the player holds is a place in a motion, where that motion stands on the floor, and the
+transition that it will take next. Controls, each for ``player.steer``:
+
+``transition``
+    True: take the next transition there is.
+``automatic``
+    Whether it takes transitions of its own accord. If not, it plays each motion as far as it
+    can without coming to a dead end.
+``label``
+    Go to motions with this label on the shortest way and stay there; None: anywhere.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blend.ground import composed, moved_poses
+from motionloom.blend.planting import FootPlanter
+from motionloom.blend.player import Player, Stretch
+from motionloom.errors import InvalidInput
+from motionloom.motion import Source
+from motionloom.synthesis.motiongraph.shortest_ways import frames_to
+
+if TYPE_CHECKING:
+    from motionloom.synthesis.motiongraph.graph import MotionGraph, Place
+    from motionloom.synthesis.motiongraph.routes import Route
+
+_HORIZON = 4.0  # seconds: at random, the next transition is within them where there is one
+_LOG = 10_000  # transitions that the log goes back
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A transition that was played: output frame of its middle, from where to where."""
+
+    frame: int
+    source: str
+    source_frame: int
+    target: str
+    target_frame: int
+    error: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return dict(self.__dict__)
+
+
+class GraphPlayer(Player):
+    """Plays a motion graph; `MotionGraph.player` makes one.
+
+    Attributes
+    ----------
+    log : deque of Taken
+        The transitions of late, the oldest first.
+    """
+
+    controls = ("transition", "automatic", "label")
+
+    def __init__(
+        self,
+        graph: MotionGraph,
+        seed: int | np.random.Generator = 0,
+        *,
+        start: Place | str | None = None,
+        automatic: bool = True,
+        planted: bool = True,
+        route: Route | None = None,
+    ) -> None:
+        self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
+        self.log: deque[Taken] = deque(maxlen=_LOG)
+        self._rng = np.random.default_rng(seed)
+        self._automatic, self._label = automatic, None
+        self._ways: NDArray[np.float64] | None = None
+        self._uses = np.zeros(len(graph), np.int64)
+        self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
+        self._script = None if route is None else deque(route.transitions)
+        self._played = 0
+        self._blended: int | None = None  # frames of the current transition already given
+        if route is not None:
+            self._motion, self._frame = route.start
+            self._move = np.asarray(route.move, np.float64)
+            self._last_frame = route.end_frame
+        else:
+            self._motion, self._frame = self._begin(start)
+            self._move = np.array([0.0, 0.0, 0.0])
+            self._move = to_origin(graph.motions[self._motion][self._frame])
+        self._next = self._choice()
+
+    def read(self, count: int) -> Stretch:
+        """The next `count` frames."""
+        if count < 0:
+            raise InvalidInput(f"count must be zero or more; got {count}")
+        start = self._played
+        parts, sources, seams = [], [], []
+        while count > 0:
+            if self._blended is not None:
+                part, source, seam = self._blend(count)
+                seams += seam
+            else:
+                part, source = self._play(count)
+                if part is None:
+                    break
+            parts.append(part)
+            sources += source
+            count -= len(part[0])
+            self._played += len(part[0])
+        if not parts:
+            return _nothing(len(self.skeleton), start)
+        rotations, root, contacts = (np.concatenate(piece) for piece in zip(*parts, strict=True))
+        if self._planter is not None:
+            rotations, root = self._planter.plant(rotations, root, contacts)
+        return Stretch(rotations, root, contacts, start, tuple(sources), tuple(seams))
+
+    def _steer(self, **controls: Any) -> None:
+        if self._script is not None:
+            raise InvalidInput("a player that follows a route takes no controls")
+        if "automatic" in controls:
+            self._automatic = bool(controls["automatic"])
+        if "label" in controls:
+            self._label = controls["label"]
+            self._ways = None if self._label is None else frames_to(self.graph, self._label)
+        if self._blended is None:
+            self._next = self._choice(now=bool(controls.get("transition", False)))
+
+    # --- one thing after the other ------------------------------------------------------
+
+    def _play(self, count: int):
+        """Frames of the current motion, up to where it is left."""
+        motion = self.graph.motions[self._motion]
+        end = (
+            self._last_frame if self._next is None else self.graph.transitions.leave[self._next, 1]
+        )
+        first, last = self._frame, min(self._frame + count, int(end))
+        if first >= last:
+            if self._next is None:
+                return None, []
+            self._blended = 0
+            return (_empty(len(self.skeleton))), []
+        part = slice(first, last)
+        rotations, root = moved_poses(self._move, motion.rotations[part], motion.root[part])
+        contacts = self.graph.footings[self._motion].parts[part]
+        source = Source(motion.name, first, last, self._played, self._played + last - first)
+        self._frame = last
+        return (rotations, root, contacts), [source]
+
+    def _blend(self, count: int):
+        """Frames of the current transition."""
+        number, done = self._next, self._blended
+        assert number is not None and done is not None
+        made = self.graph.crossing(number)
+        part = slice(done, min(done + count, len(made)))
+        rotations, root = moved_poses(self._move, made.rotations[part], made.root[part])
+        seam = self._played + made.seam - done
+        found = made.seam in range(part.start, part.stop)
+        sources = self._halves(number, part, made.seam)
+        if found:
+            self.log.append(self._taken(number, seam))
+        contacts = made.contacts[part]
+        self._blended = part.stop
+        if part.stop == len(made):
+            self._arrive(number, made.move)
+        return (rotations, root, contacts), sources, [seam] if found else []
+
+    def _arrive(self, number: int, move: NDArray[np.float64]) -> None:
+        self._motion, self._frame = (int(x) for x in self.graph.transitions.enter[number])
+        self._move = composed(self._move, move)
+        self._uses[number] += 1
+        self._blended = None
+        self._next = self._choice()
+
+    def _halves(self, number: int, part: slice, seam: int) -> list[Source]:
+        """What a part of a transition is made of: of the first motion up to the seam."""
+        graph, here = self.graph, self._played - part.start
+        transitions, found = graph.transitions, []
+        for (motion, frame), low, high in (
+            (transitions.source[number], 0, seam),
+            (transitions.target[number], seam, transitions.blend),
+        ):
+            low, high = max(low, part.start), min(high, part.stop)
+            if low < high:
+                first = int(frame) - transitions.blend // 2
+                name = graph.motions[motion].name
+                found.append(Source(name, first + low, first + high, here + low, here + high))
+        return found
+
+    def _taken(self, number: int, frame: int) -> Taken:
+        graph = self.graph
+        (a, i), (b, j) = graph.transitions.source[number], graph.transitions.target[number]
+        error = float(graph.transitions.errors[number])
+        return Taken(frame, graph.motions[a].name, int(i), graph.motions[b].name, int(j), error)
+
+    # --- where to go --------------------------------------------------------------------
+
+    def _begin(self, start: Place | str | None) -> tuple[int, int]:
+        if start is None:
+            motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
+            return int(motion), int(frame)
+        motion, frame = self.graph.place(start)
+        if not len(self.graph.departures(motion, frame)[0]):
+            last = int(self.graph.departures(motion, 0)[0][-1])
+            raise InvalidInput(
+                f"nothing leads away from {self.graph.names[motion]} behind frame {last}; "
+                f"start there or before, not at {frame}"
+            )
+        return motion, frame
+
+    def _choice(self, *, now: bool = False) -> int | None:
+        """The transition to take next."""
+        if self._script is not None:
+            return self._script.popleft() if self._script else None
+        frames, which = self.graph.departures(self._motion, self._frame)
+        if self._ways is not None:
+            which = self._labelled(frames, which, now)
+            frames = self.graph.transitions.leave[which, 1]
+        if now:
+            which = which[frames == frames[0]]
+        elif not self._automatic:
+            which = which[frames == frames[-1]]
+        else:
+            near = frames <= max(self._frame + _HORIZON * self.fps, frames[0])
+            which = which[near]
+        weights = 1.0 / (1.0 + self._uses[which]) ** 2
+        return int(self._rng.choice(which, p=weights / weights.sum()))
+
+    def _labelled(self, frames, which, now: bool):
+        """Of these transitions those that serve the wanted label."""
+        assert self._ways is not None
+        target = self.graph.transitions.target[which, 0]
+        labelled = [self._label in self.graph.labels.get(name, ()) for name in self.graph.names]
+        stays = np.array(labelled)[target]
+        if labelled[self._motion] and stays.any():
+            return which[stays]
+        if labelled[self._motion]:  # play it out, then come back
+            return which[frames == frames[-1]]
+        rest = frames - self._frame + self._ways[which]
+        return which[rest == rest.min()]
+
+
+def to_origin(pose) -> NDArray[np.float64]:
+    """The move (3,) that puts a one-frame motion over the origin, facing +Z."""
+    yaw = -float(pose.headings()[0])
+    there = composed([0.0, 0.0, yaw], [float(pose.root[0, 0]), float(pose.root[0, 2]), 0.0])
+    return np.array([-there[0], -there[1], yaw])
+
+
+def _empty(joints: int):
+    return (
+        np.empty((0, joints, 4), np.float32),
+        np.empty((0, 3), np.float32),
+        np.empty((0, 4), bool),
+    )
+
+
+def _nothing(joints: int, start: int) -> Stretch:
+    rotations, root, contacts = _empty(joints)
+    return Stretch(rotations, root, contacts, start)

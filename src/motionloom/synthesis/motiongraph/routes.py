@@ -1,0 +1,133 @@
+"""Routes through a motion graph: along a path, to a place, as labels say, from pose to pose.
+
+All but the last are one search. What has been walked so far is held against what is wanted,
+frame by frame; of all ways to go on only the best are followed, in order of progress (along
+the path, or in time), and none that already costs more than the best complete one. So a way
+that is dear at first may still win, as long as it is among the best at every stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.synthesis.motiongraph.shortest_ways import frames_to_place
+from motionloom.synthesis.motiongraph.wishes import Wish, goal_wish, label_wish, path_wish
+
+if TYPE_CHECKING:
+    from motionloom.synthesis.motiongraph.graph import MotionGraph, Place
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where to begin, which transitions to take, and where to end.
+
+    Attributes
+    ----------
+    start : (int, int)
+        Motion and frame.
+    move : ndarray, shape (3,)
+        Where that motion is put on the floor, ``x, z, yaw``.
+    transitions : tuple of int
+    end_frame : int
+        The last motion is played up to, and without, this frame.
+    frames : int
+        How many there are in all.
+    cost : float
+        What the search minimised, mean per frame.
+    """
+
+    start: tuple[int, int]
+    move: NDArray[np.float64]
+    transitions: tuple[int, ...]
+    end_frame: int
+    frames: int
+    cost: float = 0.0
+
+
+def plan(
+    graph: MotionGraph,
+    seconds: float | None,
+    seed: int | np.random.Generator,
+    *,
+    start: Place | str | None = None,
+    end: Place | str | None = None,
+    path: Any = None,
+    goal: Any = None,
+    labels: Any = None,
+) -> Route:
+    """The route that serves the wishes best; see `MotionGraph.walk`."""
+    from motionloom.synthesis.motiongraph.beam import best_route
+
+    if seconds is not None and not (np.isfinite(seconds) and seconds > 0.0):
+        raise InvalidInput(f"seconds must be positive; got {seconds}")
+    if sum(wish is not None for wish in (end, path, goal)) > 1:
+        raise InvalidInput("a walk can have a path, a goal or an end pose; only one of them")
+    if end is not None:
+        if labels is not None:
+            raise InvalidInput("a walk to an end pose takes no labels")
+        return _to_place(graph, seconds, np.random.default_rng(seed), start, end)
+    wish = Wish()
+    if path is not None:
+        wish = path_wish(path, seconds, graph.fps)
+    elif goal is not None:
+        wish = goal_wish(goal, seconds, graph.fps)
+    if labels is not None:
+        wish = label_wish(wish, labels, seconds, graph)
+    begin = None if start is None else graph.place(start)
+    return best_route(graph, wish, np.random.default_rng(seed), begin)
+
+
+def _to_place(
+    graph: MotionGraph,
+    seconds: float | None,
+    rng: np.random.Generator,
+    start: Place | str | None,
+    end: Place | str,
+) -> Route:
+    """At random as long as there is time, then on the shortest way to the end pose."""
+    from motionloom.synthesis.motiongraph.player import to_origin
+
+    motion, frame = graph.place(end)
+    ways = frames_to_place(graph, motion, frame)
+    if not np.isfinite(ways).any():
+        raise InvalidInput(
+            f"no transition leads to frame {frame} of {graph.names[motion]}; choose a later one"
+        )
+    if start is None:
+        enter = graph.transitions.enter[rng.integers(len(graph))]
+        here = (int(enter[0]), int(enter[1]))
+    else:
+        here = graph.place(start)
+    first, taken, played = here, [], 0
+    limit = None if seconds is None else round(seconds * graph.fps)
+    while True:
+        frames, which = graph.departures(*here)
+        rest = frames - here[1] + ways[which] if len(which) else np.zeros(0)
+        ahead = frame - here[1] if here[0] == motion and frame >= here[1] else np.inf
+        if limit is None:
+            stop = ahead <= rest.min(initial=np.inf)
+            good = rest == rest.min(initial=np.inf)
+        else:
+            good = np.isfinite(rest) & (played + rest <= limit)
+            stop = not good.any() and np.isfinite(ahead)
+            if not good.any() and not stop:
+                good = rest == rest.min(initial=np.inf)
+        if stop:
+            break
+        if not len(which) or not np.isfinite(rest[good]).any():
+            raise InvalidInput(
+                f"no way leads from {graph.names[here[0]]}:{here[1]} to the end pose"
+            )
+        pick = int(rng.choice(np.flatnonzero(good)))
+        played += int(frames[pick] - here[1]) + graph.transitions.blend
+        taken.append(int(which[pick]))
+        enter = graph.transitions.enter[taken[-1]]
+        here = (int(enter[0]), int(enter[1]))
+    played += frame + 1 - here[1]
+    move = to_origin(graph.motions[first[0]][first[1]])
+    return Route(first, move, tuple(taken), frame + 1, played)
