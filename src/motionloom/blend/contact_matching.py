@@ -5,9 +5,10 @@ of a blend begins and ends where those of its examples do, by the weights. Where
 has no counterpart, the moments in it that correspond to the others' stand in; the blend has
 the plant if the examples that have it weigh more than half.
 
-A foot that stands for long in one example while it never does in the other, at corresponding
-times, cannot be matched: blending a walk that starts on the left foot with one that starts on
-the right gives neither ("the wrong foot", Kovar & Gleicher 2004).
+Feet cannot be matched where, at corresponding times, the one stands on the left foot alone and
+the other on the right one alone, or where a foot stands for long in the one and never in the
+other: blending a walk that starts on the left foot with one that starts on the right gives
+neither ("the wrong foot", Kovar & Gleicher 2004).
 """
 
 from __future__ import annotations
@@ -160,16 +161,22 @@ def unmatched_feet(
         and the frame of the first example in its middle.
     """
     found: dict[int, tuple[str, float]] = {}
-    shortest = _LONG * contacts[0].fps
     stands = {side: _standing(contacts, times, side) for side in SIDES}
     for n in range(1, len(contacts)):
-        for side in SIDES:
-            for one, other in ((0, n), (n, 0)):
-                for start, end in intervals(stands[side][one]):
-                    covered = stands[side][other][start:end].mean()
-                    lasting = np.ptp(times[[start, end - 1], one]) + 1.0 >= shortest
-                    if lasting and covered < _COVERED:
-                        found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
+        for side, other_side in (SIDES, SIDES[::-1]):
+            here, there = stands[side][0], stands[side][n]
+            runs = [
+                run
+                for mask, other in ((here, there), (there, here))
+                for run in intervals(mask)
+                if other[slice(*run)].mean() < _COVERED
+            ]
+            # The one stands on this foot alone, the other on the other foot alone.
+            crossed = here & ~there & ~stands[other_side][0] & stands[other_side][n]
+            for start, end in (*runs, *intervals(crossed)):
+                lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
+                if lasting.min() >= _LONG * contacts[0].fps:
+                    found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
     return found
 
 

@@ -1,0 +1,223 @@
+"""Registration: by way of the in-betweens, in time, on the floor and by the feet."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.alignment import Timewarp
+from motionloom.blend import register
+from motionloom.blend.contact_matching import matched_contacts, unmatched_feet
+from motionloom.blend.poses import Clips, mixed_poses
+from motionloom.errors import InvalidInput
+from motionloom.motion.contacts import FootContacts, Plant
+from motionloom.search import Edge, Family, Matches, Node
+
+HOLD = 6  # frames that a reach of the corpus stays at its target
+
+
+def retimed(motion, hit, go, back):
+    """A reach with another timing: its way there and its way back slower or faster."""
+    last, leave = len(motion) - 1, hit + HOLD
+    at = round(hit * go)
+    end = at + HOLD + round((last - leave) * back)
+    warp = Timewarp([0, at, at + HOLD, end], [0, hit, leave, last])
+    rotations, root = mixed_poses(Clips.of([motion]), [0], [1.0], warp(np.arange(end + 1))[:, None])
+    return replace(motion, rotations=rotations, root=root), at
+
+
+def reaches(seed):
+    """Fifteen reaches of one performer, all around, each with a timing of its own."""
+    rng = np.random.default_rng(seed)
+    motions, apexes = {}, {}
+    for name in ml.demo.names():
+        if name.startswith("reach") and name.endswith("right_p0"):
+            made = ml.demo.performance(name)
+            hit = made.truth.parameters["hit_frame"]
+            kind = name.removeprefix("reach_").removesuffix("_right_p0")
+            motions[kind], apexes[kind] = retimed(made.motion, hit, *rng.uniform(0.75, 1.35, 2))
+    return motions, apexes
+
+
+def missed(frame, apex):
+    """Frames by which a hold of the apex, [apex, apex + HOLD], is missed."""
+    return max(apex - frame, frame - apex - HOLD, 0.0)
+
+
+def apex_errors(registration, kinds, apexes):
+    frames = registration.frames_at(apexes[kinds[0]] + HOLD / 2)
+    return [missed(frame, apexes[kind]) for frame, kind in zip(frames, kinds, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("seed", "one", "opposite"),
+    [
+        (1, "across_low", "behind_high"),
+        pytest.param(6, "across_high", "behind_low", marks=pytest.mark.slow),
+    ],
+)
+def test_opposite_reaches_meet_at_the_apex_by_way_of_those_in_between(seed, one, opposite):
+    motions, apexes = reaches(seed)
+    direct = register([motions[one], motions[opposite]])
+    assert apex_errors(direct, [one, opposite], apexes)[1] > 3.0
+    kinds = [one, opposite, *(kind for kind in motions if kind not in (one, opposite))]
+    tree = register([motions[kind] for kind in kinds])
+    errors = apex_errors(tree, kinds, apexes)
+    assert errors[1] <= 2.0
+    assert tree.parents[1] != 0
+    assert np.mean(errors) < 1.0
+
+
+def kicks(*kinds, performer=0):
+    return [ml.demo.clip(f"kick_{kind}_right", performer=performer) for kind in kinds]
+
+
+@pytest.fixture(scope="module")
+def registered():
+    return register(kicks("front_mid", "front_high", "outside_mid", "side_mid"))
+
+
+def test_both_ends_and_everything_between_correspond(registered):
+    times = registered.curve.times
+    assert np.all(times[0] == 0.0)
+    np.testing.assert_array_equal(times[-1], [len(e) - 1 for e in registered.examples])
+    assert np.all(np.diff(times, axis=0) > 0.0)
+    np.testing.assert_allclose(times[:, 0], np.arange(len(times)))
+
+
+def test_kicks_hit_at_the_same_point_of_the_curve(registered):
+    hits = [
+        ml.demo.performance(f"kick_{kind}_right").truth.parameters["hit_frame"]
+        for kind in ("front_mid", "front_high", "outside_mid", "side_mid")
+    ]
+    assert np.max(np.abs(registered.frames_at(hits[0]) - hits)) < 2.0
+
+
+def test_members_of_a_family_are_registered_along_its_cheapest_paths(registered):
+    clips = kicks("front_mid", "front_high", "outside_mid")
+    whole = {clip.name: clip for clip in clips}
+    nodes = tuple(Node(c.name, 5, len(c) - 5, k) for k, c in enumerate(clips))
+    none = np.empty((0, 2), np.int64)
+    edges = (Edge(0, 1, 0.1, none), Edge(1, 2, 0.1, none), Edge(0, 2, 0.3, none))
+    family = Family(nodes[0].text, nodes, edges, Matches([]))
+    chain = register(whole, family)
+    assert chain.parents == (-1, 0, 1)
+    assert chain.names == tuple(node.text for node in nodes)
+    direct = Family(family.query, nodes, (edges[0], Edge(0, 2, 0.15, none)), family.matches)
+    assert register(whole, direct).parents == (-1, 0, 0)
+
+
+def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
+    one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 2))
+    registration = register([one.resample(60), other])
+    assert registration.skeleton.key == one.skeleton.key
+    assert registration.fps == 60.0
+    assert all(example.motion.fps == 60.0 for example in registration.examples)
+    assert abs(len(registration.examples[1]) - 2 * len(other)) <= 2
+
+
+def test_motions_meet_on_the_floor_wherever_they_were_captured(registered):
+    """Moved and turned examples are put where the unmoved ones are."""
+    clips = kicks("front_mid", "front_high")
+    moved = register([clips[0], clips[1].transform(yaw=2.0, shift=(3.0, 0.0, 1.0))])
+    still = register(clips)
+    np.testing.assert_allclose(moved.placed(1).root, still.placed(1).root, atol=1e-4)
+    np.testing.assert_allclose(still.placed(0).positions(), clips[0].positions(), atol=1e-5)
+
+
+def test_contacts_are_matched_across_the_family(registered):
+    contacts = registered.contacts
+    assert contacts.present.all()
+    # The standing foot throughout; the kicking one before and after, heel and ball.
+    assert contacts.parts.tolist() == [0, 1, 2, 2, 3, 3]
+    landing = contacts.spans[-1, :, 0]
+    truth = [
+        ml.demo.performance(f"kick_{kind}_right").truth.contacts["right"][-1][0]
+        for kind in ("front_mid", "front_high", "outside_mid", "side_mid")
+    ]
+    assert np.max(np.abs(landing - truth)) < 4.0
+
+
+def contacts_of(frames, **plants):
+    given = {part: tuple(Plant(a, b, 0.02) for a, b in spans) for part, spans in plants.items()}
+    return FootContacts(given, 0.02, frames, 30.0)
+
+
+def test_a_plant_that_one_example_has_twice_is_one_plant():
+    two = [
+        contacts_of(30, left_ball=[(0, 20)]),
+        contacts_of(30, left_ball=[(0, 8), (10, 20)]),
+    ]
+    times = np.stack([np.arange(30.0)] * 2, axis=1)
+    found = matched_contacts(two, times, [0, 1])
+    assert found.present.tolist() == [[True, True]]
+    np.testing.assert_allclose(found.spans[0], [[0, 19], [0, 19]])
+
+
+def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
+    two = [contacts_of(30, left_ball=[(0, 9), (15, 25)]), contacts_of(60, left_ball=[(0, 18)])]
+    times = np.stack([np.arange(30.0), np.linspace(0, 59, 30)], axis=1)
+    found = matched_contacts(two, times, [0, 1])
+    clock = (np.array([0.0, 100.0]), np.array([0.0, 100.0]))
+
+    def blended(*weights):
+        chosen = np.array(weights)
+        return found.blended(np.arange(2), chosen, frames=60, clock=clock, fps=30.0)
+
+    assert blended(1.0, 0.0).intervals("left_ball") == ((0, 9), (15, 25))
+    assert blended(0.0, 1.0).intervals("left_ball") == ((0, 18),)
+    assert len(blended(0.6, 0.4).intervals("left_ball")) == 2
+    assert len(blended(0.4, 0.6).intervals("left_ball")) == 1
+    ((_, end), _) = blended(0.6, 0.4).intervals("left_ball")
+    assert end == pytest.approx(0.6 * 9 + 0.4 * 18, abs=1.0)
+
+
+def test_the_wrong_foot_is_told_and_left_out_on_request():
+    """A kick with the left foot among kicks with the right."""
+    clips = [*kicks("front_mid", "front_high"), ml.demo.clip("kick_front_mid_left")]
+    with pytest.raises(InvalidInput, match=r"1 of 3 .*kick_front_mid_left_p0:0-\d+ \(\w+ foot"):
+        register(clips)
+    with pytest.raises(InvalidInput, match="leave_out_unmatched=True"):
+        register(clips)
+    registration = register(clips, leave_out_unmatched=True)
+    assert len(registration) == 2
+    assert [text.split(":")[0] for text in registration.left_out] == ["kick_front_mid_left_p0"]
+
+
+def test_short_contacts_do_not_make_examples_unmatchable():
+    times = np.stack([np.arange(40.0)] * 2, axis=1)
+    long = contacts_of(40, left_ball=[(0, 30)], right_ball=[(35, 40)])
+    without = contacts_of(40, left_ball=[(0, 28)])
+    assert unmatched_feet([long, without], times) == {}
+    wrong = contacts_of(40, right_ball=[(0, 30)])
+    assert unmatched_feet([long, wrong], times) == {1: ("left", 15.0)}
+
+
+def test_some_of_the_examples_keep_their_registration(registered):
+    some = registered.only([0, 2, 3])
+    np.testing.assert_array_equal(some.curve.times, registered.curve.times[:, [0, 2, 3]])
+    assert some.names == tuple(registered.names[n] for n in (0, 2, 3))
+    with pytest.raises(InvalidInput, match="begin with 0, the query"):
+        registered.only([1, 2])
+
+
+def test_says_what_is_wrong():
+    walk = ml.demo.clip("walk")
+    with pytest.raises(InvalidInput, match="at least two examples; the sequence of motions has 1"):
+        register([walk])
+    alone = Family("walk", (Node("walk", 0, 30, 0),), (), Matches([]))
+    with pytest.raises(InvalidInput, match=r"the family of walk has 1\. Search wider"):
+        register({"walk": walk}, alone)
+    with pytest.raises(InvalidInput, match="is too short to be blended: it has 1 frame"):
+        register([walk, walk[:1]])
+    with pytest.raises(InvalidInput, match="give the family to register"):
+        register({"walk": walk})
+    apart = Family("a", (Node("a", 0, 30, 0), Node("b", 0, 30, 1)), (), Matches([]))
+    with pytest.raises(InvalidInput, match="'b' is not among the motions given"):
+        register({"a": walk}, apart)
+    with pytest.raises(InvalidInput, match="no edges of the family lead"):
+        register({"a": walk, "b": walk}, apart)
+    long = Family("a", (Node("a", 0, 9999, 0), Node("b", 0, 30, 1)), (), Matches([]))
+    with pytest.raises(InvalidInput, match="a:0-9999 is not a stretch of a"):
+        register({"a": walk, "b": walk}, long)
