@@ -118,12 +118,15 @@ class Library(Storage):
         query : str, Path or Motion
             ``NAME:START-END`` of the library in frames, or in seconds with an ``s``
             (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
-        method : {"dtw", "lazy"}
-            See `motionloom.search.methods`.
+        method : str
+            ``dtw``, ``lazy`` (see `motionloom.search.methods`); or, for motions that are like
+            the query from start to end, ``dtw-clip``, ``emd``, ``scaling`` and the others of
+            `motionloom.search.clip_measures`.
         features : str or FeatureSet
             What frames are compared by; with ``dtw`` also a frame distance.
         k, radius : optional
             Neighbours per query frame, for ``lazy``: at most `k`, within `radius` metres.
+            For whole clips `k` is how many are wanted.
         max : int or None
             At most so many matches.
         max_distance : float, optional
@@ -139,7 +142,9 @@ class Library(Storage):
         **options
             ``steps`` ("slope", "classic"), ``weights`` ("moving", None: joints count by how
             much they move in the query, or equally), ``speed_seconds`` (how much joint speeds
-            count for where matches begin and end; 0: not), ``durations`` (least and greatest
+            count for where matches begin and end; 0: not), ``rank`` ("movement": how alike
+            they move, "distance": plain DTW of poses, the default of families; see
+            `motionloom.search.settling`), ``durations`` (least and greatest
             length in lengths of the query), ``max_overlap`` of two matches, ``same`` and
             ``apart`` (overlaps above and below which a match of a match is an old or a new
             member of the family, 0.8 and 0.2; cyclic motions want a larger ``apart``),

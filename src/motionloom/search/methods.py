@@ -5,12 +5,15 @@
     long as finding the neighbours that the graph needs, and misses nothing.
 ``lazy``
     The lazy neighbourhood graph: alignments made of near neighbours only.
+``dtw-clip``, ``emd``, ``dtw-angles``, ``scaling``, ...
+    Whole clips instead of stretches: see `motionloom.search.clip_measures`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,8 @@ from motionloom.distance import library_features as features_of
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
+from motionloom.search.clip_measures import CLIP_MEASURES
+from motionloom.search.clip_search import WholeClips, clip_matches
 from motionloom.search.family import APART, SAME, grow_family
 from motionloom.search.filters import chosen_motions
 from motionloom.search.lazy_graph import lazy_matches
@@ -31,13 +36,12 @@ from motionloom.search.match_graph import Family, Node
 from motionloom.search.minima import MAX_OVERLAP, Found, realigned
 from motionloom.search.neighbours import check_neighbourhood, neighbours, open_index
 from motionloom.search.query import Query, as_query
+from motionloom.search.settling import RANKS, candidates_overlap, settled, speeds
 from motionloom.search.subsequence import (
     differences,
     dtw_matches,
     dtw_matches_by_distance,
     moving_weights,
-    settled,
-    speeds,
 )
 from motionloom.search.timeline import Timeline
 
@@ -63,6 +67,7 @@ class Options:
     steps: str = "slope"
     weights: str | None = "moving"
     speed_seconds: float = 0.15
+    rank: str | None = None
     index: str = "blocks"
     epsilon: float = 0.0
     bridge: int | None = None
@@ -86,7 +91,7 @@ def search(library: Shelf, query: str | Path | Motion | Query, options: Options)
     return Matches(matches, query=query.text)
 
 
-Result = tuple[list[Found], Timeline]
+Result = tuple[list[Found], Timeline | WholeClips]
 
 
 def _dtw(library: Shelf, query: Query, options: Options) -> Result:
@@ -99,15 +104,23 @@ def _dtw(library: Shelf, query: Query, options: Options) -> Result:
         is_positions = features.feature_set.components is None
         weights = moving_weights(rows, point_size=3 if is_positions else 1)
     limits = _limits(options, scale, _occupied(query, features, options))
+    rank = options.rank or RANKS[0]
+    look = dict(limits)
+    if rank == "movement":
+        # The order will change: look at more, and at all distances.
+        look["max_distance"] = np.inf
+        look["max_overlap"] = candidates_overlap(options.max_overlap)
+        if options.max_matches is not None:
+            look["max_matches"] = _MORE * options.max_matches
     found = dtw_matches(
         rows,
         features.rows,
         features.starts,
         weights=weights,
         allowed=_allowed(library, features.names, options),
-        **limits,
+        **look,
     )
-    if options.speed_seconds > 0.0:
+    if rank == "movement" or options.speed_seconds > 0.0:
         found = settled(
             found,
             rows,
@@ -116,12 +129,20 @@ def _dtw(library: Shelf, query: Query, options: Options) -> Result:
             weights=weights,
             query_speed=_query_speed(query, features, rows),
             rate=features.rate,
+            scale=scale,
             seconds=options.speed_seconds,
             steps=options.steps,
+            rank=rank,
             max_overlap=options.max_overlap,
             occupied=limits["occupied"],
         )
-        found = [one for one in found if one.distance <= limits["max_distance"]]
+        shortest, longest = (ratio * len(rows) for ratio in options.durations)
+        found = [
+            one
+            for one in found
+            if one.distance <= limits["max_distance"]
+            and shortest <= one.end - one.start <= longest
+        ][: options.max_matches]
     return _scaled(found, scale), Timeline.of(features)
 
 
@@ -215,7 +236,11 @@ def _lazy(library: Shelf, query: Query, options: Options) -> Result:
     return found[: options.max_matches], Timeline.of(features)
 
 
-METHODS: dict[str, Callable[[Shelf, Query, Options], Result]] = {"dtw": _dtw, "lazy": _lazy}
+METHODS: dict[str, Callable[[Shelf, Query, Options], Result]] = {
+    "dtw": _dtw,
+    "lazy": _lazy,
+    **{name: partial(clip_matches, measure=measure) for name, measure in CLIP_MEASURES.items()},
+}
 """Searches by name: ``method(library, query, options)`` gives what was found, and where."""
 
 
@@ -230,7 +255,8 @@ def library_family(
     steps = _tiers(tiers)
     given = as_query(library, query)
     limit = FAMILY_DISTANCE if options.max_distance is None else options.max_distance
-    each = replace(options, max_distance=limit)
+    # The limit is a distance of poses: what moves alike need not blend.
+    each = replace(options, max_distance=limit, rank=options.rank or "distance")
 
     def find(node: Node) -> Matches:
         if node is first:
@@ -361,6 +387,8 @@ def _check(options: Options) -> None:
         check_neighbourhood(options.k, options.radius)
     if options.weights not in (None, "moving"):
         raise InvalidInput(f"weights must be 'moving' or None; got {options.weights!r}")
+    if options.rank is not None and options.rank not in RANKS:
+        raise InvalidInput(f"rank must be one of {', '.join(RANKS)}; got {options.rank!r}")
     if options.max_matches is not None and options.max_matches < 1:
         raise InvalidInput(f"max must be at least 1; got {options.max_matches}")
     if options.max_distance is not None and not options.max_distance >= 0.0:

@@ -1,0 +1,326 @@
+"""Dynamic time warping of whole clips within a Sakoe-Chiba band, and its lower bound.
+
+Both clips are aligned from end to end; a frame may only meet frames at most a part of the
+clip's length away from where it would lie if both ran evenly. A path costs the sum of the
+squared distances of the frames it pairs, and the distance is the root of the cheapest.
+
+The bound of Keogh puts an envelope around the query, the least and greatest value within the
+band at each frame: what sticks out of it can be aligned no better. Whoever sticks out farther
+than the best found so far need not be aligned, and an alignment can be given up as soon as
+what it has cost, and what the rest must cost, exceeds that. Answers are the same.
+
+Frames are single precision, and costs are summed in double precision.
+
+References
+----------
+.. [1] H. Sakoe, S. Chiba. Dynamic programming algorithm optimization for spoken word
+   recognition. IEEE TASSP 26, 1978.
+.. [2] E. Keogh. Exact indexing of dynamic time warping. VLDB 2002.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+
+BAND = 0.1  # of the longer clip; Keogh 2002, and Tam et al. 2007, section 4
+_SLACK = 1e-5  # of a bound: its sums are rounded otherwise than an alignment's
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """The nearest of many clips, and what it took to find them.
+
+    Attributes
+    ----------
+    clips : ndarray of int64, shape (k,)
+        Numbers of the clips, the nearest first; of equals, the first.
+    distances : ndarray, shape (k,)
+    computed : int
+        How many distances had to be computed in full or in part.
+    """
+
+    clips: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    computed: int
+
+
+def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
+    """Distance of two clips under the best alignment within a band.
+
+    Parameters
+    ----------
+    a, b : array_like, shapes (M, D), (N, D)
+        Frames; computed in single precision.
+    band : float
+        How far from the diagonal, as a part of the longer clip; at least one frame, and as
+        far as it takes to get through.
+
+    Returns
+    -------
+    distance : float
+        Root of the sum of squared distances along the path.
+
+    Raises
+    ------
+    InvalidInput
+        If shapes do not fit or `band` is negative.
+
+    Examples
+    --------
+    >>> banded_dtw([[0.0], [1.0], [5.0]], [[0.0], [0.0], [1.0], [5.0]], band=0.5)
+    0.0
+    """
+    one, other = _frames("a", a), _frames("b", b)
+    if one.shape[1] != other.shape[1]:
+        raise InvalidInput(
+            f"a and b must have as many numbers per frame; got {one.shape[1]} and {other.shape[1]}"
+        )
+    reach = band_reach(len(one), len(other), band)
+    return float(np.sqrt(_cost(one, np.ascontiguousarray(other.T), reach)))
+
+
+def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
+    """Distances between all of many clips of one length.
+
+    Parameters
+    ----------
+    clips : array_like, shape (C, T, D)
+    band : float
+
+    Returns
+    -------
+    distances : ndarray, shape (C, C)
+        Symmetric, zero on the diagonal. NaN where a clip has missing values.
+
+    Examples
+    --------
+    >>> dtw_matrix([[[0.0], [1.0]], [[0.0], [3.0]]]).tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+    rows = _stack(clips)
+    reach = band_reach(rows.shape[1], rows.shape[1], band)
+    columns = np.ascontiguousarray(rows.transpose(0, 2, 1))
+    return np.sqrt(_matrix(rows, columns, reach, whole_clips(rows)))
+
+
+def dtw_nearest(
+    query: ArrayLike,
+    clips: ArrayLike,
+    *,
+    k: int,
+    band: float = BAND,
+    usable: ArrayLike | None = None,
+    prune: bool = True,
+) -> Nearest:
+    """The `k` clips nearest to a query, all of one length.
+
+    Parameters
+    ----------
+    query : array_like, shape (T, D)
+    clips : array_like, shape (C, T, D)
+    k : int
+    band : float
+    usable : array_like of bool, shape (C,), optional
+        Which clips to look at; none of them may have missing values. Default: all that have
+        none.
+    prune : bool
+        Use the bound; without it every distance is computed, to the same end.
+
+    Examples
+    --------
+    >>> found = dtw_nearest([[0.0], [1.0]], [[[9.0], [9.0]], [[0.0], [1.5]]], k=1)
+    >>> found.clips.tolist(), found.distances.tolist()
+    ([1], [0.5])
+    """
+    rows, query = _stack(clips), _frames("query", query)
+    if query.shape != rows.shape[1:]:
+        raise InvalidInput(f"query must have the clips' shape {rows.shape[1:]}; got {query.shape}")
+    if k < 1:
+        raise InvalidInput(f"k must be at least 1; got {k}")
+    reach = band_reach(len(query), len(query), band)
+    low, high = envelope(query, reach)
+    there = np.flatnonzero(whole_clips(rows) if usable is None else np.asarray(usable, bool))
+    bounds, rests = np.zeros(len(rows)), np.zeros((len(rows), len(query) + 1))
+    if prune:
+        _keogh(rows, there, low, high, bounds, rests)
+    order = there[np.argsort(bounds[there], kind="stable")]
+    columns = np.ascontiguousarray(query.T)
+    found, costs, computed = _nearest(
+        rows, columns, reach, order, bounds, rests, min(k, len(order))
+    )
+    best = np.lexsort((found, costs))
+    return Nearest(found[best], np.sqrt(costs[best]), int(computed))
+
+
+def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
+    """Lower bounds of the distances of a query (T, D) to clips (C, T, D), shape (C,)."""
+    query, rows = _frames("query", query), _stack(clips)
+    low, high = envelope(query, band_reach(len(query), len(query), band))
+    bounds = np.zeros(len(rows))
+    _keogh(rows, np.arange(len(rows)), low, high, bounds, np.zeros((len(rows), len(query) + 1)))
+    return np.sqrt(bounds)
+
+
+def whole_clips(clips: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which clips (C, T, D) have no missing values, shape (C,)."""
+    # A sum is finite where all its numbers are, and takes no table of flags.
+    return np.isfinite(clips.reshape(len(clips), -1).sum(axis=1, dtype=np.float64))
+
+
+def envelope(rows: NDArray, reach: int) -> tuple[NDArray, NDArray]:
+    """Least and greatest value within `reach` frames of each frame, both (T, D)."""
+    from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+    size = 2 * reach + 1
+    return (
+        minimum_filter1d(rows, size, axis=0, mode="nearest"),
+        maximum_filter1d(rows, size, axis=0, mode="nearest"),
+    )
+
+
+def band_reach(n: int, m: int, band: float) -> int:
+    """How many frames off the diagonal a band of clips of `n` and `m` frames reaches."""
+    if not band >= 0.0:
+        raise InvalidInput(f"band must not be negative; got {band}")
+    steep = (max(n, m) - 1) / max(1, min(n, m) - 1)
+    return max(1, int(min(band, 1.0) * max(n, m)), ceil(0.5 * steep))
+
+
+def banded_grid(grid: NDArray[np.float64], *, band: float = BAND) -> NDArray[np.float64]:
+    """A grid of distances (M, N), infinite outside the band."""
+    n, m = grid.shape
+    reach = band_reach(n, m, band)
+    slope = (m - 1) / (n - 1) if n > 1 else 0.0
+    off = np.abs(slope * np.arange(n)[:, None] - np.arange(m)[None, :])
+    return np.where(off <= (reach if n > 1 else m), grid, np.inf)
+
+
+def _frames(name: str, rows: ArrayLike) -> NDArray[np.float32]:
+    out = np.ascontiguousarray(rows, dtype=np.float32)
+    if out.ndim != 2 or 0 in out.shape:
+        raise InvalidInput(f"{name} must have shape (T, D), at least one each; got {out.shape}")
+    return out
+
+
+def _stack(clips: ArrayLike) -> NDArray[np.float32]:
+    out = np.ascontiguousarray(clips, dtype=np.float32)
+    if out.ndim != 3 or 0 in out.shape:
+        raise InvalidInput(f"clips must have shape (C, T, D), at least one each; got {out.shape}")
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _cost(a, b, reach):
+    n, m = len(a), b.shape[1]
+    cells = np.empty(m, np.float32)
+    return _fill(a, b, reach, np.inf, np.zeros(n + 1), cells, np.empty(m + 1), np.empty(m + 1))
+
+
+@nb.njit(cache=True, nogil=True)
+def _fill(a, b, reach, limit, rest, cells, above, here):
+    """Cost of the best path of rows `a` (n, D) and columns `b` (D, m); inf beyond `limit`.
+
+    `rest[i]` is what the rows from i on cost at least.
+    """
+    n, width = a.shape
+    m = b.shape[1]
+    slope = (m - 1) / (n - 1) if n > 1 else 0.0
+    span = reach if n > 1 else m
+    fours = width - width % 4
+    above[:] = np.inf
+    here[:] = np.inf
+    above[0] = 0.0
+    for i in range(n):
+        low = max(0, int(np.ceil(i * slope - span)))
+        high = min(m, int(np.floor(i * slope + span)) + 1)
+        count = high - low
+        cells[:count] = 0.0
+        # Four numbers of a frame at a time, for all columns: no sum waits for another.
+        for k in range(0, fours, 4):
+            p, q, r, s = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
+            row_p, row_q = b[k, low:high], b[k + 1, low:high]
+            row_r, row_s = b[k + 2, low:high], b[k + 3, low:high]
+            for j in range(count):
+                dp, dq, dr, ds = p - row_p[j], q - row_q[j], r - row_r[j], s - row_s[j]
+                cells[j] += (dp * dp + dq * dq) + (dr * dr + ds * ds)
+        for k in range(fours, width):
+            p, row_p = a[i, k], b[k, low:high]
+            for j in range(count):
+                dp = p - row_p[j]
+                cells[j] += dp * dp
+        here[low] = np.inf
+        left, best = np.inf, np.inf
+        for j in range(low, high):
+            left = min(left, min(above[j], above[j + 1])) + cells[j - low]
+            here[j + 1] = left
+            best = min(best, left)
+        above[0] = np.inf  # beyond the band's right end nothing was ever written
+        if best + rest[i + 1] > limit:
+            return np.inf
+        above, here = here, above
+    return above[m]
+
+
+@nb.njit(cache=True, nogil=True)
+def _matrix(rows, columns, reach, usable):
+    count, length, _ = rows.shape
+    out = np.zeros((count, count))
+    rest = np.zeros(length + 1)
+    cells = np.empty(length, np.float32)
+    above, here = np.empty(length + 1), np.empty(length + 1)
+    for i in range(count):
+        for j in range(i + 1):
+            cost = np.nan
+            if usable[i] and usable[j]:
+                cost = 0.0
+                if i != j:
+                    cost = _fill(rows[i], columns[j], reach, np.inf, rest, cells, above, here)
+            out[i, j] = out[j, i] = cost
+    return out
+
+
+# Sums may be taken in any order: that lets them run eight at a time.
+@nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _keogh(rows, clips, low, high, bounds, rests):
+    """How far clips stick out of the envelope: in all (C,), and from each row on (C, T + 1)."""
+    length, width = low.shape
+    for c in clips:
+        for t in range(length - 1, -1, -1):
+            out = np.float32(0.0)
+            for k in range(width):
+                below = max(low[t, k] - rows[c, t, k], np.float32(0.0))
+                above = max(rows[c, t, k] - high[t, k], np.float32(0.0))
+                out += below * below + above * above
+            rests[c, t] = rests[c, t + 1] + out
+        bounds[c] = rests[c, 0]
+
+
+@nb.njit(cache=True, nogil=True)
+def _nearest(rows, columns, reach, order, bounds, rests, k):
+    length = rows.shape[1]
+    cells = np.empty(length, np.float32)
+    above, here = np.empty(length + 1), np.empty(length + 1)
+    found = np.full(k, -1)
+    costs = np.full(k, np.inf)
+    computed = 0
+    for c in order:
+        worst = 0
+        for at in range(1, k):
+            if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
+                worst = at
+        limit = costs[worst]
+        if bounds[c] * (1.0 - _SLACK) > limit:
+            break
+        computed += 1
+        rest = rests[c] * (1.0 - _SLACK)
+        cost = _fill(rows[c], columns, reach, limit, rest, cells, above, here)
+        if cost < limit or (cost == limit and c < found[worst]):
+            found[worst], costs[worst] = c, cost
+    return found, costs, computed

@@ -1,0 +1,195 @@
+"""Uniform scaling: the beginning of a clip, slowed or hastened evenly, against a query.
+
+The query has n frames. Of the clip, the first p frames are read at n even places, for every p
+from n divided by the greatest factor to n times it (as many as there are), and the nearest
+counts. A clip shorter than all of these is taken as it is.
+
+Frame i of the query can only meet frames within a range that widens with i. The least and
+greatest values there are an envelope; a query that sticks out of it farther than the best
+found so far need not be scaled. Answers are the same.
+
+References
+----------
+.. [1] E. Keogh, T. Palpanas, V. Zordan, D. Gunopulos, M. Cardle. Indexing large human-motion
+   databases. VLDB 2004.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.alignment.banded_dtw import Nearest
+from motionloom.errors import InvalidInput
+
+FACTOR = 1.2  # Tam et al. 2007, section 4
+_SLACK = 1e-9
+
+
+def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR) -> float:
+    """Distance of a query to the beginning of a clip at its best even speed.
+
+    Parameters
+    ----------
+    query : array_like, shape (n, D)
+    clip : array_like, shape (m, D)
+    factor : float
+        The clip runs at most so many times as slowly or as quickly; at least 1.
+
+    Returns
+    -------
+    distance : float
+        Root of the sum of squared distances of the frames.
+
+    Raises
+    ------
+    InvalidInput
+        If shapes do not fit or the factor is less than 1.
+
+    Examples
+    --------
+    >>> scaled_distance([[0.0], [1.0], [2.0]], [[0.0], [0.5], [1.0], [2.0], [7.0]], factor=1.5)
+    0.5
+    """
+    query, rows = _frames("query", query), _frames("clip", clip)
+    if query.shape[1] != rows.shape[1]:
+        raise InvalidInput(
+            f"query and clip must have as many numbers per frame; got {query.shape[1]} and "
+            f"{rows.shape[1]}"
+        )
+    least, most = scaled_lengths(len(query), len(rows), factor)
+    return float(np.sqrt(_cost(query, rows, least, most, np.inf)))
+
+
+def scaling_nearest(
+    query: ArrayLike,
+    rows: ArrayLike,
+    starts: ArrayLike,
+    *,
+    k: int,
+    factor: float = FACTOR,
+    prune: bool = True,
+) -> Nearest:
+    """The `k` clips whose beginnings are nearest to a query at their best even speed.
+
+    Parameters
+    ----------
+    query : array_like, shape (n, D)
+    rows : array_like, shape (N, D)
+        Frames of all clips.
+    starts : array_like of int, shape (C + 1,)
+        Clip c has rows ``starts[c]`` to ``starts[c + 1]``. Clips with missing values are
+        passed over.
+    k : int
+    factor : float
+    prune : bool
+        Use the envelopes; without them every distance is computed, to the same end.
+
+    Examples
+    --------
+    >>> found = scaling_nearest([[0.0], [1.0]], [[9.0], [9.0], [0.0], [1.5]], [0, 2, 4], k=1)
+    >>> found.clips.tolist(), found.distances.tolist()
+    ([1], [0.5])
+    """
+    query, rows = _frames("query", query), _frames("rows", rows)
+    starts = np.ascontiguousarray(starts, dtype=np.int64)
+    if k < 1:
+        raise InvalidInput(f"k must be at least 1; got {k}")
+    lengths = np.array([scaled_lengths(len(query), int(m), factor) for m in np.diff(starts)])
+    bounds = _bounds(query, rows, starts, lengths)
+    if not prune:
+        bounds = np.where(np.isnan(bounds), np.nan, 0.0)
+    usable = np.flatnonzero(~np.isnan(bounds))
+    order = usable[np.argsort(bounds[usable], kind="stable")]
+    found, costs, computed = _nearest(
+        query, rows, starts, lengths, order, bounds, min(k, len(order))
+    )
+    best = np.lexsort((found, costs))
+    return Nearest(found[best], np.sqrt(costs[best]), int(computed))
+
+
+def scaled_lengths(n: int, m: int, factor: float) -> tuple[int, int]:
+    """Least and greatest number of a clip's `m` frames that are laid over `n` query frames."""
+    if not factor >= 1.0:
+        raise InvalidInput(f"factor must be at least 1; got {factor}")
+    most = min(m, max(n, floor(n * factor + 1e-9)))
+    return min(most, max(1, ceil(n / factor - 1e-9))), most
+
+
+def _frames(name: str, rows: ArrayLike) -> NDArray[np.float64]:
+    out = np.ascontiguousarray(rows, dtype=np.float64)
+    if out.ndim != 2 or 0 in out.shape:
+        raise InvalidInput(f"{name} must have shape (T, D), at least one each; got {out.shape}")
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _place(i, p, n):
+    """Frame of a clip's first p that lies over frame i of n: the last of the i-th n-th."""
+    return (p * (i + 1) + n - 1) // n - 1
+
+
+# Sums may be taken in any order: that lets them run four at a time.
+@nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
+def _cost(query, clip, least, most, limit):
+    n, width = query.shape
+    best = np.inf
+    for p in range(least, most + 1):
+        total = 0.0
+        for i in range(n):
+            at = _place(i, p, n)
+            here = 0.0
+            for k in range(width):
+                gap = query[i, k] - clip[at, k]
+                here += gap * gap
+            total += here
+            if total > best or total > limit:
+                break
+        else:
+            best = min(best, total)
+    return best
+
+
+@nb.njit(cache=True, nogil=True)
+def _bounds(query, rows, starts, lengths):
+    """Squared amount by which the query sticks out of each clip's envelope, (C,)."""
+    n, width = query.shape
+    bounds = np.zeros(len(starts) - 1)
+    for c in range(len(bounds)):
+        clip = rows[starts[c] : starts[c + 1]]
+        least, most = lengths[c, 0], lengths[c, 1]
+        total = 0.0
+        for i in range(n):
+            first, last = _place(i, least, n), _place(i, most, n)
+            for k in range(width):
+                low = high = clip[first, k]
+                for at in range(first + 1, last + 1):
+                    low, high = min(low, clip[at, k]), max(high, clip[at, k])
+                gap = max(0.0, max(low - query[i, k], query[i, k] - high))
+                total += gap * gap
+        bounds[c] = np.nan if np.isnan(clip.sum()) else total
+    return bounds
+
+
+@nb.njit(cache=True, nogil=True)
+def _nearest(query, rows, starts, lengths, order, bounds, k):
+    found = np.full(k, -1)
+    costs = np.full(k, np.inf)
+    computed = 0
+    for c in order:
+        worst = 0
+        for at in range(1, k):
+            if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
+                worst = at
+        limit = costs[worst]
+        if bounds[c] * (1.0 - _SLACK) > limit:
+            break
+        computed += 1
+        clip = rows[starts[c] : starts[c + 1]]
+        cost = _cost(query, clip, lengths[c, 0], lengths[c, 1], limit)
+        if cost < limit or (cost == limit and c < found[worst]):
+            found[worst], costs[worst] = c, cost
+    return found, costs, computed

@@ -1,0 +1,397 @@
+"""How far two whole clips are apart: the measures, by name, behind one door.
+
+=============== ==================================================================== =======
+``dtw-clip``    banded DTW of poses, travel and length: the best there is here       metres
+``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)          degrees
+``dtw-angles``  banded DTW of rotation curves                                        degrees
+``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)               degrees
+``dtw-e15``     banded DTW of poses alone                                            metres
+``dtw-pc11``    banded DTW of point clouds                                           metres
+``dtw-jrd``     banded DTW of joint relative distances                               its own
+=============== ==================================================================== =======
+
+A measure turns a clip into rows of numbers, and compares rows. Rows have columns for each of
+its *joints*; those that a skeleton lacks hold no numbers, and clips are compared by the joints
+that all of them have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment.banded_dtw import (
+    BAND,
+    Nearest,
+    banded_grid,
+    dtw_matrix,
+    dtw_nearest,
+)
+from motionloom.alignment.dtw import accumulated, warp
+from motionloom.alignment.uniform_scaling import FACTOR, scaled_lengths, scaling_nearest
+from motionloom.distance.clip_rows import POSE_ROLES, even_rows, gist_rows, pose_rows
+from motionloom.distance.douglas_peucker import THRESHOLD
+from motionloom.distance.frame_distances import FrameDistance, frame_distance
+from motionloom.distance.rotation_curves import (
+    CURVE_JOINTS,
+    JOINT_IMPORTANCE,
+    curve_joints,
+    rotation_curves,
+)
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.resampling import resampled_length
+from motionloom.search.energy import energy_matrix, energy_nearest
+from motionloom.search.heaps import Heaps
+
+PAPER_ROWS = 128  # Tam et al. 2007, section 4
+GIST_ROWS = 64
+_SCALING_RATE = 120.0  # of CMU's takes; the query is the first 128 frames
+_LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
+
+
+@dataclass(frozen=True, eq=False)
+class Clips:
+    """Rows of many clips, with the columns of the joints that all have.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (N, D)
+    starts : ndarray of int64, shape (C + 1,)
+        Clip c has rows ``starts[c]`` to ``starts[c + 1]``.
+    joints : tuple of str
+        What they are compared by.
+    """
+
+    rows: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    joints: tuple[str, ...]
+    made: dict = field(default_factory=dict, repr=False)  # what a measure keeps for the next call
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def stack(self) -> NDArray[np.float32]:
+        """Rows of clips of one length, shape (C, T, D)."""
+        return self.rows.reshape(len(self), -1, self.rows.shape[1])
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which clips have no missing values, shape (C,)."""
+        if "whole" not in self.made:
+            bad = ~np.isfinite(self.rows.sum(axis=1, dtype=np.float64))
+            self.made["whole"] = ~np.logical_or.reduceat(bad, self.starts[:-1])
+        return self.made["whole"]
+
+
+class ClipMeasure(Protocol):
+    """What a measure has; see the top of this module."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def unit(self) -> str:
+        """What distances are measured in."""
+
+    @property
+    def about(self) -> str:
+        """What it is, in a few words."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """What it can compare; those that a skeleton lacks are left out."""
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
+        """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""
+
+    def length(self, frames: int, fps: float) -> int:
+        """How many rows a clip has."""
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:
+        """Rows of a clip, (length, width), NaN for joints that it lacks."""
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
+        """Which of all `width` columns those of some joints are."""
+
+    def matrix(self, clips: Clips) -> NDArray[np.float64]:
+        """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
+
+    def nearest(self, query: NDArray, clips: Clips, *, k: int, prune: bool = True) -> Nearest:
+        """The `k` clips nearest to one with rows `query`."""
+
+    def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
+        """Which rows of two clips belong together, pairs (L, 2)."""
+
+
+@dataclass(frozen=True)
+class DtwMeasure:
+    """Banded DTW of rows of numbers: root mean square over rows and points."""
+
+    name: str
+    about: str
+    kind: str  # "gist", "poses" or "angles"
+    count: int
+    unit: str = "m"
+    band: float = BAND
+
+    @property
+    def joints(self) -> tuple[str, ...]:  # noqa: D102
+        return CURVE_JOINTS if self.kind == "angles" else POSE_ROLES
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
+        if self.kind == "angles":
+            return _curves_of(skeleton)
+        skeleton.role_assignment.require(_LEGS if self.kind == "gist" else ("hips",))
+        return _some(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return self.count
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        if self.kind == "gist":
+            return gist_rows(motion, self.count)
+        rows = _curve_rows(motion) if self.kind == "angles" else pose_rows(motion)
+        return even_rows(rows, self.count)
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
+        always = np.arange(3 * len(self.joints), width)  # travel and length
+        return np.concatenate([_columns(self.joints, joints), always])
+
+    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
+        return self._scale(clips) * dtw_matrix(clips.stack, band=self.band)
+
+    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+        found = dtw_nearest(
+            query, clips.stack, k=k, band=self.band, usable=clips.whole, prune=prune
+        )
+        return Nearest(found.clips, self._scale(clips) * found.distances, found.computed)
+
+    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
+        gaps = query[:, None, :].astype(np.float64) - clip[None]
+        return warp(banded_grid((gaps**2).sum(axis=2), band=self.band)).path
+
+    def _scale(self, clips: Clips) -> float:
+        return float(1.0 / np.sqrt(self.count * len(clips.joints)))
+
+
+@dataclass(frozen=True)
+class EnergyMeasure:
+    """Earth Mover's Distance of Douglas-Peucker points: weighted mean over the joints."""
+
+    name: str = "emd"
+    about: str = "Earth Mover's Distance of rotation curves (Tam et al. 2007)"
+    unit: str = "degrees"
+    threshold: float = THRESHOLD
+    time_weight: float = 1.0
+    joints: tuple[str, ...] = CURVE_JOINTS
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
+        return _curves_of(skeleton)
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return PAPER_ROWS
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        return even_rows(_curve_rows(motion), PAPER_ROWS)
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
+        return _columns(CURVE_JOINTS, joints)
+
+    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
+        there = np.flatnonzero(clips.whole)
+        out = np.full((len(clips), len(clips)), np.nan)
+        out[np.ix_(there, there)] = energy_matrix(self.heaps(clips), self.weights(clips.joints))
+        return out
+
+    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+        there = np.flatnonzero(clips.whole)
+        weights = self.weights(clips.joints)
+        one = self._heaps_of(np.asarray(query, dtype=np.float64)[None])
+        found = energy_nearest(one, self.heaps(clips), weights, k=k, prune=prune)
+        return Nearest(there[found.clips], found.distances, found.computed)
+
+    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
+        return _even_path(len(query), len(clip))
+
+    def heaps(self, clips: Clips) -> Heaps:
+        """Heaps of the clips without missing values, made once."""
+        if "heaps" not in clips.made:
+            clips.made["heaps"] = self._heaps_of(clips.stack[clips.whole])
+        return clips.made["heaps"]
+
+    def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
+        """Weights of joints, 1 in all."""
+        weights = np.array([JOINT_IMPORTANCE[joint] for joint in joints])
+        return weights / weights.sum()
+
+    def _heaps_of(self, stack: NDArray) -> Heaps:
+        curves = stack.reshape(*stack.shape[:2], -1, 3)
+        return Heaps.of(curves, threshold=self.threshold, time_weight=self.time_weight)
+
+
+@dataclass(frozen=True)
+class ScalingMeasure:
+    """Uniform scaling of the first 128 frames at 120 Hz: root mean square over the joints."""
+
+    name: str = "scaling"
+    about: str = "uniform scaling of rotation curves (Keogh et al. 2004)"
+    unit: str = "degrees"
+    factor: float = FACTOR
+    joints: tuple[str, ...] = CURVE_JOINTS
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
+        return _curves_of(skeleton)
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        most = scaled_lengths(PAPER_ROWS, 10 * PAPER_ROWS, self.factor)[1]
+        return min(most, resampled_length(frames, fps, _SCALING_RATE))
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        count = self.length(len(motion), motion.fps)
+        start = motion[: int(np.ceil(count / _SCALING_RATE * motion.fps)) + 2]
+        return _curve_rows(start.resample(_SCALING_RATE))[:count]
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
+        return _columns(CURVE_JOINTS, joints)
+
+    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
+        out = np.full((len(clips), len(clips)), np.nan)
+        for c in np.flatnonzero(clips.whole):
+            query = clips.rows[clips.starts[c] : clips.starts[c + 1]]
+            found = self.nearest(query, clips, k=len(clips), prune=False)
+            out[c, found.clips] = found.distances
+        return out
+
+    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+        query = query[:PAPER_ROWS]
+        found = scaling_nearest(
+            query, clips.rows, clips.starts, k=k, factor=self.factor, prune=prune
+        )
+        scale = 1.0 / np.sqrt(len(query) * len(clips.joints))
+        return Nearest(found.clips, scale * found.distances, found.computed)
+
+    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
+        return _even_path(len(query), len(clip))
+
+
+@dataclass(frozen=True)
+class GridMeasure:
+    """Banded DTW by a frame distance: mean over the cells of the path."""
+
+    name: str
+    distance_name: str
+    about: str
+    count: int = GIST_ROWS
+    band: float = BAND
+    joints: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:  # noqa: D102
+        return self._distance.unit
+
+    @property
+    def _distance(self) -> FrameDistance:
+        return frame_distance(self.distance_name)
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
+        still = np.tile([1.0, 0.0, 0.0, 0.0], (2, len(skeleton), 1))
+        self._distance.prepare(Motion(skeleton, still, np.zeros((2, 3)), 30.0))
+        return ()
+
+    def length(self, frames: int, fps: float) -> int:  # noqa: D102
+        return self.count
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
+        rows = self._distance.prepare(motion)
+        return rows[np.rint(np.linspace(0, len(rows) - 1, self.count)).astype(np.int64)]
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
+        return np.arange(width)
+
+    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
+        out = np.full((len(clips), len(clips)), np.nan)
+        there = np.flatnonzero(clips.whole)
+        for i in there:
+            for j in there[there <= i]:
+                out[i, j] = out[j, i] = self._between(clips.stack[i], clips.stack[j])
+        return out
+
+    def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
+        there = np.flatnonzero(clips.whole)
+        gaps = np.array([self._between(query, clips.stack[c]) for c in there])
+        order = np.lexsort((there, gaps))[:k]
+        return Nearest(there[order], gaps[order], len(there))
+
+    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
+        return warp(banded_grid(self._distance.grid(query, clip), band=self.band)).path
+
+    def _between(self, a: NDArray, b: NDArray) -> float:
+        grid = banded_grid(self._distance.grid(a, b), band=self.band)
+        costs, _ = accumulated(grid, steps="classic", subsequence=False)
+        return float(costs[-1, -1] / self.count)
+
+
+CLIP_MEASURES: dict[str, ClipMeasure] = {
+    measure.name: measure
+    for measure in (
+        DtwMeasure("dtw-clip", "banded DTW of poses, travel and length", "gist", GIST_ROWS),
+        EnergyMeasure(),
+        DtwMeasure("dtw-angles", "banded DTW of rotation curves", "angles", PAPER_ROWS, "degrees"),
+        ScalingMeasure(),
+        DtwMeasure("dtw-e15", "banded DTW of poses alone", "poses", GIST_ROWS),
+        GridMeasure("dtw-pc11", "pc11", "banded DTW of point clouds"),
+        GridMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances"),
+    )
+}
+"""Measures of whole clips by name."""
+
+
+def clip_measure(name: str) -> ClipMeasure:
+    """The measure of that name.
+
+    Examples
+    --------
+    >>> clip_measure("emd").unit
+    'degrees'
+    """
+    if name not in CLIP_MEASURES:
+        raise InvalidInput(
+            f"no measure of clips is called {name!r}; there are {', '.join(CLIP_MEASURES)}"
+        )
+    return CLIP_MEASURES[name]
+
+
+def _curve_rows(motion: Motion) -> NDArray[np.float64]:
+    return rotation_curves(motion).reshape(len(motion), 3 * len(CURVE_JOINTS))
+
+
+def _curves_of(skeleton: Skeleton) -> tuple[str, ...]:
+    skeleton.role_assignment.require(("hips",))
+    return _some(curve_joints(skeleton), CURVE_JOINTS)
+
+
+def _some(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    if 2 * len(found) < len(wanted):
+        raise RoleError(
+            f"has {len(found)} of the {len(wanted)} joints that are compared, fewer than half; "
+            f"there are {', '.join(wanted)}"
+        )
+    return found
+
+
+def _columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
+    numbers = np.array([joints.index(joint) for joint in some], dtype=np.int64)
+    return (3 * numbers[:, None] + np.arange(3)).ravel()
+
+
+def _even_path(n: int, m: int) -> NDArray[np.int64]:
+    """Both from start to end at even speeds."""
+    count = max(n, m)
+    ends = [np.rint(np.linspace(0, size - 1, count)) for size in (n, m)]
+    return np.stack(ends, axis=1).astype(np.int64)

@@ -1,0 +1,94 @@
+"""Search by whole clips: which motions of a library, from start to end, are like this one.
+
+Every measure of `motionloom.search.clip_measures` is a search method of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import LibraryError
+from motionloom.library.shelf import Shelf
+from motionloom.search.clip_measures import ClipMeasure
+from motionloom.search.clip_table import ClipTable, clip_table
+from motionloom.search.filters import chosen_motions
+from motionloom.search.match import Match
+from motionloom.search.minima import Found
+from motionloom.search.query import Query
+
+if TYPE_CHECKING:
+    from motionloom.search.methods import Options
+
+
+@dataclass(frozen=True, eq=False)
+class WholeClips:
+    """Clips as they are found: from the first frame to the last, told by their numbers."""
+
+    table: ClipTable
+
+    def match(self, found: Found, query: Query, labels: Callable[[str], tuple[str, ...]]) -> Match:
+        """Clip number ``found.start``, with frames of the query and of the clip as its path."""
+        clip = found.start
+        name, fps = self.table.names[clip], float(self.table.fps[clip])
+        frames = int(self.table.frames[clip])
+        return Match(
+            motion=name,
+            start_frame=0,
+            end_frame=frames,
+            start=0.0,
+            end=frames / fps,
+            distance=found.distance,
+            alignment=found.path,
+            label=", ".join(labels(name)) or None,
+        )
+
+
+def clip_matches(
+    library: Shelf, query: Query, options: Options, measure: ClipMeasure
+) -> tuple[list[Found], WholeClips]:
+    """The clips nearest to a query: `options.k` of them, or `options.max_matches`."""
+    table = clip_table(library, measure)
+    chosen = _chosen(library, table, query, options)
+    if chosen is not None:
+        table = table.some(chosen)
+    rows, joints = table.query_rows(query.clip)
+    clips = table.restricted(joints)
+    k = options.k or options.max_matches or len(clips)
+    nearest = measure.nearest(rows, clips, k=min(k, len(clips)))
+    limit = np.inf if options.max_distance is None else options.max_distance
+    found = []
+    for c, gap in zip(nearest.clips.tolist(), nearest.distances.tolist(), strict=True):
+        if gap <= limit:
+            other = clips.rows[clips.starts[c] : clips.starts[c + 1]]
+            lengths = (query.end_frame - query.start_frame, int(table.frames[c]))
+            path = _in_frames(measure.path(rows, other), (len(rows), len(other)), lengths)
+            found.append(Found(c, c + 1, gap, path))
+    return found, WholeClips(table)
+
+
+def _chosen(
+    library: Shelf, table: ClipTable, query: Query, options: Options
+) -> NDArray[np.int64] | None:
+    allowed = chosen_motions(
+        library, table.names, within=options.within, only=options.only, without=options.without
+    )
+    if options.exclude_query and query.name in table.names:
+        allowed = np.ones(len(table.names), np.bool_) if allowed is None else allowed
+        allowed[table.names.index(query.name)] = False
+    if allowed is not None and not allowed.any():
+        raise LibraryError(f"{library.path}: no motion is left to be compared with {query.text}")
+    return None if allowed is None or allowed.all() else np.flatnonzero(allowed)
+
+
+def _in_frames(
+    path: NDArray[np.int64], rows: tuple[int, int], frames: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Pairs of rows as pairs of frames, of two clips with so many of each."""
+    per_row = (np.array(frames) - 1) / np.maximum(1, np.array(rows) - 1)
+    pairs = np.rint(path * per_row).astype(np.int64)
+    return pairs[np.concatenate([[True], np.any(np.diff(pairs, axis=0) != 0, axis=1)])]

@@ -1,0 +1,83 @@
+"""Whole-clip measures straight from their definitions, in plain Python."""
+
+import math
+from functools import cache
+
+
+def douglas_peucker(curve, threshold):
+    """Kept frames, by the recursion of the paper; distance measured at a point's own time."""
+
+    def split(first, last):
+        worst, where = threshold, None
+        for t in range(first + 1, last):
+            share = (t - first) / (last - first)
+            line = [a + share * (b - a) for a, b in zip(curve[first], curve[last], strict=True)]
+            gap = math.dist(curve[t], line)
+            if gap > worst:
+                worst, where = gap, t
+        if where is None:
+            return []
+        return [*split(first, where), where, *split(where, last)]
+
+    ends = sorted({0, len(curve) - 1})
+    return [ends[0], *split(0, len(curve) - 1), *ends[1:]]
+
+
+def frames_stood_for(kept, count):
+    """Each frame gives itself to the kept frame nearest to it; half to each of two."""
+    mass = [0.0] * len(kept)
+    for frame in range(count):
+        gaps = [abs(frame - k) for k in kept]
+        near = [n for n, gap in enumerate(gaps) if gap == min(gaps)]
+        for n in near:
+            mass[n] += 1.0 / len(near)
+    return mass
+
+
+def transport(costs, supply, demand):
+    """Least cost of carrying supply to demand, as a linear programme."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    n, m = len(supply), len(demand)
+    rows = [[1.0 if k // m == i else 0.0 for k in range(n * m)] for i in range(n)]
+    rows += [[1.0 if k % m == j else 0.0 for k in range(n * m)] for j in range(m)]
+    flat = [cost for row in costs for cost in row]
+    # One equation follows from the others; without it rounding cannot contradict.
+    equal = [*supply, *demand]
+    done = linprog(flat, A_eq=np.array(rows[:-1]), b_eq=equal[:-1], method="highs")
+    assert done.success, done.message
+    return done.fun
+
+
+def in_band(i, j, n, m, reach):
+    """Whether a cell lies within `reach` columns of the diagonal."""
+    centre = i * (m - 1) / (n - 1) if n > 1 else j
+    return abs(j - centre) <= reach
+
+
+def banded_dtw(a, b, reach):
+    """Root of the least sum of squared distances over all paths within the band."""
+
+    @cache
+    def reach_cell(i, j):
+        if i < 0 or j < 0 or not in_band(i, j, len(a), len(b), reach):
+            return math.inf
+        cost = math.dist(a[i], b[j]) ** 2
+        if i == j == 0:
+            return cost
+        return cost + min(reach_cell(i - 1, j - 1), reach_cell(i - 1, j), reach_cell(i, j - 1))
+
+    return math.sqrt(reach_cell(len(a) - 1, len(b) - 1))
+
+
+def scaled_distance(query, clip, factor):
+    """Least distance over all numbers of first frames of the clip, stretched to the query."""
+    n, m = len(query), len(clip)
+    allowed = [p for p in range(1, m + 1) if n / factor <= p <= n * factor]
+    best = math.inf
+    for p in allowed or [m]:
+        places = [math.ceil(p * (i + 1) / n) - 1 for i in range(n)]
+        total = sum(math.dist(q, clip[at]) ** 2 for q, at in zip(query, places, strict=True))
+        best = min(best, math.sqrt(total))
+    return best
