@@ -49,43 +49,71 @@ def test_says_what_is_wrong():
 # --- the built-in corpus ---------------------------------------------------------------------
 
 
+_TAKES = ("take_locomotion", "take_strikes", "take_reaches", "take_dances")
+_LIKE_A_WALK = ("spiral_walk", "march")  # found or not, when a walk is looked for
+
+
 @pytest.fixture(scope="module")
-def strikes(tmp_path_factory):
-    """Two performers' takes of kicks and punches, and the truth about them."""
-    lib = ml.Library.create(tmp_path_factory.mktemp("strikes") / "takes.loom")
+def takes(tmp_path_factory):
+    """Two performers' long takes, and the truth about them."""
+    lib = ml.Library.create(tmp_path_factory.mktemp("takes") / "takes.loom")
     truths = {}
-    for performer in (0, 1):
-        performed = ml.demo.performance("take_strikes", performer=performer)
-        lib.add_motion(performed.motion)
-        truths[performed.name] = performed.truth.actions
+    for take in _TAKES:
+        for performer in (0, 2):
+            performed = ml.demo.performance(take, performer=performer)
+            lib.add_motion(performed.motion)
+            truths[performed.name] = performed.truth.actions
     return lib, truths
 
 
-def test_kicks_and_punches_are_found_within_their_take(strikes):
-    """A kick with the same leg is a hit; one with the other leg counts neither way."""
-    lib, truths = strikes
+def _limb(action):
+    given = action.parameters
+    return given.get("leg") or given.get("arm") or given.get("side")
+
+
+def _is_optional(other, action):
+    if action.action == "walk" and other.action in _LIKE_A_WALK:
+        return True
+    return other.action == action.action and _limb(other) != _limb(action)
+
+
+def _seconds(actions, fps):
+    return [(action.start_frame / fps, action.end_frame / fps) for action in actions]
+
+
+def test_every_repeated_action_is_found_within_its_take(takes):
+    """One with the other leg or arm counts neither way."""
+    lib, truths = takes
     table = defaultdict(list)
     for name, actions in truths.items():
         fps = lib.entry(name).fps
-        for side, key in (("leg", "kick"), ("hand", "punch")):
-            acts = [a for a in actions if a.action == key]
-            for act in acts[:3]:
-                which = act.parameters.get(side) or act.parameters.get("arm")
-                same = [
-                    a for a in acts if which in (a.parameters.get(side), a.parameters.get("arm"))
-                ]
-                if len(same) < 2:
-                    continue
-                hits = lib.search(f"{name}:{act.start_frame}-{act.end_frame}", only=name)
-                ranges = [(hit.start, hit.end) for hit in hits]
-                true = [(a.start_frame / fps, a.end_frame / fps) for a in same]
-                other = [(a.start_frame / fps, a.end_frame / fps) for a in acts if a not in same]
-                table[key].append(score(ranges, true, other))
-    for key, scores in table.items():
-        mean = np.mean([s.average_precision for s in scores])
-        print(f"{key}: {len(scores)} queries, mean average precision {mean:.3f}")
-        assert mean > 0.8
-    assert table["kick"]
+        for act in actions:
+            same = [a for a in actions if a.action == act.action and _limb(a) == _limb(act)]
+            if len(same) < 2:
+                continue
+            hits = lib.search(f"{name}:{act.start_frame}-{act.end_frame}", only=name, max=None)
+            optional = [a for a in actions if _is_optional(a, act)]
+            found = score(
+                [(hit.start, hit.end) for hit in hits],
+                _seconds(same, fps),
+                _seconds(optional, fps),
+            )
+            table[act.action].append((found, len(same)))
+    print()
+    for action, scores in sorted(table.items()):
+        precision = np.mean([found.average_precision for found, _ in scores])
+        recall = np.mean([found.recall for found, _ in scores])
+        full = np.mean([found.precision_at_full_recall for found, _ in scores])
+        hits = [found.recall * count for found, count in scores]
+        on_time = np.average([found.on_time for found, _ in scores], weights=hits)
+        print(
+            f"{action:6s} {len(scores):2d} queries: average precision {precision:.3f}, recall "
+            f"{recall:.3f}, precision at full recall {full:.3f}, on time {on_time:.2f}"
+        )
+        if action != "reach":  # other targets are other movements
+            assert precision > 0.97 and recall > 0.97 and full > 0.9
+        assert on_time > 0.9
+    assert {"walk", "kick", "punch", "jump", "jog"} <= set(table)
 
 
 # --- captured takes --------------------------------------------------------------------------
@@ -108,7 +136,8 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
     found = {}
     for task in tasks:
         query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
-        for name, options in (("default", {}), ("plain", {"weights": None, "steps": "classic"})):
+        plain = {"weights": None, "steps": "classic", "rank": "distance", "speed_seconds": 0.0}
+        for name, options in (("default", {}), ("plain", plain)):
             hits = lib.search(query, only=task.motion, max=None, **options)
             found[task.name, name] = score(
                 [(hit.start, hit.end) for hit in hits], task.occurrences, task.optional
@@ -123,7 +152,7 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
         )
     mean = np.mean([found[task.name, "default"].average_precision for task in tasks])
     print(f"mean average precision {mean:.3f}")
-    assert mean > 0.94
+    assert mean > 0.95
     for task in tasks:
         wanted = 0.7 if "punch" in task.action else 0.999
         assert found[task.name, "default"].average_precision > wanted, task
@@ -157,4 +186,4 @@ def test_exercises_are_told_apart(exercise_library):
         print(f"exercise {label:2d}: {len(values)} stretches, AP {np.mean(values):.2f}")
     mean = np.mean([value for values in precisions.values() for value in values])
     print(f"mean {mean:.3f}")
-    assert mean > 0.5
+    assert mean > 0.65

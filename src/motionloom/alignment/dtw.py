@@ -129,11 +129,14 @@ def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
 
 
 def accumulated(
-    grid: NDArray[np.float64], *, steps: str, subsequence: bool
+    grid: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Cost of the cheapest path to every cell, and how it came there, both (M, N)."""
+    """Cost of the cheapest path to every cell, and how it came there, both (M, N).
+
+    `warp_cost` is added for every step that is not straight on.
+    """
     check_steps(steps)
-    return (_slope if steps == "slope" else _classic)(grid, subsequence)
+    return (_slope if steps == "slope" else _classic)(grid, subsequence, float(warp_cost))
 
 
 def path_to(came: NDArray[np.int8], end: int, *, steps: str) -> NDArray[np.int64]:
@@ -163,7 +166,7 @@ def checked_grid(grid: ArrayLike) -> NDArray[np.float64]:
 
 
 @nb.njit(cache=True, nogil=True)
-def _slope(grid, subsequence):
+def _slope(grid, subsequence, toll):
     n_rows, n_columns = grid.shape
     costs = np.full(grid.shape, np.inf)
     came = np.zeros(grid.shape, np.int8)
@@ -173,10 +176,10 @@ def _slope(grid, subsequence):
     for i in range(1, n_rows):
         for j in range(1, n_columns):
             best, how = costs[i - 1, j - 1], _DIAGONAL
-            if j > 1 and costs[i - 1, j - 2] < best:
-                best, how = costs[i - 1, j - 2], _SKIP
-            if i > 1 and costs[i - 2, j - 1] + grid[i - 1, j] < best:
-                best, how = costs[i - 2, j - 1] + grid[i - 1, j], _HOLD
+            if j > 1 and costs[i - 1, j - 2] + toll < best:
+                best, how = costs[i - 1, j - 2] + toll, _SKIP
+            if i > 1 and costs[i - 2, j - 1] + grid[i - 1, j] + toll < best:
+                best, how = costs[i - 2, j - 1] + grid[i - 1, j] + toll, _HOLD
             costs[i, j] = best + grid[i, j]
             came[i, j] = how
     return costs, came
@@ -200,7 +203,7 @@ def _slope_path(came, end):
 
 
 @nb.njit(cache=True, nogil=True)
-def _classic(grid, subsequence):
+def _classic(grid, subsequence, toll):
     n_rows, n_columns = grid.shape
     costs = np.full(grid.shape, np.inf)
     came = np.zeros(grid.shape, np.int8)
@@ -209,15 +212,15 @@ def _classic(grid, subsequence):
         if subsequence:
             costs[0, j] = grid[0, j]
         else:
-            costs[0, j], came[0, j] = costs[0, j - 1] + grid[0, j], _RIGHT
+            costs[0, j], came[0, j] = costs[0, j - 1] + grid[0, j] + toll, _RIGHT
     for i in range(1, n_rows):
-        costs[i, 0], came[i, 0] = costs[i - 1, 0] + grid[i, 0], _DOWN
+        costs[i, 0], came[i, 0] = costs[i - 1, 0] + grid[i, 0] + toll, _DOWN
         for j in range(1, n_columns):
             best, how = costs[i - 1, j - 1], _DIAGONAL
-            if costs[i - 1, j] < best:
-                best, how = costs[i - 1, j], _DOWN
-            if costs[i, j - 1] < best:
-                best, how = costs[i, j - 1], _RIGHT
+            if costs[i - 1, j] + toll < best:
+                best, how = costs[i - 1, j] + toll, _DOWN
+            if costs[i, j - 1] + toll < best:
+                best, how = costs[i, j - 1] + toll, _RIGHT
             costs[i, j] = best + grid[i, j]
             came[i, j] = how
     return costs, came

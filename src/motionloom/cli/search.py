@@ -33,6 +33,9 @@ _ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
 _WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
 _STEPS = typer.Option(help="slope (half to twice the speed) or classic.")
 _WEIGHTS = typer.Option(help="moving: joints count by how much they move in the query; or equal.")
+_RANK = typer.Option(
+    help="Order by movement (how alike they move) or by distance (of poses, frame by frame)."
+)
 _EXPORT = typer.Option(metavar="DIR", help="Write each match to this folder, as a cropped BVH.")
 _SHEET = typer.Option(metavar="FILE", help="Put all matches on one page, as live figures.")
 _STRIP = typer.Option(metavar="FILE", help="Draw the query and the best matches, one per row.")
@@ -58,6 +61,7 @@ def search(
     without: Annotated[str | None, _WITHOUT] = None,
     steps: Annotated[str, _STEPS] = "slope",
     weights: Annotated[str, _WEIGHTS] = "moving",
+    rank: Annotated[str | None, _RANK] = None,
     exclude_query: Annotated[
         bool, typer.Option("--exclude-query", help="Leave out the query's own place.")
     ] = False,
@@ -77,6 +81,7 @@ def search(
         query,
         max=max_matches,
         tiers=_tiers(tiers),
+        rank=rank,
         **_options(
             method, features, k, radius, max_distance, within, only, without, steps, weights,
             exclude_query,

@@ -9,10 +9,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
-from motionloom.search.minima import MAX_OVERLAP, Found, Taken, non_overlapping
+from motionloom.search.minima import MAX_OVERLAP, Found, non_overlapping
 from motionloom.search.scan import TILE, end_costs
 
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
@@ -122,75 +122,6 @@ def dtw_matches(
     if len(found) < max_matches and enough * 3 * TILE < len(rows):
         found = found_with(0)  # filters took too many
     return found
-
-
-def settled(
-    found: Sequence[Found],
-    query: NDArray[np.float32],
-    rows: NDArray[np.float32],
-    starts: NDArray[np.int64],
-    *,
-    weights: NDArray[np.float32] | None,
-    query_speed: NDArray[np.float64],
-    rate: float,
-    seconds: float,
-    steps: str,
-    max_overlap: float = MAX_OVERLAP,
-    occupied: Sequence[tuple[int, int]] = (),
-) -> list[Found]:
-    """Matches aligned once more, by where joints are and by how fast they go.
-
-    Poses alone do not tell when an action begins that begins from standing still; speeds do.
-
-    Parameters
-    ----------
-    found, query, rows, starts, weights, steps, max_overlap, occupied
-        As in `dtw_matches`.
-    query_speed : ndarray, shape (M, D)
-        Change of the query's rows per second.
-    rate : float
-        Rows per second.
-    seconds : float
-        How much speeds count: a metre per second as much as so many metres.
-
-    Returns
-    -------
-    found : list of Found
-        In the same order and at the same distances; only the paths differ.
-    """
-    length = len(query)
-    both = _with_speed(query, query_speed, weights, seconds)
-    better = []
-    for one in found:
-        m = int(np.searchsorted(starts, one.start, side="right")) - 1
-        first, last = int(starts[m]), int(starts[m + 1])
-        low, high = max(first, one.start - length // 3), min(last, one.end + length // 3)
-        near = np.asarray(rows[low:high])
-        grid = differences(
-            both, _with_speed(near, speeds(rows, low, high, first, last, rate), weights, seconds)
-        )
-        costs, came = accumulated(grid, steps=steps, subsequence=True)
-        path = path_to(came, int(np.argmin(costs[-1])), steps=steps)
-        path[:, 1] += low
-        better.append(Found(int(path[0, 1]), int(path[-1, 1]) + 1, one.distance, path))
-    taken = Taken(max_overlap, occupied)
-    return [one for one in better if taken.add(one.start, one.end)]
-
-
-def speeds(
-    rows: NDArray[np.float32], low: int, high: int, first: int, last: int, rate: float
-) -> NDArray[np.float64]:
-    """Change per second of rows `low` to `high` of a motion that has rows `first` to `last`."""
-    before, after = max(first, low - 1), min(last, high + 1)
-    around = np.asarray(rows[before:after], dtype=np.float64)
-    if len(around) < 2:
-        return np.zeros((high - low, rows.shape[1]))
-    return np.gradient(around, axis=0)[low - before : high - before] * rate
-
-
-def _with_speed(rows, speed, weights, seconds):
-    factors = np.ones(rows.shape[1]) if weights is None else weights.astype(np.float64)
-    return np.hstack([rows * factors, seconds * speed * factors])
 
 
 def dtw_matches_by_distance(
