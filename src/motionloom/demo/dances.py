@@ -60,26 +60,54 @@ def sway(
     return _dance(score, beats, _grapevine, tempo_bpm, action, start=score.time, jitter=jitter)
 
 
-def _dance(score, beats, footwork, tempo_bpm, action, *, start, **parameters) -> Performed:
+def dance_to(
+    score: Score, beats: Array, *, style: str = "free", late: float = 0.0
+) -> Performed:
+    """A dance to given beats: one bar over and over ("cycle"), or another each time ("free").
+
+    Arms and chest are early or late by up to `late` seconds, each time anew; feet are not.
+    """
+    footwork = _grapevine if style == "free" else _in_place
+    return _dance(
+        score, beats, footwork, 60.0 * (len(beats) - 1) / float(beats[-1] - beats[0]),
+        "dance", start=score.time, late=late, varied=style == "free",
+    )  # fmt: skip
+
+
+def _in_place(score, bar, count, before, now, *, last) -> None:
+    """Left forward, back to place, right forward, back to place."""
+    _grapevine(score, 2, count, before, now, last=last)
+
+
+def _dance(
+    score, beats, footwork, tempo_bpm, action, *, start, late=0.0, varied=True, **parameters
+) -> Performed:
     rng = score.rng
+    slips = np.zeros(2)  # by how much arms and chest are late, this time and the last
     score.ease("height", start + 0.2, float(beats[0]), -0.06)
     _arms(score, "low", "low", beats[0] - 0.5, beats[0])
     pair = _PAIRS[0]
     for k in range(1, len(beats)):
         bar, count = divmod(k - 1, 4)
-        if count == 0:
+        if count == 0 and (varied or bar == 0):
             pair = _PAIRS[int(rng.integers(len(_PAIRS)))]
             together = bool(rng.integers(2))
             lean = 0.07 + 0.08 * rng.random()
         before, now = float(beats[k - 1]), float(beats[k])
         footwork(score, bar, count, before, now, last=k == len(beats) - 1)
+        if late > 0.0:
+            before_late, slips = slips, rng.uniform(-late, late, size=2)
+        else:
+            before_late = slips
         first, second = pair if count % 2 == 0 else pair[::-1]
-        _arms(score, first, first if together else second, before, now)
+        _arms(
+            score, first, first if together else second, before + before_late[0], now + slips[0]
+        )
         _bounce(score, before, now, depth=0.045 * score.performer.bounce)
         way = 1.0 if count % 2 == 0 else -1.0
         turn = 1.0 if together else 2.2
-        score.ease("chest_side", before, now, way * lean * 1.4)
-        score.ease("chest_twist", before, now, -way * lean * turn)
+        score.ease("chest_side", before + before_late[1], now + slips[1], way * lean * 1.4)
+        score.ease("chest_twist", before + before_late[1], now + slips[1], -way * lean * turn)
         score.ease("twist", before, now, way * 0.6 * lean * turn)
         score.ease("look_pitch", before, now, 0.05 + 0.06 * way)
         score.ease("chest_bend", before, now, 0.06 if count % 2 == 0 else -0.02)

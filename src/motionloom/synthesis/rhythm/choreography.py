@@ -1,0 +1,359 @@
+"""Choreography: the movements of some takes and the graph that says what may follow what.
+
+From takes to graph in one call: beats, meter, movements, groups, transitions. A choreography is
+kept as one JSON file beside the library: the graph, and where each movement was cut, so that
+nothing is analysed twice and the file can be edited by hand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
+from motionloom.motion import Motion
+from motionloom.synthesis.rhythm.clustering import Groups, k_medoids, subtractive
+from motionloom.synthesis.rhythm.meters import downbeat, estimated_meter
+from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, Beats, beats
+from motionloom.synthesis.rhythm.movements import (
+    Movement,
+    cut_movements,
+    differences,
+    end_postures,
+    postures,
+    warped_movement,
+)
+from motionloom.synthesis.rhythm.rules import load_rules, with_rules
+from motionloom.synthesis.rhythm.transition_graph import (
+    TransitionGraph,
+    combined_graph,
+    load_graph,
+)
+from motionloom.synthesis.rhythm.transition_learning import baum_welch, kinematic_continuity
+from motionloom.whole_file import whole_file
+
+Array = NDArray[np.float64]
+Takes = Sequence[Motion | Sequence[Motion]]
+
+
+@dataclass(frozen=True, eq=False)
+class Choreography:
+    """Movements and their transition graph.
+
+    Attributes
+    ----------
+    movements : tuple of Movement
+        All of one meter and one beat period; neighbours of one take follow one another.
+    graph : TransitionGraph
+        Its `members` are numbers of `movements`.
+    kind : str
+        What is danced ("waltz"); chooses the graph for a piece of music.
+    left_out : dict of str to str
+        Takes that gave no movements, and why.
+    """
+
+    movements: tuple[Movement, ...]
+    graph: TransitionGraph
+    kind: str = ""
+    left_out: Mapping[str, str] | None = None
+
+    @property
+    def meter(self) -> int:
+        """Beats per movement."""
+        return self.movements[0].meter
+
+    @property
+    def beat_frames(self) -> int:
+        """Frames between the beats of all movements."""
+        return self.movements[0].beat_frames
+
+    @property
+    def fps(self) -> float:
+        """Frames per second of the movements."""
+        return self.movements[0].motion.fps
+
+    @property
+    def period(self) -> float:
+        """Seconds between the beats of all movements."""
+        return self.beat_frames / self.fps
+
+    def with_graph(self, graph: TransitionGraph) -> Choreography:
+        """The same movements under another graph."""
+        known = range(len(self.movements))
+        for name, group in zip(graph.names, graph.members, strict=True):
+            strange = [k for k in group if k not in known]
+            if strange or not group:
+                raise InvalidInput(
+                    f"node {name} must hold some of the {len(self.movements)} movements; "
+                    f"got {list(group)}"
+                )
+        return replace(self, graph=graph)
+
+    def with_rules(self, rules: str | Path | Sequence[Mapping[str, Any]]) -> Choreography:
+        """After choreographic rules, given as a list or a file."""
+        loaded = load_rules(rules) if isinstance(rules, str | Path) else rules
+        return self.with_graph(with_rules(self.graph, loaded))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data: the graph and where every movement comes from."""
+        texts = [movement.text for movement in self.movements]
+        return {
+            **self.graph.as_dict(texts),
+            "kind": self.kind,
+            "meter": self.meter,
+            "beat_frames": self.beat_frames,
+            "fps": self.fps,
+            "cuts": [
+                {
+                    "source": list(movement.source),
+                    "beats": [round(float(beat), 4) for beat in movement.beats],
+                    "mirrored": movement.mirrored,
+                }
+                for movement in self.movements
+            ],
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as JSON (the graph alone as ``.graphml``)."""
+        path = Path(path)
+        if path.suffix.lower() != ".json":
+            return self.graph.save(path, [movement.text for movement in self.movements])
+        with whole_file(path) as scratch:
+            scratch.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
+        return path
+
+
+def choreography(
+    takes: Takes,
+    *,
+    meter: int | None = None,
+    groups: int | None = None,
+    radius: float | None = None,
+    mirror: bool = False,
+    behaviour: float = 0.5,
+    sigma: float | None = None,
+    threshold: float = 0.05,
+    kind: str = "",
+    seed: int | np.random.Generator = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Choreography:
+    """Movements and transition graph of some takes.
+
+    Parameters
+    ----------
+    takes : sequence of Motion, or of sequences of Motion
+        A sequence of motions is danced by several characters together.
+    meter : int, optional
+        Beats per movement. Default: what most takes seem to be in.
+    groups : int, optional
+        Number of groups (K-means with medoids). Default: found by subtractive clustering.
+    radius : float, optional
+        How alike the movements of a group are, for subtractive clustering.
+    mirror : bool
+        Use every take mirrored, too: twice the movements.
+    behaviour : float
+        0: transitions that go smoothly; 1: transitions that the takes show.
+    sigma, threshold : float
+        Of equation (22); and least likelihood of an edge.
+    kind : str
+        What is danced.
+    seed : int or numpy.random.Generator
+        Of the clustering.
+    progress : callable, optional
+        Called with 1 for every take analysed.
+
+    Raises
+    ------
+    InvalidInput
+        If no take gives a movement, or every way through the graph ends.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> dances = [ml.demo.clip("dance_groove", performer=0, seed=seed) for seed in (0, 1)]
+    >>> made = choreography(dances, meter=4)
+    >>> made.meter, len(made.graph) <= len(made.movements)
+    (4, True)
+    """
+    analysed, left_out = _analysed(takes, mirror, progress)
+    if not analysed:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise InvalidInput(f"no take has a rhythm to cut it by ({reasons or 'no takes'})")
+    meter = meter or _usual_meter(analysed)
+    rate = analysed[0][0][0].fps
+    beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
+    sequences: list[list[Movement]] = []
+    for motions, found, mirrored in analysed:
+        try:
+            sequences.append(
+                cut_movements(
+                    motions,
+                    found,
+                    meter=meter,
+                    first_beat=downbeat(found, meter),
+                    beat_frames=beat_frames,
+                    mirrored=mirrored,
+                )  # fmt: skip
+            )
+        except InvalidInput as error:
+            left_out[motions[0].name] = str(error)
+    movements = [movement for sequence in sequences for movement in sequence]
+    if not movements:
+        raise InvalidInput("; ".join(left_out.values()))
+    apart = differences(postures(movements), postures(movements))
+    if groups is not None:
+        found_groups = k_medoids(apart, groups, seed=seed)
+    else:
+        found_groups = subtractive(apart, radius=radius)
+    graph = _graph(movements, sequences, apart, found_groups, behaviour, sigma, threshold)
+    return Choreography(tuple(movements), graph.without_dead_ends(), kind, left_out)
+
+
+def _analysed(takes: Takes, mirror: bool, progress) -> tuple[list, dict[str, str]]:
+    """(motions, beats, mirrored) of every take with a rhythm, all on the first one's skeleton."""
+    out: list[tuple[list[Motion], Beats, bool]] = []
+    left_out: dict[str, str] = {}
+    for take in takes:
+        motions = [take] if isinstance(take, Motion) else list(take)
+        name = motions[0].name or "a take"
+        try:
+            found = beats(motions)
+            if found.rhythmic:
+                if out:
+                    motions = [_onto(m, like) for m, like in zip(motions, out[0][0], strict=True)]
+                out.append((motions, found, False))
+                if mirror:
+                    out.append(([m.mirror() for m in motions], found, True))
+            else:
+                left_out[name] = f"no rhythm (confidence {found.confidence:.2f} < {RHYTHMIC:g})"
+        except InvalidInput as error:
+            left_out[name] = str(error)
+        if progress is not None:
+            progress(1)
+    return out, left_out
+
+
+def _onto(motion: Motion, like: Motion) -> Motion:
+    """At the rate and on the skeleton of another."""
+    if abs(motion.fps - like.fps) > 1e-6 * like.fps:
+        motion = motion.resample(like.fps)
+    if motion.skeleton.key != like.skeleton.key:
+        motion = replace(motion.onto(like.skeleton), name=motion.name)
+    return motion
+
+
+def _usual_meter(analysed) -> int:
+    votes: dict[int, float] = {}
+    for motions, found, _ in analysed:
+        meter = estimated_meter(motions, found)
+        for count, score in meter.scores.items():
+            votes[count] = votes.get(count, 0.0) + score * len(found)
+    return max(votes, key=lambda count: votes[count]) if votes else 2
+
+
+def _graph(
+    movements: Sequence[Movement],
+    sequences: Sequence[Sequence[Movement]],
+    apart: Array,
+    groups: Groups,
+    behaviour: float,
+    sigma: float | None,
+    threshold: float,
+) -> TransitionGraph:
+    gaps = differences(end_postures(movements, last=True), end_postures(movements, last=False))
+    smooth = kinematic_continuity(gaps, groups.labels, sigma=sigma)
+    seen = np.eye(len(groups))[groups.labels]
+    bounds = np.cumsum([0, *(len(sequence) for sequence in sequences)])
+    learnt = baum_welch([seen[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+    members = []
+    for group, centre in enumerate(groups.centres):
+        others = [k for k in groups.members(group) if k != centre]
+        nearest = sorted(others, key=lambda k: apart[centre, k])
+        members.append([int(centre), *map(int, nearest)])
+    return combined_graph(
+        smooth, learnt.transitions, learnt.start, members,
+        behaviour=behaviour, threshold=threshold,
+    )  # fmt: skip
+
+
+def load_choreography(path: str | Path, motion_of: Callable[[str], Motion]) -> Choreography:
+    """A choreography from its file; `motion_of` gives the take of a name.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file holds no choreography, or cuts that its takes do not have.
+    """
+    path = Path(path)
+    graph = load_graph(path)
+    data = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        cuts, beat_frames = data["cuts"], int(data["beat_frames"])
+        fps, kind = float(data["fps"]), str(data.get("kind", ""))
+    except (KeyError, TypeError, ValueError):
+        raise MotionFormatError(
+            "a graph without its movements; `motionloom movements` writes both", path=path
+        ) from None
+    like: tuple[Motion, ...] = ()
+    cache: dict[tuple, tuple[Motion, ...]] = {}
+    movements = []
+    for number, cut in enumerate(cuts):
+        names, mirrored = tuple(cut["source"]), bool(cut.get("mirrored", False))
+        if (names, mirrored) not in cache:
+            try:
+                bodies = tuple(motion_of(name) for name in names)
+            except LibraryError as error:
+                raise MotionFormatError(f"movement {number}: {error}", path=path) from None
+            bodies = tuple(b if abs(b.fps - fps) < 1e-6 * fps else b.resample(fps) for b in bodies)
+            if like:
+                bodies = tuple(_onto(b, one) for b, one in zip(bodies, like, strict=True))
+            like = like or bodies
+            cache[names, mirrored] = tuple(b.mirror() if mirrored else b for b in bodies)
+        at = np.asarray(cut["beats"], dtype=np.float64)
+        motions = cache[names, mirrored]
+        if (
+            at.ndim != 1
+            or len(at) < 2
+            or np.any(np.diff(at) <= 0.0)
+            or at[0] < 0.0
+            or (at[-1] > len(motions[0]) - 1)
+        ):
+            raise MotionFormatError(
+                f"movement {number}: its beats must rise within the {len(motions[0])} frames of "
+                f"{names[0]}", path=path,
+            )  # fmt: skip
+        movements.append(warped_movement(motions, names, at, beat_frames, mirrored))
+    if not movements:
+        raise MotionFormatError("it holds no movements", path=path)
+    return Choreography(tuple(movements), graph, kind).with_graph(graph)
+
+
+def for_music(
+    choreographies: Sequence[Choreography], *, kind: str | None = None, meter: int | None = None
+) -> Choreography:
+    """The choreography for a piece of music: of its kind, else of its meter.
+
+    Raises
+    ------
+    InvalidInput
+        If none fits; the message lists what there is.
+    """
+    if kind:
+        for one in choreographies:
+            if one.kind.lower() == kind.lower():
+                return one
+    elif meter:
+        for one in choreographies:
+            if meter % one.meter == 0 or one.meter % meter == 0:
+                return one
+    elif choreographies:
+        return choreographies[0]
+    known = ", ".join(f"{one.kind or '?'} ({one.meter} beats)" for one in choreographies)
+    wanted = kind or f"{meter} beats a bar"
+    raise InvalidInput(f"no choreography for {wanted}; there are: {known or 'none'}")
