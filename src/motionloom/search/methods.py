@@ -5,13 +5,15 @@
     long as finding the neighbours that the graph needs, and misses nothing.
 ``lazy``
     The lazy neighbourhood graph: alignments made of near neighbours only.
+``web``
+    The match web, built beforehand: the quickest, once it is there.
 ``dtw-clip``, ``emd``, ``dtw-angles``, ``scaling``, ...
     Whole clips instead of stretches: see `motionloom.search.clip_measures`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +33,7 @@ from motionloom.search.clip_search import WholeClips, clip_matches
 from motionloom.search.family import APART, SAME, grow_family
 from motionloom.search.filters import chosen_motions
 from motionloom.search.lazy_graph import lazy_matches
+from motionloom.search.library_web import web_search, web_steps
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph import Family, Node
 from motionloom.search.minima import MAX_OVERLAP, Found, realigned
@@ -57,6 +60,7 @@ class Options:
 
     method: str = "dtw"
     features: str | FeatureSet | Any = "e15"
+    distance: str | Any = "pc11"
     k: int | None = None
     radius: float | None = None
     max_matches: int | None = DEFAULT_MAX
@@ -140,8 +144,7 @@ def _dtw(library: Shelf, query: Query, options: Options) -> Result:
         found = [
             one
             for one in found
-            if one.distance <= limits["max_distance"]
-            and shortest <= one.end - one.start <= longest
+            if one.distance <= limits["max_distance"] and shortest <= one.end - one.start <= longest
         ][: options.max_matches]
     return _scaled(found, scale), Timeline.of(features)
 
@@ -239,6 +242,7 @@ def _lazy(library: Shelf, query: Query, options: Options) -> Result:
 METHODS: dict[str, Callable[[Shelf, Query, Options], Result]] = {
     "dtw": _dtw,
     "lazy": _lazy,
+    "web": web_search,
     **{name: partial(clip_matches, measure=measure) for name, measure in CLIP_MEASURES.items()},
 }
 """Searches by name: ``method(library, query, options)`` gives what was found, and where."""
@@ -253,24 +257,13 @@ def library_family(
 ) -> Family:
     """The match graph of a query; see `motionloom.Library.family`."""
     steps = _tiers(tiers)
+    _check(options)
     given = as_query(library, query)
-    limit = FAMILY_DISTANCE if options.max_distance is None else options.max_distance
-    # The limit is a distance of poses: what moves alike need not blend.
-    each = replace(options, max_distance=limit, rank=options.rank or "distance")
-
-    def find(node: Node) -> Matches:
-        if node is first:
-            return search(library, given, each)
-        stretch = Query(
-            node.text, library[node.motion], node.start_frame, node.end_frame, node.motion
-        )
-        return search(library, stretch, each)
-
     # A query from outside must not be taken for a motion of the library.
     name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
-    first = Node(name, given.start_frame, given.end_frame, 0)
+    find = (web_steps if options.method == "web" else _search_steps)(library, given, options)
     return grow_family(
-        first,
+        Node(name, given.start_frame, given.end_frame, 0),
         given.text,
         find,
         tiers=steps,
@@ -278,6 +271,24 @@ def library_family(
         same=options.same,
         apart=options.apart,
     )
+
+
+def _search_steps(
+    library: Shelf, query: Query, options: Options
+) -> Callable[[Node], Sequence[Match]]:
+    limit = FAMILY_DISTANCE if options.max_distance is None else options.max_distance
+    # The limit is a distance of poses: what moves alike need not blend.
+    each = replace(options, max_distance=limit, rank=options.rank or "distance")
+
+    def find(node: Node) -> Matches:
+        if node.tier == 0:
+            return search(library, query, each)
+        stretch = Query(
+            node.text, library[node.motion], node.start_frame, node.end_frame, node.motion
+        )
+        return search(library, stretch, each)
+
+    return find
 
 
 def _tiers(tiers: int | str) -> int | None:

@@ -115,7 +115,6 @@ def web_index(
     # Bridges without cells of their own share an offset with the path after them.
     filled = np.flatnonzero(np.diff(offsets) > 0)
     owner = filled[np.searchsorted(offsets[filled], arrived, side="right") - 1]
-    frames = int(starts[-1])
     return WebIndex(
         np.asarray(starts, np.int64),
         every,
@@ -126,7 +125,10 @@ def web_index(
         arrived,
         paths,
         owner,
-        tuple(_blocks(every[:, way], offsets, max(frames, 1) - 1 >> _BLOCK) for way in range(ways)),
+        tuple(
+            _blocks(every[:, way], offsets, int(every[:, way].max(initial=0)) >> _BLOCK)
+            for way in range(ways)
+        ),
     )
 
 

@@ -261,6 +261,20 @@ class WebStore:
             f"motionloom web {self.library.path} build"
         )
 
+    def lacking(self, name: str, others: Iterable[str]) -> list[str]:
+        """Those of `others` that can have a web with a motion but have none yet."""
+        mine, covered = _key(self.library.entry(name)), self._covered()
+        found = []
+        for entry in map(self.library.entry, others):
+            pair = (mine, _key(entry))
+            if pair not in covered and pair[::-1] not in covered:
+                found.append(entry)
+        reasons: dict[str, str | None] = {}
+        for entry in found:
+            if entry.skeleton not in reasons:
+                reasons[entry.skeleton] = self._lack(entry.name)
+        return [e.name for e in found if e.frames > 1 and reasons[e.skeleton] is None]
+
     def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
         """All webs, and where on the timeline of the library their rows and columns begin.
 

@@ -1,0 +1,226 @@
+"""Searching the webs of a library, or the web of a query from outside it.
+
+Webs are opened once and kept as long as the library object is, so that a threshold can be
+moved like a slider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from motionloom.distance import FrameDistance
+from motionloom.distance.feature_store import at_rate
+from motionloom.distance.grid import grid_frames
+from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.library.derived import content_key
+from motionloom.library.shelf import Shelf
+from motionloom.search.filters import chosen_motions
+from motionloom.search.match import Match
+from motionloom.search.match_graph import Node
+from motionloom.search.minima import Found
+from motionloom.search.query import Query
+from motionloom.search.timeline import Timeline
+from motionloom.search.web_building import motion_web
+from motionloom.search.web_index import WebIndex, web_index
+from motionloom.search.web_search import web_matches
+from motionloom.search.web_store import WebStore
+
+if TYPE_CHECKING:
+    from motionloom.search.methods import Options
+
+# Metres per cell, of point clouds. On the built-in corpus and on CMU's takes, members of one
+# action are joined by steps smaller than this, and hardly anything else is.
+WEB_DISTANCE = 0.06
+# Matches last at least half and at most twice as long as the query, those of matches too: a
+# family must not shrink from step to step until everything is alike.
+WEB_DURATIONS = (0.5, 2.0)
+
+_CONTEXT_SECONDS = 1.0  # of the motion around a query from outside, for its web
+_ANY_DURATION = (0.0, float("inf"))
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryWeb:
+    """The webs of a library, opened; made by `library_web`."""
+
+    store: WebStore
+    timeline: Timeline
+    index: WebIndex
+
+    def row_range(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
+        """Places on the timeline of frames of a motion."""
+        m = self.timeline.names.index(name)
+        first, after = int(self.timeline.starts[m]), int(self.timeline.starts[m + 1])
+        scale = self.timeline.rate / float(self.timeline.fps[m])
+        scale = 1.0 if abs(scale - 1.0) < 2e-3 else scale
+        start = min(round(start_frame * scale), after - first - 1)
+        last = min(round((end_frame - 1) * scale), after - first - 1)
+        return first + start, first + last + 1
+
+
+_opened: WeakKeyDictionary[Shelf, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
+
+
+def library_web(library: Shelf, distance: str | FrameDistance = "pc11") -> LibraryWeb:
+    """The webs of a library that have been built with a distance.
+
+    Raises
+    ------
+    LibraryError
+        If none has been built.
+    """
+    store = WebStore(library, distance)
+    try:
+        state = (content_key(library), store.folder.stat().st_mtime_ns)
+    except FileNotFoundError:
+        raise LibraryError(
+            f"{library.path}: its match webs have not been built; build them with "
+            f"motionloom web {library.path} build"
+        ) from None
+    kept = _opened.setdefault(library, {})
+    known = kept.get(store.folder.name)
+    if known is None or known[0] != state:
+        timeline = store.timeline()
+        web = LibraryWeb(store, timeline, web_index(store.pieces(timeline), timeline.starts))
+        kept[store.folder.name] = (state, web)
+        return web
+    return known[1]
+
+
+def web_search(library: Shelf, query: Query, options: Options) -> tuple[list[Found], Timeline]:
+    """What a query finds in the webs of a library, and where; see `METHODS`."""
+    finder = _Finder(library, query, options)
+    return finder.found(finder.first), finder.timeline
+
+
+def web_steps(library: Shelf, query: Query, options: Options) -> Callable[[Node], Sequence[Match]]:
+    """For `grow_family`: a function that gives the matches of the query and of any match."""
+    finder = _Finder(library, query, options)
+    labels = cache(library.labels)
+
+    def find(node: Node) -> list[Match]:
+        if node.tier == 0:
+            asked, stretch = query, finder.first
+        else:
+            asked = Query(
+                node.text, library[node.motion], node.start_frame, node.end_frame, node.motion
+            )
+            stretch = finder.inside(asked)
+        return [finder.timeline.match(one, asked, labels) for one in finder.found(stretch)]
+
+    return find
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    """What is searched for: an index, and the frames in it; and where that is, if anywhere."""
+
+    index: WebIndex
+    start: int
+    end: int
+    place: tuple[int, int] | None
+
+
+class _Finder:
+    """Searches of one query and its matches, under one set of options."""
+
+    def __init__(self, library: Shelf, query: Query, options: Options) -> None:
+        self.library, self.options = library, options
+        self.web = library_web(library, options.distance)
+        self.timeline = self.web.timeline
+        self.allowed = chosen_motions(
+            library,
+            self.timeline.names,
+            within=options.within,
+            only=options.only,
+            without=options.without,
+        )
+        self._whole: set[str] = set()
+        self.first = self._outside(query) if query.name is None else self.inside(query)
+        length = self.first.end - self.first.start
+        if length < 2:
+            raise InvalidInput(
+                f"{query.text}: a query must have at least two frames at "
+                f"{self.timeline.rate:g} fps; got {length}"
+            )
+        ratios = WEB_DURATIONS if options.durations == _ANY_DURATION else options.durations
+        self.lengths = (ratios[0] * length, ratios[1] * length)
+
+    def found(self, stretch: _Stretch) -> list[Found]:
+        """Matches of a stretch, itself in front if it is in the library."""
+        o = self.options
+        itself = [stretch.place] if stretch.place is not None else []
+        length = stretch.end - stretch.start
+        found = web_matches(
+            stretch.index,
+            stretch.start,
+            stretch.end,
+            threshold=WEB_DISTANCE if o.max_distance is None else o.max_distance,
+            max_overlap=o.max_overlap,
+            allowed=self.allowed,
+            durations=(self.lengths[0] / length, self.lengths[1] / length),
+            occupied=itself,
+            max_matches=o.max_matches,
+        )
+        if itself and not o.exclude_query and self._is_allowed(itself[0][0]):
+            steps = np.arange(length)
+            path = np.column_stack([steps, steps + itself[0][0]])
+            found = [Found(*itself[0], 0.0, path), *found][: o.max_matches]
+        return found
+
+    def inside(self, query: Query) -> _Stretch:
+        """A stretch of the library."""
+        name = str(query.name)
+        if name not in self._whole:
+            self._check_built(name)
+            self._whole.add(name)
+        place = self.web.row_range(name, query.start_frame, query.end_frame)
+        return _Stretch(self.web.index, *place, place)
+
+    def _outside(self, query: Query) -> _Stretch:
+        """A stretch from outside: its web with the library is built now."""
+        rate, store = self.timeline.rate, self.web.store
+        pad = round(_CONTEXT_SECONDS * query.motion.fps)
+        low = max(query.start_frame - pad, 0)
+        around = at_rate(query.motion[low : query.end_frame + pad], rate)
+        rows = grid_frames(around, store.distance)
+        scale = rate / query.motion.fps
+        start = min(round((query.start_frame - low) * scale), len(around) - 1)
+        end = min(round((query.end_frame - 1 - low) * scale), len(around) - 1) + 1
+        pieces = []
+        for m, name in enumerate(self.timeline.names):
+            if self.allowed is not None and not self.allowed[m]:
+                continue
+            try:
+                column = grid_frames(at_rate(self.library[name], rate), store.distance)
+            except RoleError:
+                continue
+            web = motion_web(rows, [column], rate=rate, options=store.options)
+            pieces.append((0, int(self.timeline.starts[m]), web))
+        return _Stretch(web_index(pieces, self.timeline.starts, ways=1), start, end, None)
+
+    def _check_built(self, name: str) -> None:
+        names = self.timeline.names
+        others = names if self.allowed is None else np.array(names)[self.allowed].tolist()
+        lacking = self.web.store.lacking(name, others)
+        if lacking:
+            which = f"{len(lacking)} of {len(others)} motions" if len(others) > 1 else "itself"
+            within = self.options.within
+            labels = [within] if isinstance(within, str) else list(within or ())
+            labels = labels if name in others else []
+            extra = "".join(f" --within {label}" for label in labels)
+            raise LibraryError(
+                f"{self.library.path}: {name!r} has no web with {which} to be searched; build it "
+                f"with motionloom web {self.library.path} build{extra}"
+            )
+
+    def _is_allowed(self, row: int) -> bool:
+        if self.allowed is None:
+            return True
+        return bool(self.allowed[np.searchsorted(self.timeline.starts, row, side="right") - 1])
