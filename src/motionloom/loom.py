@@ -119,7 +119,8 @@ class Library(Storage):
             ``NAME:START-END`` of the library in frames, or in seconds with an ``s``
             (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
         method : str
-            ``dtw``, ``lazy`` (see `motionloom.search.methods`); or, for motions that are like
+            ``dtw``, ``lazy``, ``web`` (see `motionloom.search.methods`; the last needs
+            ``motionloom web LIB build`` once); or, for motions that are like
             the query from start to end, ``dtw-clip``, ``emd``, ``scaling`` and the others of
             `motionloom.search.clip_measures`.
         features : str or FeatureSet
@@ -130,7 +131,7 @@ class Library(Storage):
         max : int or None
             At most so many matches.
         max_distance : float, optional
-            No matches beyond so many metres per cell.
+            No matches beyond so many metres per cell. With ``web`` 0.06 unless given.
         tiers : int or "all"
             More than 1: matches become queries, so many times or until nothing new
             appears; `distance` is then the distance to the query in the match graph (see
@@ -150,7 +151,7 @@ class Library(Storage):
             member of the family, 0.8 and 0.2; cyclic motions want a larger ``apart``),
             ``index`` ("blocks", "kdtree"), ``epsilon``, ``bridge`` (query frames that a path of
             the lazy graph may pass over; 0 for the paper's graph), ``exclude_query``,
-            ``normalize``, ``scale_free``.
+            ``normalize``, ``scale_free``, ``distance`` (what the web was built with).
 
         Returns
         -------
@@ -208,7 +209,8 @@ class Library(Storage):
         max : int or None
             At most so many members besides the query.
         max_distance : float, optional
-            How alike two members must be to be joined, in metres per cell. Default 0.08.
+            How alike two members must be to be joined, in metres per cell. Default 0.08,
+            with method ``web`` 0.06.
         tiers : int or "all"
             So many steps, or until nothing new appears.
 

@@ -21,7 +21,10 @@ _QUERY = typer.Argument(
     metavar="QUERY",
     help="NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
 )
-_METHOD = typer.Option(help="dtw (exact) or lazy (the neighbourhood graph).")
+_METHOD = typer.Option(
+    help="dtw (exact), lazy (the neighbourhood graph) or web (built by motionloom web)."
+)
+_WEB_DISTANCE = typer.Option(help="What the web was built with, for web.")
 _FEATURES = typer.Option(help="What frames are compared by: e15, e30x3, pca16, pc11 ...")
 _K = typer.Option(help="Neighbours per query frame, for lazy. [256]")
 _RADIUS = typer.Option(help="Neighbours within so many metres, for lazy.")
@@ -56,6 +59,7 @@ def search(
     tiers: Annotated[
         str, typer.Option(metavar="1|N|all", help="Search again from what was found, so often.")
     ] = "1",
+    distance: Annotated[str, _WEB_DISTANCE] = "pc11",
     within: Annotated[list[str] | None, _WITHIN] = None,
     only: Annotated[str | None, _ONLY] = None,
     without: Annotated[str | None, _WITHOUT] = None,
@@ -82,6 +86,7 @@ def search(
         max=max_matches,
         tiers=_tiers(tiers),
         rank=rank,
+        distance=distance,
         **_options(
             method, features, k, radius, max_distance, within, only, without, steps, weights,
             exclude_query,
@@ -109,12 +114,13 @@ def family(
         typer.Option(
             "--max-distance",
             "--threshold",
-            help="How alike two members must be to be joined, in metres. [0.08]",
+            help="How alike two members must be to be joined, in metres. [0.08; web: 0.06]",
         ),
     ] = None,
     tiers: Annotated[
         str, typer.Option(metavar="N|all", help="So many steps, or until nothing new appears.")
     ] = "all",
+    distance: Annotated[str, _WEB_DISTANCE] = "pc11",
     within: Annotated[list[str] | None, _WITHIN] = None,
     only: Annotated[str | None, _ONLY] = None,
     without: Annotated[str | None, _WITHOUT] = None,
@@ -157,6 +163,7 @@ def family(
         **_options(
             method, features, k, radius, max_distance, within, only, without, steps, weights, False
         ),
+        distance=distance,
         same=same,
         apart=apart,
     )
