@@ -3,6 +3,8 @@
 A path is padded and upsampled to a band of the finer grid. A chain's new ends are the
 smallest cells about the old ones, a bridge's lie on the refined chains that it joins; the
 cheapest path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8).
+Then a chain may follow minima of the finer grid by up to a coarse cell on either side: what
+was less than a cell there, at the ends of motions above all, can be seen now.
 """
 
 from __future__ import annotations
@@ -141,6 +143,9 @@ def _refined_chains(
             )  # fmt: skip
         if len(fine) == 0:
             continue
+        before = _continued(fine, -1, grid, stride, starts, own_starts, ratio, max_slope, k)
+        after = _continued(fine, 1, grid, stride, starts, own_starts, ratio, max_slope, k)
+        fine = np.concatenate((before[::-1], fine, after))
         while filled + len(fine) > len(out):
             out = np.concatenate((out, np.empty_like(out)))
         out[filled : filled + len(fine)] = fine
@@ -222,6 +227,45 @@ def _smallest(grid, stride, starts, own_starts, coarse_starts, ratio, near, cell
                 best = value
                 found[0], found[1] = i, j
     return found
+
+
+@nb.njit(cache=True, nogil=True)
+def _continued(path, way, grid, stride, starts, own_starts, ratio, max_slope, k):
+    """Minima beyond the end of a path (`way` 1), or before its start (-1), nearest first."""
+    most = 2 * ratio
+    out = np.empty((most, 2), np.int64)
+    end = len(path) - 1 if way > 0 else 0
+    i, j = path[end, 0], path[end, 1]
+    right, down = 1, 1  # frames side by side, and stacked, at this end
+    while 0 <= end - way * right < len(path) and path[end - way * right, 0] == i:
+        right += 1
+    while 0 <= end - way * down < len(path) and path[end - way * down, 1] == j:
+        down += 1
+    for step in range(most):
+        if _is_minimum(grid, stride, starts, own_starts, k, i + way, j + way):
+            i, j, right, down = i + way, j + way, 1, 1
+        elif right < max_slope and _is_minimum(grid, stride, starts, own_starts, k, i, j + way):
+            j, right, down = j + way, right + 1, 1
+        elif down < max_slope and _is_minimum(grid, stride, starts, own_starts, k, i + way, j):
+            i, right, down = i + way, 1, down + 1
+        else:
+            return out[:step]
+        out[step, 0], out[step, 1] = i, j
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_minimum(grid, stride, starts, own_starts, k, i, j):
+    """Whether a cell of the finer level is the least of its row or column there."""
+    rows = (len(grid) + stride - 1) // stride
+    first, last = own_starts[k], own_starts[k + 1] - 1
+    if i < 0 or i >= rows or j < first or j > last:
+        return False
+    r, c = i * stride, starts[k] + (j - first) * stride
+    value = grid[r, c]
+    if first < j < last and value <= grid[r, c - stride] and value < grid[r, c + stride]:
+        return True
+    return 0 < i < rows - 1 and value <= grid[r - stride, c] and value < grid[r + stride, c]
 
 
 @nb.njit(cache=True, nogil=True)

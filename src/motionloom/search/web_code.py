@@ -70,7 +70,7 @@ def described(path: Path) -> dict:
         try:
             return _header(front + data.read(min(size, _LONGEST)))[0]["about"]
         except LibraryError as error:
-            raise LibraryError(f"{path}: {error}; remove the file and build again") from None
+            raise LibraryError(f"{path}: {error}; remove it and build again") from None
 
 
 def decoded(data: bytes) -> Web:

@@ -335,9 +335,7 @@ class WebStore:
             try:
                 self._webs[pack.path] = decoded(pack.path.read_bytes())
             except LibraryError as error:
-                raise LibraryError(
-                    f"{pack.path}: {error}; remove the file and build again"
-                ) from None
+                raise LibraryError(f"{pack.path}: {error}; remove it and build again") from None
         return self._webs[pack.path]
 
     def _covered(self) -> set[tuple[str, str]]:

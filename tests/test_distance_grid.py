@@ -1,0 +1,90 @@
+"""Grids of distances, block by block."""
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.alignment import grid_minima
+from motionloom.bench.cell_by_cell import cell_by_cell
+from motionloom.distance import PointCloud, distance_grid
+from motionloom.distance.grid import DistanceGrid, grid_frames
+from motionloom.errors import InvalidInput
+
+
+@pytest.fixture(scope="module")
+def clips():
+    return [ml.demo.clip(name) for name in ("walk", "kick_front_high_right", "jog")]
+
+
+@pytest.mark.parametrize("distance", ["pc1", "pc11", "e15", "quat", PointCloud("pc5", samples=5)])
+@pytest.mark.parametrize("fps", [30.0, 60.0, 24.0])  # at 24 windows fall between frames
+def test_blocks_are_what_whole_windows_give(clips, distance, fps):
+    a, *others = (clip[:50].resample(fps) for clip in clips)
+    grid = DistanceGrid(grid_frames(a, distance), [grid_frames(b, distance) for b in others])
+    wanted = np.hstack([distance_grid(a, b, distance) for b in others])
+    assert grid.shape == wanted.shape
+    assert np.allclose(grid.block(), wanted, atol=1e-7, rtol=1e-9)
+    part = grid.block(slice(3, 20), slice(10, len(others[0]) + 9))
+    assert np.allclose(part, wanted[3:20, 10 : len(others[0]) + 9], atol=1e-7, rtol=1e-9)
+
+
+def test_cells_are_those_of_a_plain_loop(clips):
+    a, b = clips[0][:40], clips[1][:30]
+    grid = DistanceGrid(grid_frames(a), [grid_frames(b)]).block()
+    assert np.allclose(grid, cell_by_cell(a, b, PointCloud("pc11", samples=11)), atol=1e-9)
+
+
+@pytest.mark.parametrize("distance", ["pc11", "e15"])
+def test_a_stride_takes_every_so_many_th_frame_of_each_motion(clips, distance):
+    a, *others = (grid_frames(clip, distance) for clip in clips)
+    grid = DistanceGrid(a, others, tile=32)
+    whole = [DistanceGrid(a, [b]).block() for b in others]
+    wanted = np.hstack([part[::6, ::6] for part in whole])
+    assert np.allclose(grid.block(stride=6), wanted, atol=1e-9)
+    part = grid.block(slice(2, 9), slice(5, 19), stride=6)
+    assert np.allclose(part, wanted[2:9, 5:19], atol=1e-9)
+
+
+def minima_of(motions, tile):
+    first, *others = (grid_frames(motion) for motion in motions)
+    grid = DistanceGrid(first, others, tile=tile)
+    return grid_minima(grid.block(), starts=grid.starts)
+
+
+def test_two_tile_sizes_give_the_same_minima(clips):
+    assert np.array_equal(minima_of(clips, 512), minima_of(clips, 37))
+
+
+@pytest.mark.cmu
+def test_two_tile_sizes_give_the_same_minima_of_captured_takes(cmu30):
+    takes = [ml.load(path) for path in sorted(cmu30.glob("*/13_*.bvh"))[:3]]
+    small, large = minima_of(takes, 64), minima_of(takes, 1000)
+    assert small.size > 100_000 and np.count_nonzero(small) > 1000
+    assert np.array_equal(small, large)
+
+
+def test_where_the_body_stands_and_faces_does_not_matter(clips):
+    walk = clips[0]
+    away = walk.transform(yaw=2.0, shift=(300.0, 0.0, -500.0))
+    grid = DistanceGrid(grid_frames(walk), [grid_frames(away)]).block()
+    assert np.allclose(grid, distance_grid(walk, walk), atol=1e-4)
+
+
+def test_a_missing_point_spoils_only_its_own_windows(clips):
+    walk = clips[0][:60]
+    rotations = walk.rotations.copy()
+    rotations[30] = np.nan
+    holed = ml.Motion(walk.skeleton, rotations, walk.root, fps=walk.fps)
+    grid = DistanceGrid(grid_frames(walk), [grid_frames(holed)]).block()
+    assert np.isnan(grid[:, 25:36]).all()
+    assert not np.isnan(grid[:, :25]).any() and not np.isnan(grid[:, 36:]).any()
+
+
+def test_says_what_is_wrong(clips):
+    walk, kick = clips[:2]
+    with pytest.raises(InvalidInput, match="tile must be at least 1; got 0"):
+        DistanceGrid(grid_frames(walk), [grid_frames(kick)], tile=0)
+    with pytest.raises(InvalidInput, match="one distance, at one rate; got pc11 and e15"):
+        DistanceGrid(grid_frames(walk), [grid_frames(kick, "e15")])
+    with pytest.raises(InvalidInput, match="steps of 1 and 2 frames"):
+        DistanceGrid(grid_frames(walk), [grid_frames(kick.resample(60))])

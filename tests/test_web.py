@@ -1,0 +1,233 @@
+"""The match web of a grid: chains and bridges, coarse and fine, as arrays and as bytes."""
+
+import numpy as np
+import pytest
+from naive import web as naive
+
+import motionloom as ml
+from motionloom.distance import distance_grid
+from motionloom.distance.grid import grid_frames
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.search.refinement import Level, refined, strides
+from motionloom.search.web import WebOptions, build_web, joined
+from motionloom.search.web_building import motion_web
+from motionloom.search.web_code import decoded, encoded
+
+KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
+
+
+def smooth(rng, shape, rounds):
+    """Random grids with ridges and basins, all values different."""
+    grid = rng.random(shape)
+    for _ in range(rounds):
+        grid = (
+            grid + np.roll(grid, 1, 0) + np.roll(grid, 1, 1) + np.roll(grid, (1, 1), (0, 1))
+        ) / 4
+    return 0.05 + (grid - grid.min()) / np.ptp(grid)
+
+
+def assert_is_the_papers(grid, *, rate=10.0, itself=None, **options):
+    chosen = WebOptions(**options)
+    web = build_web(grid, rate=rate, itself=itself, options=chosen)
+    least = int(chosen.least_seconds * rate)
+    allowed = (lambda i, j: True) if itself is None else (lambda i, j: j - i > least)
+    chains, bridges = naive.web(
+        grid.tolist(),
+        alpha=chosen.alpha,
+        max_slope=chosen.max_slope,
+        least_length=chosen.least_seconds * rate,
+        reach=chosen.reach_seconds * rate,
+        allowed=allowed,
+    )
+    ours = [[tuple(cell) for cell in web.path(c).tolist()] for c in range(web.chain_count)]
+    assert ours == chains
+    found = {}
+    for b in range(web.bridge_count):
+        ends = [int(np.searchsorted(web.offsets[: web.chain_count + 1], end, side="right")) - 1
+                for end in (web.leaves[b], web.arrives[b])]  # fmt: skip
+        inner = web.path(web.chain_count + b).tolist()
+        path = [web.cells[web.leaves[b]].tolist(), *inner, web.cells[web.arrives[b]].tolist()]
+        found[tuple(ends)] = [tuple(cell) for cell in path]
+    assert found == bridges
+    assert np.array_equal(web.values, grid[tuple(web.cells.T)].astype(np.float32))
+    return web
+
+
+@pytest.mark.parametrize("max_slope", [2, 3])
+def test_random_grids_have_the_web_of_the_paper(rng, max_slope):
+    counts = np.zeros(2, int)
+    for rounds in (0, 1, 2, 3):
+        for shape in ((12, 17), (18, 14)):
+            grid = smooth(rng, shape, rounds)
+            web = assert_is_the_papers(
+                grid, max_slope=max_slope, reach_seconds=0.9, least_seconds=0.2
+            )
+            counts += [web.chain_count, web.bridge_count]
+    assert counts.min() > 20  # or else nothing was compared
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.15])
+def test_kicks_have_the_web_of_the_paper(alpha):
+    a, b = (ml.demo.clip(name).resample(10) for name in KICKS[:2])
+    web = assert_is_the_papers(distance_grid(a, b), alpha=alpha, reach_seconds=1.2)
+    longest = np.diff(web.offsets[: web.chain_count + 1]).max()
+    assert longest > 0.6 * min(len(a), len(b))
+
+
+def test_a_motion_with_itself_has_the_web_of_the_paper():
+    walk = ml.demo.clip("walk")[:80].resample(10)
+    web = assert_is_the_papers(distance_grid(walk, walk), itself=0, reach_seconds=1.0)
+    assert web.chain_count > 0
+    assert np.all(web.cells[:, 1] - web.cells[:, 0] > 2)  # not the trivial diagonal
+
+
+@pytest.mark.cmu
+def test_captured_takes_have_the_web_of_the_paper(cmu_clips):
+    takes = [ml.load(path).resample(10)[:40] for path in sorted(cmu_clips.glob("*.bvh"))[:6:2]]
+    chains = 0
+    for a, b in [(0, 1), (1, 2), (0, 2)]:
+        grid = distance_grid(takes[a], takes[b])
+        chains += assert_is_the_papers(grid, reach_seconds=0.8).chain_count
+    assert chains > 0
+
+
+def test_paths_are_time_alignments(rng):
+    web = build_web(smooth(rng, (60, 70), 2), rate=10.0)
+    assert web.chain_count > 50 and web.bridge_count > 50
+    for p in range(len(web.offsets) - 1):
+        path = web.path(p)
+        if p >= web.chain_count:
+            b = p - web.chain_count
+            path = np.vstack([web.cells[web.leaves[b]], path, web.cells[web.arrives[b]]])
+            assert np.abs(path[-1] - path[0]).sum() < 20  # two seconds
+        steps = np.diff(path, axis=0)
+        assert ((steps >= 0) & (steps <= 1)).all() and steps.any(axis=1).all()
+        for axis in (0, 1):
+            _, counts = np.unique(path[:, axis], return_counts=True)
+            assert counts.max() <= 3
+
+
+def test_motions_side_by_side_keep_apart():
+    kick, *others = (grid_frames(ml.demo.clip(name)) for name in (*KICKS, "walk"))
+    together = motion_web(kick, others, rate=30.0)
+    places = np.cumsum([0, *(len(other) for other in others)])
+    alone = [motion_web(kick, [other], rate=30.0) for other in others]
+    for first, last, web in zip(places, places[1:], alone, strict=False):
+        assert_same(together.between(first, last), web)
+    assert_same(joined(list(zip(alone, places, strict=False)), together.shape, 30.0), together)
+    in_chunks = motion_web(kick, others, rate=30.0, most_cells=1)
+    assert_same(in_chunks, together)
+
+
+def assert_same(a, b):
+    assert (a.shape, a.rate, a.chain_count) == (b.shape, b.rate, b.chain_count)
+    for name in ("cells", "values", "offsets", "leaves", "arrives"):
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+
+
+def test_rows_and_columns_can_be_exchanged():
+    a, b = (grid_frames(ml.demo.clip(name)) for name in KICKS[:2])
+    web = motion_web(a, [b], rate=30.0)
+    turned = web.transposed()
+    assert turned.shape == web.shape[::-1]
+    assert_same(turned.transposed(), web)
+
+
+# --- coarse to fine -------------------------------------------------------------------------
+
+
+def test_strides_lead_from_ten_frames_a_second_to_all():
+    assert strides(60.0) == (6, 3, 1)
+    assert strides(120.0) == (12, 6, 3, 1)
+    assert strides(30.0) == (3, 1)
+    assert strides(20.0) == strides(8.0) == (1,)
+
+
+@pytest.mark.parametrize("fps", [30.0, 60.0])
+def test_refined_webs_are_close_to_direct_ones(fps):
+    names = (*KICKS, "walk", "jog")
+    frames = [grid_frames(ml.demo.clip(name, fps=fps)) for name in names]
+    covered = []
+    for a in range(len(frames)):
+        fine = motion_web(frames[a], frames, rate=fps, itself=a)
+        direct = motion_web(frames[a], frames, rate=fps, itself=a, direct=True)
+        assert fine.shape == direct.shape and fine.rate == direct.rate == fps
+        reached = np.zeros(fine.shape, bool)
+        for i, j in fine.cells.tolist():  # within two frames, a fifteenth of a second at most
+            reached[max(i - 2, 0) : i + 3, max(j - 2, 0) : j + 3] = True
+        for c in range(direct.chain_count):
+            path = direct.path(c)
+            value = direct.values[direct.offsets[c] : direct.offsets[c + 1]].mean()
+            if len(path) < 0.5 * fps or value > 0.1:
+                continue  # what matters: chains of alike motion that last
+            covered.append(reached[tuple(path.T)].mean())
+    assert len(covered) >= 8
+    assert np.mean(covered) > 0.9 and np.min(covered) > 0.7
+
+
+def test_refining_follows_a_valley_between_the_frames():
+    i, j = np.mgrid[0:60, 0:90]
+    grid = 0.1 + np.abs(j - 1.4 * i - 3.7)  # a crease that no coarse cell lies on
+    levels = [Level(grid, np.array([0, 90]), stride) for stride in (6, 3, 1)]
+    web = build_web(levels[0].values(), rate=10.0)
+    for coarse, fine in zip(levels, levels[1:], strict=False):
+        web = refined(web, coarse, fine, max_slope=3)
+    longest = int(np.argmax(np.diff(web.offsets[: web.chain_count + 1])))
+    path = web.path(longest)
+    assert len(path) > 70
+    assert np.abs(path[:, 1] - 1.4 * path[:, 0] - 3.7).max() < 1.0
+    assert web.rate == 60.0
+
+
+# --- as bytes -------------------------------------------------------------------------------
+
+
+def test_bytes_give_the_web_back():
+    walk = grid_frames(ml.demo.clip("walk"))
+    kick = grid_frames(ml.demo.clip(KICKS[0]))
+    web = motion_web(walk, [walk, kick], rate=30.0, itself=0)
+    data = encoded(web, {"row": "walk"})
+    back = decoded(data)
+    for name in ("cells", "offsets", "leaves", "arrives"):
+        assert np.array_equal(getattr(back, name), getattr(web, name)), name
+    assert np.abs(back.values - web.values).max() <= 0.51e-4
+    assert len(data) < 3 * len(web.cells) + 500
+
+
+def test_an_empty_web_and_large_values_have_bytes_too(rng):
+    nothing = build_web(np.ones((5, 6)), rate=10.0)
+    assert decoded(encoded(nothing, {})).shape == (5, 6)
+    large = build_web(1e4 * smooth(rng, (30, 30), 2), rate=10.0)
+    back = decoded(encoded(large, {}))
+    assert np.allclose(back.values, large.values, atol=0.2)
+
+
+def test_damaged_bytes_are_told():
+    data = encoded(build_web(np.ones((5, 6)), rate=10.0), {})
+    for bad in (b"", b"x" * 40, data[:20], data[:-3], data[:30] + b"?" * 9 + data[39:]):
+        with pytest.raises(LibraryError, match="damaged web"):
+            decoded(bad)
+
+
+# --- what is refused ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": -0.1}, "alpha must not be negative; got -0.1"),
+        ({"max_slope": 0}, "max_slope must be at least 1; got 0"),
+        ({"least_seconds": -1}, "least_seconds must not be negative; got -1"),
+        ({"reach_seconds": float("nan")}, "reach_seconds must not be negative; got nan"),
+    ],
+)
+def test_options_say_what_is_wrong(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        WebOptions(**options)
+
+
+def test_grids_say_what_is_wrong():
+    with pytest.raises(InvalidInput, match="rate must be positive; got 0"):
+        build_web(np.ones((4, 4)), rate=0)
+    with pytest.raises(InvalidInput, match="grid must have rows and columns"):
+        build_web(np.ones(4), rate=10)

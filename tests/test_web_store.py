@@ -1,0 +1,187 @@
+"""Webs kept with a library: each pair once, added to, gone on with."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.distance.grid import grid_frames
+from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.search import web_store
+from motionloom.search.web import WebOptions
+from motionloom.search.web_building import motion_web
+from motionloom.search.web_store import WebStore
+
+NAMES = ("walk", "kick_front_high_right", "kick_front_low_right")
+
+
+def add(library, *names):
+    for name in names:
+        label = name.split("_")[0]
+        library.add_motion(ml.demo.clip(name)[:70], name=name, labels=[label], replace=True)
+
+
+@pytest.fixture
+def library(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    add(library, *NAMES)
+    return library
+
+
+def files(store):
+    return {path.name: path.stat().st_mtime_ns for path in store.folder.glob("*.web")}
+
+
+def test_every_pair_has_its_web(library):
+    store = WebStore(library)
+    assert store.missing() == 6
+    report = store.build(workers=1)
+    assert (report.motions, report.pairs, report.built, report.left_out) == (3, 6, 6, {})
+    assert report.bytes == sum(path.stat().st_size for path in store.folder.glob("*.web"))
+    assert store.missing() == 0
+    frames = {name: grid_frames(library[name]) for name in NAMES}
+    for a in NAMES:
+        for b in NAMES:
+            web = store.web(a, b)
+            assert web.shape == (len(frames[a]), len(frames[b]))
+            if a < b:
+                wanted = motion_web(frames[a], [frames[b]], rate=30.0)
+                assert np.array_equal(web.cells, wanted.cells)
+                assert np.array_equal(store.web(b, a).cells, wanted.cells[:, ::-1])
+    walk = store.web("walk", "walk")
+    once = motion_web(frames["walk"], [frames["walk"]], rate=30.0, itself=0)
+    assert walk.chain_count == 2 * once.chain_count > 0  # both sides of the diagonal
+
+
+def test_pieces_are_the_webs_on_one_timeline(library):
+    store = WebStore(library)
+    store.build(workers=1)
+    timeline = store.timeline()
+    assert timeline.names == tuple(sorted(NAMES))
+    seen = 0
+    for row, column, web in store.pieces():
+        m = int(np.searchsorted(timeline.starts, row, side="right")) - 1
+        heads = web.cells[web.offsets[: web.chain_count]] + [row, column]
+        others = np.searchsorted(timeline.starts, heads[:, 1], side="right") - 1
+        for k in np.unique(others):
+            pair = store.web(timeline.names[m], timeline.names[k])
+            wanted = pair.cells[pair.offsets[: pair.chain_count]]
+            mine = heads[others == k] - [timeline.starts[m], timeline.starts[k]]
+            count = len(wanted) // 2 if k == m else len(wanted)
+            assert np.array_equal(mine, wanted[:count])
+            seen += 1
+    assert seen >= 3
+
+
+def test_a_motion_that_is_added_costs_its_own_pairs(library):
+    store = WebStore(library)
+    store.build(workers=1)
+    before = files(store)
+    add(library, "jog")
+    assert store.missing() == 4
+    report = store.build(workers=1)
+    assert (report.pairs, report.built) == (10, 4)
+    after = files(store)
+    assert before.items() <= after.items() and len(after) == len(before) + 1
+    assert store.web("walk", "jog").shape == (70, len(library["jog"]))
+
+
+def test_a_motion_that_changes_or_goes_takes_its_webs_along(library):
+    store = WebStore(library)
+    store.build(workers=1)
+    library.add_motion(ml.demo.clip("walk")[:50], name="walk", replace=True)
+    assert store.missing() == 3
+    with pytest.raises(LibraryError, match="there is no web of 'walk' and 'walk'"):
+        store.web("walk", "walk")
+    store.build(workers=1)
+    assert store.web("walk", "walk").shape == (50, 50)
+    library.remove("walk")
+    assert store.missing() == 0
+    assert sum(len(web.cells) for _, _, web in store.pieces()) > 0
+    store.build(workers=1)
+    rows = {name.split("-")[0] for name in files(store)}
+    assert web_store._key(library.entry(NAMES[1])) in rows
+
+
+def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
+    store = WebStore(library)
+    built = web_store.motion_web
+    calls = []
+
+    def stops(*args, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return built(*args, **options)
+
+    monkeypatch.setattr(web_store, "motion_web", stops)
+    with pytest.raises(KeyboardInterrupt):
+        store.build(workers=1)
+    assert len(files(store)) == 2
+    assert not [path for path in store.folder.iterdir() if path.suffix != ".web"]
+    kept = files(store)
+    report = store.build(workers=1)
+    assert 0 < report.built < 6
+    assert kept.items() <= files(store).items()
+    fresh = WebStore(library, options=WebOptions(reach_seconds=2.0))
+    assert fresh.missing() == 0
+
+
+def test_only_a_category_then_the_rest(library):
+    store = WebStore(library)
+    assert store.build(within="kick", workers=1).built == 3
+    assert store.missing() == 3
+    assert store.build(workers=1).built == 3
+    assert store.build(only=["walk"], workers=1).built == 0
+
+
+def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
+    alone = WebStore(library)
+    alone.build(workers=1)
+    names = {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
+    shutil.rmtree(alone.folder)
+    monkeypatch.setattr(web_store, "_TASK_CELLS", 1)
+    WebStore(library).build(workers=2)
+    assert names == {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
+
+
+def test_other_options_are_kept_beside(library):
+    store, coarse = WebStore(library), WebStore(library, "pc1")
+    assert store.folder != coarse.folder
+    assert WebStore(library, options=WebOptions(alpha=0.2)).folder != store.folder
+
+
+def test_motions_without_the_joints_are_left_out(library):
+    skeleton = ml.Skeleton(["hips", "spine"], [-1, 0], [[0, 0, 0], [0, 0.3, 0]])
+    still = np.tile([1.0, 0, 0, 0], (40, 2, 1))
+    library.add_motion(ml.Motion(skeleton, still, np.zeros((40, 3)), fps=30), name="stick")
+    report = WebStore(library).build(workers=1)
+    assert report.motions == 3 and list(report.left_out) == ["stick"]
+    with pytest.raises(RoleError, match="no motion has all that pc11 needs; stick"):
+        WebStore(library).build(only=["stick"])
+
+
+def test_damage_and_emptiness_are_told(library, tmp_path):
+    store = WebStore(library)
+    store.build(workers=1)
+    for path in store.folder.glob("*.web"):
+        path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(LibraryError, match=r"\.web: damaged web: .*; remove it and build again"):
+        WebStore(library).web("walk", "walk")
+    with pytest.raises(LibraryError, match="the library is empty"):
+        WebStore(ml.Library.create(tmp_path / "none.loom")).build()
+    with pytest.raises(InvalidInput, match="no motion is labelled 'swim'"):
+        store.build(within="swim")
+
+
+def test_the_command_builds(library):
+    done = CliRunner().invoke(app, ["web", str(library.path), "build", "--within", "kick"])
+    assert done.exit_code == 0, done.output
+    assert "2 motions, 3 pairs, 3 of them built" in done.output
+    done = CliRunner().invoke(app, ["web", str(library.path), "build", "--json"])
+    report = json.loads(done.stdout)
+    assert (report["pairs"], report["built"], report["left_out"]) == (6, 3, {})
