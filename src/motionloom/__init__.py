@@ -24,11 +24,31 @@ _HOMES = {
     "MotionloomError": "motionloom.errors",
     "RoleError": "motionloom.errors",
     "Skeleton": "motionloom.motion",
+    "at": "motionloom.synthesis.parameters",
+    "average_speed": "motionloom.synthesis.parameters",
+    "centre_of_mass": "motionloom.synthesis.parameters",
+    "beats": "motionloom.synthesis.rhythm",
     "concatenate": "motionloom.motion",
+    "final_root_position": "motionloom.synthesis.parameters",
+    "highest": "motionloom.synthesis.parameters",
+    "joint_speed": "motionloom.synthesis.parameters",
     "load": "motionloom.formats",
+    "lowest": "motionloom.synthesis.parameters",
     "save": "motionloom.formats",
+    "turn": "motionloom.synthesis.parameters",
 }
-_MODULES = ("alignment", "demo", "distance", "formats", "library", "motion", "plots", "search")
+_MODULES = (
+    "alignment",
+    "blend",
+    "demo",
+    "distance",
+    "formats",
+    "library",
+    "motion",
+    "plots",
+    "search",
+    "synthesis",
+)
 
 __all__ = ["__version__", *sorted(_HOMES), *_MODULES]
 
@@ -50,6 +70,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from motionloom import alignment as alignment
+    from motionloom import blend as blend
     from motionloom import demo as demo
     from motionloom import distance as distance
     from motionloom import formats as formats
@@ -57,6 +78,7 @@ if TYPE_CHECKING:
     from motionloom import motion as motion
     from motionloom import plots as plots
     from motionloom import search as search
+    from motionloom import synthesis as synthesis
     from motionloom.errors import InvalidInput as InvalidInput
     from motionloom.errors import LibraryError as LibraryError
     from motionloom.errors import MotionFormatError as MotionFormatError
@@ -69,3 +91,12 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion as Motion
     from motionloom.motion import Skeleton as Skeleton
     from motionloom.motion import concatenate as concatenate
+    from motionloom.synthesis.rhythm import beats as beats
+    from motionloom.synthesis.parameters import at as at
+    from motionloom.synthesis.parameters import average_speed as average_speed
+    from motionloom.synthesis.parameters import centre_of_mass as centre_of_mass
+    from motionloom.synthesis.parameters import final_root_position as final_root_position
+    from motionloom.synthesis.parameters import highest as highest
+    from motionloom.synthesis.parameters import joint_speed as joint_speed
+    from motionloom.synthesis.parameters import lowest as lowest
+    from motionloom.synthesis.parameters import turn as turn

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from motionloom.library import Storage
 
 if TYPE_CHECKING:
-    from motionloom.distance import Basis, FeatureSet, LibraryFeatures
+    from motionloom.distance import Basis, FeatureSet, FrameDistance, LibraryFeatures
     from motionloom.distance.body_frame import Normalize
     from motionloom.library.importing import Progress
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
+    from motionloom.synthesis.motiongraph import MotionGraph
+    from motionloom.synthesis.parametric import ParametricMotion
 
 
 class Library(Storage):
@@ -272,6 +274,136 @@ class Library(Storage):
 
         settings = _options("lazy", features, k, radius, None, None, within, only, without, options)
         return nearest_frames(self, query, settings)
+
+    def motion_graph(
+        self,
+        *,
+        distance: str | FrameDistance = "jrd",
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> MotionGraph:
+        """Where motions may be left for one another, found once and kept with the library.
+
+        Parameters
+        ----------
+        distance : str or FrameDistance
+            How frames are compared: ``"jrd"``, ``"pc11"``, ...
+        within, only, without : str or several, optional
+            Labels and names of the motions to take; as in `search`.
+        **options
+            ``method`` ("sectors", "minima"), ``threshold`` or ``per_minute``,
+            ``blend_seconds``, ``sector_seconds``, ``apart_seconds``, ``footing``,
+            ``connect``, ``smooth``: see
+            `motionloom.synthesis.motiongraph.transitions.Finding`.
+
+        Returns
+        -------
+        graph : MotionGraph
+            Without dead ends; ``removed`` tells what was left out.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("take_locomotion"))
+        >>> graph = lib.motion_graph()
+        >>> graph.walk(seconds=10, seed=1).duration
+        10.0
+        """
+        from motionloom.search.filters import chosen_motions
+        from motionloom.synthesis.motiongraph.store import library_graph
+
+        chosen = chosen_motions(self, self.names, within=within, only=only, without=without)
+        names = [name for k, name in enumerate(self.names) if chosen is None or chosen[k]]
+        return library_graph(self, names=names, distance=distance, **options)
+
+    def parametrize(
+        self,
+        family: Family | str,
+        by: Any,
+        *,
+        samples: int = 1000,
+        delta: float = 0.1,
+        spacing: float = 0.0127,
+        redundant: float | None = None,
+        leave_out_unmatched: bool = False,
+        seed: int = 0,
+        name: str | None = None,
+    ) -> ParametricMotion:
+        """A family of motions that is asked for by what it should do.
+
+        Parameters
+        ----------
+        family : Family or str
+            From `family`; or a query, whose family is found first.
+        by : Parameter, str, callable, or several
+            What to ask it by: `motionloom.at`, `motionloom.final_root_position`, ..., their
+            texts (``right_ankle@33``, ``lowest(hips)``), or any function of a motion.
+        samples : int
+            Blends that are tried to learn how parameters depend on blend weights.
+        delta : float
+            How far blend weights may leave 0..1.
+        spacing : float
+            Least distance of two samples, in the unit of the parameters.
+        redundant : float, optional
+            Leave out examples whose parameters the others reach within this distance.
+        leave_out_unmatched : bool
+            Leave out examples whose feet stand when the query's do not, instead of raising.
+        seed : int
+        name : str, optional
+            Keep it in the library under this name; see `parametric`.
+
+        Returns
+        -------
+        motion : ParametricMotion
+            ``motion(target)`` is a `Motion`; ``motion.accessible`` what it can reach.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1, 2):
+        ...     lib.add_motion(ml.demo.clip("kick_front_mid_right", performer=performer))
+        >>> family = lib.family("kick_front_mid_right_p0:0-70")
+        >>> kick = lib.parametrize(family, by=ml.at("right_ankle", frame=33), samples=20)
+        >>> kick(kick.accessible[-1])
+        Motion('blend', ... frames at 30 fps = ... s, 21 joints)
+        """
+        from motionloom.blend import register
+        from motionloom.synthesis.parametric import parametrize
+        from motionloom.synthesis.parametric_storage import save_parametric
+
+        found = self.family(family) if isinstance(family, str) else family
+        motion = parametrize(
+            register(self, found, leave_out_unmatched=leave_out_unmatched),
+            by,
+            samples=samples,
+            delta=delta,
+            spacing=spacing,
+            redundant=redundant,
+            seed=seed,
+            name=name or "",
+        )
+        if name is not None:
+            save_parametric(self, motion, name)
+        return motion
+
+    def parametric(self, name: str, *, by: Any = None) -> ParametricMotion:
+        """A parametric motion that was kept under a name; `by` only where that is a function."""
+        from motionloom.synthesis.parametric_storage import open_parametric
+
+        return open_parametric(self, name, by=by)
+
+    @property
+    def parametric_names(self) -> tuple[str, ...]:
+        """Names of the parametric motions that are kept here."""
+        from motionloom.synthesis.parametric_storage import parametric_names
+
+        return parametric_names(self)
 
     def _family(self, query, settings, tiers: int | str) -> Family:
         from motionloom.search import library_family

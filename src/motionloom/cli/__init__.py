@@ -12,7 +12,20 @@ import sys
 
 import typer
 
-from motionloom.cli import bench, clean, convert, demo, doctor, imports, info, pictures, study
+from motionloom.cli import (
+    bench,
+    clean,
+    convert,
+    demo,
+    doctor,
+    evaluate,
+    imports,
+    info,
+    parametric,
+    pictures,
+    study,
+)
+from motionloom.cli import graph as graphs
 from motionloom.cli import search as searching
 from motionloom.cli import web as webs
 
@@ -36,6 +49,11 @@ app.command("sheet")(pictures.sheet)
 app.command("search")(searching.search)
 app.command("family")(searching.family)
 app.command("web")(webs.web)
+app.command("parametrize")(parametric.parametrize)
+app.command("synthesize")(parametric.synthesize)
+app.command("evaluate")(evaluate.evaluate)
+app.command("graph")(graphs.graph)
+app.command("walk")(graphs.walk)
 app.command("study")(study.study)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)

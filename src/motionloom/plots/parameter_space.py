@@ -129,7 +129,7 @@ def _dots(
 
     place.scatter(*flat(samples), s=5, color=_SAMPLE, linewidths=0, zorder=2,
                   label=f"{len(samples)} samples")  # fmt: skip
-    place.scatter(*flat(examples), s=64, marker="s", color=_EXAMPLE, edgecolors="white",
+    place.scatter(*flat(examples), s=34, marker="s", color=_EXAMPLE, edgecolors="white",
                   linewidths=0.8, zorder=3, label=f"{len(examples)} examples")  # fmt: skip
     targets, reached = rows
     if len(targets):

@@ -3,7 +3,9 @@
 Blend weights are what a blend takes; parameters are what people want. The map from one to
 the other is known at the examples only, and bends in between. Kovar & Gleicher (2004,
 sections 4.2 and 4.3) sample it: blends of examples that are neighbours in the space of
-parameters, with random weights, fill the gaps between them. A wanted parameter then takes
+parameters, with random weights, fill the gaps between them. Where several performers did the
+same, the nearest examples are all alike and span nothing; so for every other sample those
+are chosen that lie *around* a point rather than nearest to it. A wanted parameter then takes
 the weights of the samples around it. They are a convex combination of valid weights, so they
 are valid too: what cannot be reached is projected onto what can.
 
@@ -29,6 +31,7 @@ EXPANDED = 0.2  # Kovar & Gleicher 2004: the bounding box of the examples, so mu
 NEIGHBOURS = 12  # ditto, section 4.4
 SPACING = 0.0127  # ditto, section 4.2: half an inch
 DELTA = 0.1  # how far weights may leave 0..1
+_APART = 0.7  # two neighbours lie on different sides if they are as far apart as from the point
 _FULL = 100  # random blends in a row that fell too near to others: the space is full
 
 
@@ -167,7 +170,7 @@ def sampled_space(
     misses = 0
     while len(parameters) - count < samples and misses < _FULL and count > 1:
         point = random.uniform(low, high)
-        near = np.argsort(np.linalg.norm(examples - point, axis=1), kind="stable")[:few]
+        near = _neighbours(examples, point, few, spread=bool(random.integers(2)))
         shares = valid_weights(few, delta, random)
         row = np.zeros(count)
         row[near] = shares
@@ -185,6 +188,23 @@ def sampled_space(
         np.array(weights),
         delta,
     )
+
+
+def _neighbours(examples: Array, point: Array, few: int, *, spread: bool) -> NDArray[np.intp]:
+    """The `few` examples nearest to a point, or nearest on each side of it."""
+    gaps = np.linalg.norm(examples - point, axis=1)
+    order = np.argsort(gaps, kind="stable")
+    if not spread:
+        return order[:few]
+    chosen: list[int] = []
+    for n in order:
+        apart = [float(np.linalg.norm(examples[n] - examples[m])) for m in chosen]
+        if not apart or min(apart) > _APART * gaps[n]:
+            chosen.append(int(n))
+            if len(chosen) == few:
+                break
+    rest = [int(n) for n in order if int(n) not in chosen]
+    return np.array([*chosen, *rest[: few - len(chosen)]], np.intp)
 
 
 def valid_weights(count: int, delta: float, random: np.random.Generator) -> Array:
