@@ -61,3 +61,35 @@ def mixed_pose(clips, roots, weights, times, grounds, place):
     half = np.array([math.cos(place[2] / 2), 0, math.sin(place[2] / 2), 0])
     rotations[0] = product(half, rotations[0])
     return rotations, turned(place[2], root) + [place[0], 0, place[1]]
+
+
+def blended_path(places, weights):
+    """Places (K, 3), ``x, z, yaw``, of a blend: many small steps of the mean velocity.
+
+    `places` (N, K, 3) are those of the examples. Between two knots each of them moves along
+    an arc; its velocity as the body feels it is constant there.
+    """
+    here = np.array(places[0][0], float)
+    path = [here.copy()]
+    steps = 2000
+    for k in range(len(places[0]) - 1):
+        velocity = np.zeros(3)
+        for w, place in zip(weights, places, strict=True):
+            velocity += w * _felt_velocity(place[k], place[k + 1])
+        for _ in range(steps):
+            middle = here[2] + 0.5 * velocity[2] / steps
+            step = turned(middle, [velocity[0], 0.0, velocity[1]]) / steps
+            here += [step[0], step[2], velocity[2] / steps]
+        path.append(here.copy())
+    return np.array(path)
+
+
+def _felt_velocity(a, b):
+    """Velocity, in the body's own axes, of the arc from place `a` to place `b` in a unit."""
+    chord = turned(-a[2], [b[0] - a[0], 0.0, b[1] - a[1]])
+    yaw = b[2] - a[2]
+    if abs(yaw) < 1e-12:
+        return np.array([chord[0], chord[2], 0.0])
+    # On a circle: the chord points half the turn to the side, and is shorter than the arc.
+    ahead = turned(-yaw / 2, chord) * (yaw / 2) / math.sin(yaw / 2)
+    return np.array([ahead[0], ahead[2], yaw])

@@ -27,7 +27,8 @@ from motionloom.blend.registration import Registration
 from motionloom.blend.registration_curve import Track
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Source
-from motionloom.motion.contacts import FOOT_PARTS, FootContacts
+from motionloom.motion.contacts import FOOT_PARTS, SIDES, FootContacts
+from motionloom.motion.foot_planting import ground_under
 
 _SUM = 1e-6  # how far from 1 weights may sum up to
 
@@ -100,8 +101,11 @@ class Blend:
         if not any(contacts.plants.values()):
             return motion
         standing = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+        grounds = _grounds(contacts)
         self._planter.forget()
-        rotations, root = self._planter.plant(motion.rotations, motion.root, standing)
+        rotations, root = self._planter.plant(
+            motion.rotations, motion.root, standing, grounds=grounds
+        )
         return replace(motion, rotations=rotations, root=root)
 
     def window(
@@ -231,3 +235,14 @@ class Blend:
             clock=self._clock(track),
             fps=self.registration.fps,
         )
+
+
+def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
+    """Height (T, 2) at which each ball stands: constant in contacts, linear in between."""
+    heights = np.full((contacts.frames, 2), np.nan)
+    for k, side in enumerate(SIDES):
+        plants = contacts.plants.get(f"{side}_ball", ())
+        if plants:
+            levels = np.array([plant.height for plant in plants])
+            heights[:, k] = ground_under(plants, levels, contacts.frames)
+    return heights

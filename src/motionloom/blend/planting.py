@@ -25,6 +25,9 @@ _GIVE_BACK = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
 _FOLLOW = 9.0  # 1/s: the root goes along with held feet
 _SHARE = 0.7  # of what is added to held feet that the root takes over
 _LOWER = 18.0  # 1/s: the root is lowered for legs that cannot reach
+_SETTLE = 25.0  # 1/s: a ball that stands comes down to its ground
+_FIRM = 0.04  # metres of rise within which a ball in contact is all but held down
+_LIFT_ONSET = 0.003  # metres of depth over which a ball in the ground begins to be lifted
 _FARTHEST = 0.35  # metres: a foot that would be held farther from its path is let go
 _STRAIGHT = 0.995  # of its length, how far a leg reaches
 
@@ -84,7 +87,12 @@ class FootPlanter:
         self._state[:] = 0.0
 
     def plant(
-        self, rotations: ArrayLike, root: ArrayLike, contacts: ArrayLike
+        self,
+        rotations: ArrayLike,
+        root: ArrayLike,
+        contacts: ArrayLike,
+        *,
+        grounds: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The next frames, with their feet held.
 
@@ -95,6 +103,9 @@ class FootPlanter:
         contacts : array_like of bool, shape (n, 4)
             Which foot parts should stand, in the order of
             `motionloom.motion.contacts.FOOT_PARTS`.
+        grounds : array_like, shape (n, 2), optional
+            Height in metres at which the left and the right ball stand, where that is known
+            (not NaN): a ball in contact comes down to it, and none goes below.
 
         Returns
         -------
@@ -113,10 +124,19 @@ class FootPlanter:
                 f"root and contacts must have shapes ({len(turned)}, 3) and ({len(turned)}, 4); "
                 f"got {moved.shape} and {standing.shape}"
             )
+        levels = np.full((len(turned), 2), np.nan)
+        if grounds is not None:
+            levels = np.ascontiguousarray(grounds, np.float64)
+            if levels.shape != (len(turned), 2):
+                raise InvalidInput(
+                    f"grounds must have shape ({len(turned)}, 2), one height per ball; "
+                    f"got {levels.shape}"
+                )
         _plant(
             turned,
             moved,
             standing,
+            levels,
             self.skeleton.parents.astype(np.int64),
             self.skeleton.offsets.astype(np.float64),
             self._chain,
@@ -239,6 +259,25 @@ def _hold(state, place, stands, other, other_held, dt):
 
 
 @njit(cache=True)
+def _settle(state, rise, stands, first, dt):
+    """Move a ball's vertical correction on: down to its ground in contact, never below it.
+
+    A ball that rises off its ground in contact is held down firmly at first and gives way
+    later, so that it can roll off over the toes.
+    """
+    target = rise * abs(rise) / (abs(rise) + _FIRM) - rise if stands else 0.0
+    before = state[1]
+    if first:
+        state[1] = target
+    else:
+        _sprung(state, 1, target, _SETTLE if stands else _GIVE_BACK, dt)
+    deep = -(rise + state[1])
+    if deep > 0.0:
+        state[1] += deep * deep / (deep + _LIFT_ONSET)
+        state[4] = 0.0 if first else (state[1] - before) / dt
+
+
+@njit(cache=True)
 def _solve_leg(hip, knee, ankle, goal, ahead, upper, lower):
     """World turns of thigh and shank that bring the ankle towards `goal`; where it arrives."""
     thigh, shank = knee - hip, ankle - knee
@@ -264,8 +303,9 @@ def _solve_leg(hip, knee, ankle, goal, ahead, upper, lower):
 
 @njit(cache=True)
 def _plant(
-    q, root, contacts, parents, offsets, chain, legs, ball_parents, ball_offsets, floor, dt, state
-):
+    q, root, contacts, grounds, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
+    dt, state,
+):  # fmt: skip
     joints = q.shape[1]
     turn, place = np.zeros((joints, 4)), np.zeros((joints, 3))
     balls, goals = np.zeros((2, 3)), np.zeros((2, 3))
@@ -293,7 +333,11 @@ def _plant(
             heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
             _hold(ball_state, balls[side], ball_stands, heel_state, heel_state[9] == 1.0, dt)
             _hold(heel_state, ankle, heel_stands, ball_state, ball_state[9] == 1.0, dt)
-            ball_state[1] = max(0.0, floor - balls[side, 1])
+            if math.isnan(grounds[t, side]):
+                ball_state[1] = max(0.0, floor - balls[side, 1])
+            else:
+                rise = balls[side, 1] - grounds[t, side]
+                _settle(ball_state, rise, ball_stands, pelvis[9] == 0.0, dt)
             heel_state[1] = ball_state[1]
             for point in (heel_state, ball_state):
                 if point[9] == 1.0:
@@ -323,6 +367,7 @@ def _plant(
                 most = goals[side, 1] + math.sqrt(length * length - aside)
                 short = min(short, most - hip[1])
         _sprung(pelvis, 1, max(short, -0.08), _LOWER, dt)
+        pelvis[9] = 1.0  # the first frame is over
         for c in range(3):
             root[t, c] += pelvis[c]
         # Legs.
