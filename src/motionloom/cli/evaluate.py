@@ -1,0 +1,91 @@
+"""``motionloom evaluate``: measures of whole clips, side by side, on labelled motions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from motionloom.search.clip_evaluation import Evaluation
+
+_LABELS = typer.Option(
+    metavar="FILE", help="CSV file with columns clip and label. [the library's labels]"
+)
+_METHODS = typer.Option(
+    metavar="NAME,...",
+    help="dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, dtw-pc11, dtw-jrd.",
+)
+_DEFAULT = "dtw-clip,emd,dtw,scaling,dtw-e15"
+
+
+def evaluate(
+    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    labels: Annotated[Path | None, _LABELS] = None,
+    methods: Annotated[str, _METHODS] = _DEFAULT,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of the CSV file that holds the label. [label]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a report there.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Compare measures of whole clips: every labelled clip as a query, once.
+
+    Tells mean average precision, how often the nearest clip has the query's label, and the
+    time taken. The report has similarity matrices, precision and recall, and all distances.
+    """
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if output is not None and output.exists() and not output.is_dir():
+        raise InvalidInput(f"{output}: a report is a folder; there is a file of that name")
+    from motionloom.loom import Library
+    from motionloom.search.clip_evaluation import evaluate_clips
+
+    lib = Library(library)
+    with progress("comparing", len(names), quiet=json) as advance:
+        found = evaluate_clips(
+            lib, labels=labels, methods=names, label_column=label_column, progress=advance
+        )
+    files = []
+    if output is not None:
+        from motionloom.plots.clip_report import write_clip_report
+
+        files = write_clip_report(found, output)
+    if json:
+        report = str(files[0]) if files else None
+        print_json({**found.to_json(), "report": report, "files": [str(file) for file in files]})
+    else:
+        _tell(found)
+        for file in files[:1]:
+            print(file)
+
+
+def _tell(found: Evaluation) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{len(found.clips)} clips with {len(found.label_counts)} labels")
+    table.add_column("method")
+    for name in ("mean average precision", "nearest neighbour", "seconds", "per pair"):
+        table.add_column(name, justify="right")
+    for name, score in found.methods.items():
+        table.add_row(
+            name,
+            f"{score.mean_average_precision:.3f}",
+            f"{score.nearest_neighbour:.3f}",
+            f"{score.seconds:.3g}",
+            f"{1e6 * score.seconds_per_pair:.3g} µs",
+        )
+    Console().print(table)
+    for name, reason in list(found.left_out.items())[:5]:
+        remark(f"left out: {name} ({reason})")
+    for name, score in found.methods.items():
+        if score.joints_missing:
+            remark(f"{name} compares the joints that all clips have: {', '.join(score.joints)}")
+    if found.unmatched:
+        remark(f"{len(found.unmatched)} labels name no motion: {found.unmatched[0]} ...")
