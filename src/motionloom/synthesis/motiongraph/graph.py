@@ -100,7 +100,7 @@ class MotionGraph:
     distance: str
     threshold: float
     removed: Removed
-    prunings: dict[tuple[int, int], Pruning] = field(default_factory=dict)
+    prunings: dict[tuple[str, str], Pruning] = field(default_factory=dict)
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     # --- what it is ---------------------------------------------------------------------
@@ -392,7 +392,9 @@ def connected(
         found.abrupt + abrupt,
         _idle_frames(remaining, left),
     )
-    prunings = found.prunings
+    prunings = {
+        (motions[a].name, motions[b].name): counts for (a, b), counts in found.prunings.items()
+    }
     return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
 
 

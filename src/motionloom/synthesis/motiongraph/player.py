@@ -59,6 +59,8 @@ class GraphPlayer(Player):
     ----------
     log : deque of Taken
         The transitions of late, the oldest first.
+    taken : int
+        How many were taken in all.
     """
 
     controls = ("transition", "automatic", "label")
@@ -81,7 +83,7 @@ class GraphPlayer(Player):
         self._uses = np.zeros(len(graph), np.int64)
         self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
         self._script = None if route is None else deque(route.transitions)
-        self._played = 0
+        self._played = self.taken = 0
         self._blended: int | None = None  # frames of the current transition already given
         if route is not None:
             self._motion, self._frame = route.start
@@ -162,6 +164,7 @@ class GraphPlayer(Player):
         sources = self._halves(number, part, made.seam)
         if found:
             self.log.append(self._taken(number, seam))
+            self.taken += 1
         contacts = made.contacts[part]
         self._blended = part.stop
         if part.stop == len(made):

@@ -130,7 +130,7 @@ def candidates(
         found.append((spots + np.array([band.row, band.column], np.int64), errors))
     frames = np.concatenate([spots for spots, _ in found]) if found else np.zeros((0, 2), np.int64)
     errors = np.concatenate([errors for _, errors in found]) if found else np.zeros(0)
-    means = _means(distance, a, a if b is None else b, frames, blend)
+    means = mean_errors(distance, a, a if b is None else b, frames, blend)
     high, wide = -(-len(a) // sector), -(-columns // sector)
     examined = high * (high + 1) // 2 if b is None else high * wide
     return Spots(frames, errors, means, frames // sector, examined)
@@ -192,8 +192,10 @@ def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
     return np.argwhere(least).astype(np.int64), cells[least].astype(np.float64)
 
 
-def _means(distance: FrameDistance, a, b, frames: Ints, blend: int) -> Array:
-    """Mean error over the frames that are blended, shape (n,)."""
+def mean_errors(
+    distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
+) -> Array:
+    """Mean error over the `blend` frames around each of `frames` (n, 2), shape (n,)."""
     if not len(frames):
         return np.zeros(0)
     steps = np.arange(-(blend // 2), blend - blend // 2)

@@ -32,6 +32,7 @@ from motionloom.synthesis.motiongraph.sweet_spots import (
     Pruning,
     Spots,
     candidates,
+    mean_errors,
     pruned,
 )
 
@@ -205,6 +206,38 @@ def find_transitions(
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = _joined(list(made.values()))
     return Found(whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth)
+
+
+def at_spots(
+    motions: Sequence[Motion],
+    distance: FrameDistance,
+    footings: Sequence[Footing],
+    spots: dict[tuple[int, int], Ints],
+    blend: int,
+    smooth: float | None,
+) -> Found:
+    """Transitions at given frames, both ways.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+    distance : FrameDistance
+    footings : sequence of Footing
+    spots : dict of (int, int) to ndarray of int64, shape (n, 2)
+        Frames of each pair of motions.
+    blend : int
+    smooth : float or None
+        As in `Finding`.
+    """
+    rows = [distance.prepare(motion) for motion in motions]
+    maker = _Maker(motions, footings, blend, smooth)
+    made = []
+    for (a, b), frames in spots.items():
+        errors = mean_errors(distance, rows[a], rows[b], frames, 1)
+        means = mean_errors(distance, rows[a], rows[b], frames, blend)
+        made.append(maker.made((a, b), Spots(frames, errors, means, frames)))
+    whole = _joined(made)
+    return Found(whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth)
 
 
 def blended(
