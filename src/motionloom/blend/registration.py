@@ -129,6 +129,29 @@ class Registration:
             self.left_out,
         )
 
+    def keyed(self, points: Sequence[float]) -> Registration:
+        """The same, with whole frames of every example at some points of the curve.
+
+        What is looked at in one frame, the apex of a kick, is then a captured frame of every
+        example. Times change by half a frame at most.
+        """
+        curve, last = self.curve, len(self.curve) - 1
+        keys = np.array([0.0, *sorted(point for point in points if 0.0 < point < last), last])
+        moves = np.zeros((len(keys), len(self)))
+        for k, point in enumerate(keys[1:-1], 1):
+            now = self.frames_at(float(point))
+            moves[k] = np.rint(now) - now
+        knots = np.arange(len(curve), dtype=np.float64)
+        shifts = np.stack([np.interp(knots, keys, column) for column in moves.T], axis=1)
+        slopes = np.gradient(shifts, axis=0)
+        times = curve.times + shifts
+        if np.any(np.diff(times, axis=0) <= 0.0):
+            return self  # two keys within a frame or two: leave them where they are
+        moved = RegistrationCurve.through(
+            times, np.maximum(curve.speeds + slopes, 1e-3), curve.grounds
+        )
+        return replace(self, curve=moved)
+
     def placed(self, number: int) -> Motion:
         """Example `number` where a blend of it alone begins: as the query does."""
         move = composed(self.curve.grounds[0, 0], inverse(self.curve.grounds[0, number]))

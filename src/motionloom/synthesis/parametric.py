@@ -293,6 +293,8 @@ def parametrize(
     parameters = as_parameters(by, registration.placed(0))
     for parameter in parameters:
         _check_frame(registration, parameter)
+    points = _curve_points(registration, parameters)
+    registration = registration.keyed([point for point in points if point is not None])
     empty = ParameterSpace(
         np.empty((0, sum(map(len, parameters)))), np.empty((0, 0)), np.empty((0, 0), np.int32),
         np.empty((0, 0)), delta,

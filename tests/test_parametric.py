@@ -1,0 +1,248 @@
+"""Motions that are asked for by what they should do."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from naive.parameter_space import is_valid
+
+import motionloom as ml
+from motionloom.blend import register
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.motion.quality import floor_penetration, foot_slide, joint_accelerations
+from motionloom.synthesis.parametric import parametrize
+from motionloom.synthesis.parametric_storage import open_parametric, save_parametric
+
+KINDS = ("front_mid", "front_low", "front_high", "inside_mid", "outside_mid", "outside_low")
+HIT = 33
+
+
+@pytest.fixture(scope="module")
+def kicks():
+    return register([ml.demo.clip(f"kick_{kind}_right") for kind in KINDS])
+
+
+@pytest.fixture(scope="module")
+def kick(kicks):
+    return parametrize(kicks, ml.at("right_ankle", HIT), samples=150, seed=1, name="kick")
+
+
+@pytest.fixture(scope="module")
+def targets(kick):
+    random = np.random.default_rng(4)
+    samples = random.choice(np.arange(len(KINDS), len(kick.accessible)), 12, replace=False)
+    return kick.accessible[samples] + random.normal(0.0, 0.004, (12, 3))
+
+
+def test_an_example_asked_for_by_its_own_parameters_comes_back(kick, kicks):
+    for number in range(len(KINDS)):
+        found = kick.reach(kick.space.examples[number])
+        assert found.error < 1e-6 and found.weights[number] == 1.0
+        example = kicks.placed(number).starting_at_origin()
+        assert len(found.motion) == len(example)
+        assert np.abs(found.motion.positions() - example.positions()).max() < 1e-3
+
+
+def test_a_kick_lands_where_it_is_asked_to_in_the_written_file_too(kick, targets, tmp_path):
+    errors = []
+    for k, target in enumerate(targets):
+        found = kick.reach(target)
+        written = ml.load(found.motion.save(tmp_path / f"{k}.bvh"))
+        (frame,) = found.frames
+        landed = written.role_positions(["right_ankle"])[frame, 0]
+        assert np.linalg.norm(landed - found.reached) < 1e-3
+        errors.append(np.linalg.norm(landed - target))
+    assert np.median(errors) < 0.01 and max(errors) < 0.03
+
+
+def test_refinement_is_nearer_than_interpolation_and_that_than_the_examples_alone(kick, targets):
+    alone = parametrize(kick.registration, ml.at("right_ankle", HIT), samples=0)
+    mean = {
+        "refined": np.mean([kick.reach(t).error for t in targets]),
+        "sampled": np.mean([kick.reach(t, refine=False).error for t in targets]),
+        "alone": np.mean([alone.reach(t, refine=False).error for t in targets]),
+    }
+    assert mean["refined"] < mean["sampled"] < 0.5 * mean["alone"]
+
+
+def test_a_kick_out_of_reach_comes_as_near_as_it_can_with_valid_weights(kick):
+    for away in ([0.0, 0.7, 2.0], [1.5, 0.7, 0.0], [0.0, 2.5, 0.5], [-1.0, -1.0, -1.0]):
+        found = kick.reach(away)
+        nearest = np.linalg.norm(kick.accessible - away, axis=1).min()
+        assert found.error <= nearest + 0.01
+        assert is_valid(found.weights, kick.space.delta)
+
+
+def test_blends_have_no_flaws_that_can_be_measured(kick, kicks, targets):
+    most = max(joint_accelerations(example.motion).max() for example in kicks.examples)
+    slides = []
+    for target in targets:
+        motion = kick(target)
+        assert joint_accelerations(motion).max() < 1.5 * most
+        assert floor_penetration(motion) < 0.01
+        slides.append(foot_slide(motion).per_contact_m)
+    assert np.mean(slides) < 0.01
+
+
+def test_several_parameters_and_functions_at_once(kicks):
+    def seconds(motion):
+        return motion.duration
+
+    both = parametrize(kicks, ["highest(right_ankle)", seconds], samples=30, spacing=0.001)
+    assert both.axes == ("y", "seconds")
+    target = both.accessible[-1]
+    found = both.reach(target, tolerance=0.02)
+    assert found.error < 0.02 and found.frames == (None, None)
+
+
+def test_examples_that_the_others_reach_are_left_out(kicks):
+    kept = parametrize(kicks, "highest(right_ankle)", samples=5, redundant=0.02)
+    assert 2 <= len(kept.examples) < len(KINDS)
+    assert kept.examples[0] == kicks.names[0]
+    for height in kept.space.examples[:, 0]:
+        assert kept.reach([height]).error < 0.02
+
+
+def test_a_player_follows_a_target_that_moves_without_a_jump(kick, kicks):
+    player = kick.player(kick.space.examples[0])
+    first = player.record(frames=12)
+    player.steer(target=kick.space.examples[1])
+    whole = first + player.record(frames=500)
+    most = max(joint_accelerations(example.motion).max() for example in kicks.examples)
+    assert joint_accelerations(whole).max() < 1.5 * most
+    assert np.abs(whole.root[0, [0, 2]]).max() < 0.02
+    landed = whole.role_positions(["right_ankle"])[:, 0]
+    wanted, before = kick.space.examples[1], kick.space.examples[0]
+    arrived = np.linalg.norm(landed - wanted, axis=1).min()
+    assert arrived < 0.6 * np.linalg.norm(wanted - before)
+
+
+def test_the_cardinal_scheme_reaches_examples_and_runs_away_outside(kick):
+    found = kick.reach(kick.space.examples[2], scheme="cardinal")
+    assert found.error < 1e-3
+    far = kick.reach([0.0, 0.7, 1.9], scheme="cardinal")
+    assert np.abs(far.weights).max() > 1.0 + kick.space.delta
+
+
+def test_a_kept_motion_is_reopened_the_same_to_the_bit(kick, targets, tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    save_parametric(lib, kick, "kick")
+    again = ml.Library(lib.path).parametric("kick")
+    assert lib.parametric_names == ("kick",)
+    assert again.examples == kick.examples and again.axes == kick.axes
+    for target in targets[:3]:
+        a, b = kick.reach(target), again.reach(target)
+        np.testing.assert_array_equal(a.motion.rotations, b.motion.rotations)
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_a_function_must_be_given_again(kicks, tmp_path):
+    def seconds(motion):
+        return motion.duration
+
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    save_parametric(lib, parametrize(kicks, seconds, samples=3, spacing=1e-4), "long")
+    with pytest.raises(InvalidInput, match="function seconds, which a library cannot keep"):
+        open_parametric(lib, "long")
+    with pytest.raises(InvalidInput, match="what was given has"):
+        open_parametric(lib, "long", by="right_ankle@33")
+    assert open_parametric(lib, "long", by=seconds).axes == ("seconds",)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "message"),
+    [
+        ([1.0, 2.0], {}, "a target must be 3 finite numbers"),
+        ([1.0, 2.0, np.nan], {}, "a target must be 3 finite numbers"),
+        ([0.0, 0.7, 0.8], {"scheme": "magic"}, "scheme must be one of samples, cardinal"),
+    ],
+)
+def test_targets_that_mean_nothing_are_refused(kick, target, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        kick(target, **options)
+
+
+def test_parameters_that_do_not_fit_the_query_are_refused(kicks):
+    with pytest.raises(InvalidInput, match="measured at a frame of the query kick_front_mid"):
+        parametrize(kicks, "right_ankle@5000")
+    with pytest.raises(InvalidInput, match="must be finite on every motion"):
+        parametrize(kicks, lambda motion: [np.nan, 1.0])
+
+
+# --- through the library and the command line ---------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("parametric") / "kicks.loom")
+    for kind in KINDS:
+        for performer in (0, 1):
+            lib.add_motion(ml.demo.clip(f"kick_{kind}_right", performer=performer), labels=["kick"])
+    return lib
+
+
+def run(*arguments):
+    code = "from motionloom.cli import main; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
+    query = "kick_front_mid_right_p0:0-70"
+    made = run(
+        "parametrize", lib.path, query, "--by", f"right_ankle@{HIT}", "--samples", 60,
+        "--max-distance", 0.15, "--out", tmp_path / "kick.json",
+        "--picture", tmp_path / "kick.png", "--json",
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    about = json.loads(made.stdout)
+    assert about["name"] == "kick" and len(about["examples"]) >= 4
+    assert json.loads((tmp_path / "kick.json").read_text()) == about
+    assert (tmp_path / "kick.png").stat().st_size > 5000
+    target = ml.Library(lib.path).parametric("kick").accessible[-1]
+    at = ",".join(f"{value:.4f}" for value in target)
+    found = run("synthesize", lib.path, "kick", f"--at={at}", "-o", tmp_path / "new.bvh", "--json")
+    assert found.returncode == 0, found.stderr
+    answer = json.loads(found.stdout)
+    assert answer.keys() >= {"target", "reached", "error", "weights", "file", "quality", "frame"}
+    assert answer["error"] < 0.02 and sum(answer["weights"].values()) == pytest.approx(1, abs=1e-4)
+    landed = ml.load(tmp_path / "new.bvh").role_positions(["right_ankle"])[answer["frame"], 0]
+    assert np.linalg.norm(landed - answer["reached"]) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.bvh"), "is called 'punch'"),
+        (
+            ("parametrize", "LIB", "kick_front_mid_right_p0:0-70", "--by", "tail"),
+            "there are JOINT@FRAME",
+        ),
+        (
+            ("parametrize", "LIB", "kick_front_mid_right_p0", "--by", "turn", "--out", "a.txt"),
+            "described in a .json file",
+        ),
+        (
+            (
+                "parametrize", "LIB", "kick_front_mid_right_p0:0-70", "--by", "turn",
+                "--max-distance", "0",
+            ),
+            "at least two examples",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
+    done = run(*(str(lib.path) if part == "LIB" else part for part in arguments))
+    assert done.returncode == 2
+    assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_damaged_keepsake_is_told(kick, tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    save_parametric(lib, kick, "kick")
+    (path,) = (lib.path / "kept").iterdir()
+    path.write_bytes(b"nothing")
+    with pytest.raises(LibraryError, match="make the parametric 'kick' again"):
+        lib.parametric("kick")
