@@ -33,7 +33,8 @@ from motionloom.distance.point_cloud import PointCloud
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 
-TILE = 512  # cells of a side of what is computed at a time: three such arrays, 6 MB
+TILE = 512  # columns that are computed at a time
+_STRIP = 128  # and rows: three products of so many stay in the cache
 _WHOLE = 1e-6  # frames: as near to a whole number of them, a time is on a frame
 
 
@@ -105,7 +106,7 @@ class DistanceGrid:
     b : sequence of GridFrames
         K motions with N frames in all, of the same distance and rate.
     tile : int
-        Cells of a side of what is computed at a time.
+        Columns that are computed at a time, and at most so many rows.
 
     Attributes
     ----------
@@ -133,7 +134,11 @@ class DistanceGrid:
         return len(self._a), int(self.starts[-1])
 
     def block(
-        self, rows: slice = slice(None), columns: slice = slice(None), *, stride: int = 1
+        self,
+        rows: slice = slice(None),
+        columns: slice = slice(None),
+        *,
+        out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Part of the grid.
 
@@ -141,76 +146,44 @@ class DistanceGrid:
         ----------
         rows, columns : slice
             Half-open ranges; all of them by default.
-        stride : int
-            Only every so many-th frame of each motion, counted from its first. Rows and
-            columns are then those of this coarser grid.
+        out : ndarray, shape (len(rows), len(columns)), optional
+            Where to put it: memory that is used again is quicker than new.
 
         Returns
         -------
         block : ndarray, shape (len(rows), len(columns))
         """
-        starts = self.starts if stride == 1 else self.coarse_starts(stride)
-        n_rows = -(-len(self._a) // stride)
-        top, bottom, _ = rows.indices(n_rows)
-        left, right, _ = columns.indices(int(starts[-1]))
-        out = np.empty((max(bottom - top, 0), max(right - left, 0)))
-        if 0 in out.shape:
+        top, bottom, _ = rows.indices(self.shape[0])
+        left, right, _ = columns.indices(self.shape[1])
+        shape = (max(bottom - top, 0), max(right - left, 0))
+        if out is None:
+            out = np.empty(shape)
+        elif out.shape != shape or out.dtype != np.float64:
+            raise InvalidInput(
+                f"out must hold float64 of shape {shape}; got {out.dtype} of {out.shape}"
+            )
+        if 0 in shape:
             return out
-        k = int(np.searchsorted(starts, left, side="right")) - 1
-        while k < len(self._b) and starts[k] < right:
-            first, last = max(left, int(starts[k])), min(right, int(starts[k + 1]))
-            if last > first:
-                part = out[:, first - left : last - left]
-                self._fill(part, self._b[k], top, first - int(starts[k]), stride)
+        k = int(np.searchsorted(self.starts, left, side="right")) - 1
+        while k < len(self._b) and self.starts[k] < right:
+            start = int(self.starts[k])
+            first, last = max(left, start), min(right, int(self.starts[k + 1]))
+            for j in range(first, last, self._tile):
+                part = out[:, j - left : min(j + self._tile, last) - left]
+                self._fill(part, self._b[k], top, j - start)
             k += 1
         return out
 
-    def coarse_starts(self, stride: int) -> NDArray[np.int64]:
-        """Where each motion's columns begin if only every so many-th frame is taken."""
-        lengths = -(-np.diff(self.starts) // stride)
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
-    def _fill(self, out, b: GridFrames, top: int, left: int, stride: int) -> None:
+    def _fill(self, out: NDArray[np.float64], b: GridFrames, top: int, left: int) -> None:
         """Distances from row `top` and column `left` of the grid with one motion."""
         a = self._a
-        if a.rows is not None and b.rows is not None:
-            for i in range(0, out.shape[0], self._tile):
-                for j in range(0, out.shape[1], self._tile):
-                    part = out[i : i + self._tile, j : j + self._tile]
-                    ends = (stride * (top + i + len(part)), stride * (left + j + part.shape[1]))
-                    part[:] = a.distance.grid(
-                        a.rows[stride * (top + i) : ends[0] : stride],
-                        b.rows[stride * (left + j) : ends[1] : stride],
-                    )
+        if a.rows is None:
+            _fill_clouds(out, a, b, top, left, self._tile)
             return
-        size = max(1, self._tile // stride)
-        reach = (min(size, max(out.shape)) - 1) * stride + 1 + 2 * a.margin
-        room = np.empty((3, reach * reach))  # for the products: used again for every tile
-        weights = a.distance.weights  # type: ignore[attr-defined]
-        for i in range(0, out.shape[0], size):
-            part_a = _Stretch.of(a, stride * (top + i), min(size, out.shape[0] - i), stride)
-            for j in range(0, out.shape[1], size):
-                part_b = _Stretch.of(b, stride * (left + j), min(size, out.shape[1] - j), stride)
-                part = out[i : i + size, j : j + size]
-                _clouds(part, part_a, part_b, weights, a.step, stride, room)
-
-
-@dataclass(frozen=True, eq=False)
-class _Stretch:
-    """Some frames of a motion, with what their windows reach."""
-
-    points: NDArray[np.float64]
-    centres: NDArray[np.complex128]
-    norms: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, frames: GridFrames, first: int, count: int, stride: int) -> _Stretch:
-        last = first + stride * (count - 1) + 1
-        return cls(
-            frames.points[first : last + 2 * frames.margin],
-            frames.centres[first:last:stride],
-            frames.norms[first:last:stride],
-        )
+        columns = b.rows[left : left + out.shape[1]]  # type: ignore[index]
+        for i in range(0, len(out), self._tile):
+            part = out[i : i + self._tile]
+            part[:] = a.distance.grid(a.rows[top + i : top + i + len(part)], columns)
 
 
 def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> GridFrames:
@@ -232,25 +205,40 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> GridFrames
     return GridFrames(distance, count, None, np.ascontiguousarray(points), centres, norms, step)
 
 
-def _clouds(out, a: _Stretch, b: _Stretch, weights, step: int, stride: int, room) -> None:
-    """Kernel: distances of windows from products of single frames."""
-    shape = (len(a.points), len(b.points))
-    real, imaginary, height = (part[: shape[0] * shape[1]].reshape(shape) for part in room)
-    third = a.points.shape[1] // 3
-    floor_b = b.points[:, : 2 * third]
-    turned = np.concatenate([a.points[:, third : 2 * third], -a.points[:, :third]], axis=1)
-    np.matmul(a.points[:, : 2 * third], floor_b.T, out=real)
-    np.matmul(turned, floor_b.T, out=imaginary)
-    np.matmul(a.points[:, 2 * third :], b.points[:, 2 * third :].T, out=height)
-    _window_sums(
-        out, real, imaginary, height, a.centres, b.centres, a.norms, b.norms, weights, step, stride
-    )
+def _fill_clouds(out, a: GridFrames, b: GridFrames, top: int, left: int, tile: int) -> None:
+    """Distances of windows from products of single frames, some rows at a time.
+
+    The products of those rows, and of the window's reach before and after, stay in the
+    processor's cache until their sums are taken.
+    """
+    n_rows, n_columns = out.shape
+    third, reach = a.points.shape[1] // 3, 2 * a.margin
+    columns = b.points[left : left + n_columns + reach]
+    floor, height = columns[:, : 2 * third].T, columns[:, 2 * third :].T
+    centres, norms = (each[left : left + n_columns] for each in (b.centres, b.norms))
+    weights = a.distance.weights  # type: ignore[attr-defined]
+    strip = min(_STRIP, tile, n_rows)
+    products = np.empty((3, reach + strip, n_columns + reach))
+    done = 0  # rows whose products are there already: those that the last strip reached
+    for i in range(0, n_rows, strip):
+        count = min(strip, n_rows - i)
+        points = a.points[top + i + done : top + i + count + reach]
+        turned = np.concatenate([points[:, third : 2 * third], -points[:, :third]], axis=1)
+        place = products[:, done : count + reach]
+        np.matmul(points[:, : 2 * third], floor, out=place[0])
+        np.matmul(turned, floor, out=place[1])
+        np.matmul(points[:, 2 * third :], height, out=place[2])
+        here = slice(top + i, top + i + count)
+        _window_sums(
+            out[i : i + count], products, a.centres[here], centres, a.norms[here], norms,
+            weights, a.step,
+        )  # fmt: skip
+        products[:, :reach] = products[:, count : count + reach]
+        done = reach
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _window_sums(
-    out, real, imaginary, height, centres_a, centres_b, norms_a, norms_b, weights, step, stride
-):
+def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights, step):
     n_rows, n_columns = out.shape
     re, im, up = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
     re_b, im_b = centres_b.real.copy(), centres_b.imag.copy()
@@ -260,9 +248,9 @@ def _window_sums(
             re[j] = -(re_a * re_b[j] + im_a * im_b[j])
             im[j] = re_a * im_b[j] - im_a * re_b[j]
             up[j] = 0.0
-        _add_diagonals(re, real, i * stride, weights, step, stride)
-        _add_diagonals(im, imaginary, i * stride, weights, step, stride)
-        _add_diagonals(up, height, i * stride, weights, step, stride)
+        _add_diagonals(re, products[0], i, weights, step)
+        _add_diagonals(im, products[1], i, weights, step)
+        _add_diagonals(up, products[2], i, weights, step)
         line = out[i]
         for j in range(n_columns):
             overlap = np.sqrt(re[j] * re[j] + im[j] * im[j]) + up[j]
@@ -272,22 +260,21 @@ def _window_sums(
 
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
-def _add_diagonals(sums, plane, row, weights, step, stride):
+def _add_diagonals(sums, plane, row, weights, step):
     """Add to each sum what the window's poses give: cells down a diagonal of `plane`."""
     n, taps = len(sums), len(weights)
     k = 0
-    if stride == 1:
-        while k + 4 <= taps:  # four at a time: sums are loaded and stored less often
-            a = plane[row + k * step, k * step : k * step + n]
-            b = plane[row + (k + 1) * step, (k + 1) * step : (k + 1) * step + n]
-            c = plane[row + (k + 2) * step, (k + 2) * step : (k + 2) * step + n]
-            d = plane[row + (k + 3) * step, (k + 3) * step : (k + 3) * step + n]
-            wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-            for j in range(n):
-                sums[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
-            k += 4
+    while k + 4 <= taps:  # four at a time: sums are loaded and stored less often
+        a = plane[row + k * step, k * step : k * step + n]
+        b = plane[row + (k + 1) * step, (k + 1) * step : (k + 1) * step + n]
+        c = plane[row + (k + 2) * step, (k + 2) * step : (k + 2) * step + n]
+        d = plane[row + (k + 3) * step, (k + 3) * step : (k + 3) * step + n]
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(n):
+            sums[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+        k += 4
     while k < taps:
-        line, w = plane[row + k * step, k * step :: stride], weights[k]
+        line, w = plane[row + k * step, k * step : k * step + n], weights[k]
         for j in range(n):
             sums[j] += w * line[j]
         k += 1
