@@ -4,38 +4,66 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from motionloom.loom import Library
+
 
 def web(
     library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
-    what: Annotated[list[str], typer.Argument(metavar="build", help="What to do.")],
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="build | A B", help="Build all webs; or draw that of two motions, with -o."
+        ),
+    ],
     within: Annotated[
         list[str] | None,
         typer.Option(help="Only pairs of motions with this label. May be repeated."),
     ] = None,
     distance: Annotated[str, typer.Option(help="What frames are compared by.")] = "pc11",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to draw (.png, .svg, .pdf)."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar="START-END", help="Draw what these frames of A find in B, too."),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="For --query: no matches beyond so many metres per cell.")
+    ] = 0.06,
     workers: Annotated[
         int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Build the match webs of a library.
+    """Build the match webs of a library, or draw that of two motions.
 
     Each pair of motions is compared once and what may be alike is kept with the library, for
     searches at the speed of a slider. Pairs that are there already are not built again: run
     the same command to go on after an interruption, or when motions have been added.
     """
-    if what != ["build"]:
-        raise InvalidInput(f"web takes the word build; got {' '.join(what)!r}")
     from motionloom.loom import Library
     from motionloom.search.web_store import WebStore
 
+    if len(what) == 2:
+        _draw(Library(library), what[0], what[1], distance, output, query, threshold, json)
+        return
+    if what != ["build"]:
+        raise InvalidInput(
+            f"web takes the word build, or the names of two motions; got {' '.join(what)!r}"
+        )
+    if output is not None or query is not None:
+        raise InvalidInput(
+            "--output and --query are for the web of two motions: web LIB A B -o FILE"
+        )
     store = WebStore(Library(library), distance)
     with progress("pairs", store.missing(within=within), quiet=json) as advance:
         report = store.build(within=within, workers=workers, progress=advance)
@@ -48,3 +76,48 @@ def web(
         f"{report.motions} motions, {report.pairs} pairs, {report.built} of them built in "
         f"{report.seconds:.1f} s; {report.bytes / 1e6:.1f} MB"
     )
+
+
+def _draw(
+    lib: Library,
+    a: str,
+    b: str,
+    distance: str,
+    output: Path | None,
+    query: str | None,
+    threshold: float,
+    json: bool,
+) -> None:
+    from motionloom.plots.web_picture import write_web_picture
+    from motionloom.search.query import as_query
+    from motionloom.search.web_pair import web_pair
+
+    if output is None:
+        raise InvalidInput("say where to draw the web of two motions: -o web.png")
+    pair = web_pair(lib, a, b, distance=distance)
+    rate = pair.web.rate
+    rows, found = None, []
+    if query is not None:
+        asked = as_query(lib, f"{a}:{query}")
+        scale = rate / asked.motion.fps
+        rows = (round(asked.start_frame * scale), round((asked.end_frame - 1) * scale) + 1)
+        found = pair.search(*rows, threshold=threshold)
+    write_web_picture(
+        pair.grid, pair.web, output, names=(a, b), query=rows, found=found, alpha=pair.alpha
+    )
+    if json:
+        matches = [
+            {"start": one.start / rate, "end": one.end / rate, "distance": one.distance}
+            for one in found
+        ]
+        print_json(
+            {
+                "file": str(output),
+                "chains": pair.web.chain_count,
+                "bridges": pair.web.bridge_count,
+                "cells": len(pair.web.cells),
+                "matches": matches,
+            }
+        )
+    else:
+        remark(f"{pair.web!r} drawn to {output}")

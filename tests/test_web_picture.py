@@ -1,0 +1,98 @@
+"""Pictures of webs, and the command that draws them."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import InvalidInput
+from motionloom.plots.web_picture import MATCH, web_picture, write_web_picture
+from motionloom.search.web_pair import web_pair
+
+
+@pytest.fixture(scope="module")
+def kicks(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("pictures") / "kicks.loom")
+    for name in ("kick_front_mid_right_p0", "kick_side_high_right_p1"):
+        lib.add_motion(ml.demo.clip(name))
+    return lib
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_draws_grid_region_paths_and_matches(kicks):
+    pair = web_pair(kicks, *kicks.names)
+    found = pair.search(10, 60, threshold=0.3)
+    assert len(found) == 1
+    assert 0 <= found[0].start < found[0].end <= pair.web.shape[1]
+    assert found[0].path[0, 0] == 0 and found[0].path[-1, 0] == 49
+    figure = web_picture(pair.grid, pair.web, names=("a", "b"), query=(10, 60), found=found)
+    left, right = figure.axes
+    assert len(left.images) == 2 and len(right.images) == 1
+    layer = np.asarray(left.images[1].get_array())
+    assert 0.02 < (layer[..., 3] == 1.0).mean() < 0.2  # minima
+    assert [line.get_color() for line in right.lines] == [MATCH]
+    chains = right.collections[1].get_segments()
+    assert len(chains) == pair.web.chain_count
+    assert right.get_title().endswith("1 match")
+
+
+def test_a_motion_with_itself_leaves_out_what_is_trivial(kicks):
+    name = kicks.names[0]
+    pair = web_pair(kicks, name, name)
+    assert all(one.start != 10 for one in pair.search(10, 60, threshold=1.0))
+    assert (pair.web.cells[:, 0] != pair.web.cells[:, 1]).all()
+
+
+def test_the_command_draws_and_tells(kicks, tmp_path):
+    result = run(
+        "web", kicks.path, *kicks.names, "-o", tmp_path / "web.png", "--query", "10-60",
+        "--threshold", 0.3, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    facts = json.loads(result.stdout)
+    assert facts["chains"] > 0 and len(facts["matches"]) == 1
+    assert (tmp_path / "web.png").read_bytes().startswith(b"\x89PNG")
+    result = run("web", kicks.path, *kicks.names, "-o", tmp_path / "web.svg")
+    assert result.exit_code == 0 and "drawn to" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["kick_front_mid_right_p0", "kick_side_high_right_p1"], "say where to draw"),
+        (["build", "-o", "x.png"], "are for the web of two motions"),
+        (["draw"], "takes the word build, or the names of two motions"),
+        (["kick_front_mid_right_p0", "nobody", "-o", "x.png"], "no motion 'nobody'"),
+        (
+            ["kick_front_mid_right_p0", "kick_side_high_right_p1", "-o", "x.gif"],
+            "suffix must be one of .png",
+        ),
+        (
+            [
+                "kick_front_mid_right_p0",
+                "kick_side_high_right_p1",
+                "-o",
+                "x.png",
+                "--query",
+                "5-9999",
+            ],
+            "range must lie within",
+        ),
+    ],
+)
+def test_says_what_is_wrong(kicks, words, message):
+    result = run("web", kicks.path, *words)
+    assert result.exit_code != 0
+    assert message in str(result.exception)
+
+
+def test_grid_and_web_must_fit(kicks, tmp_path):
+    pair = web_pair(kicks, *kicks.names)
+    with pytest.raises(InvalidInput, match="must have one shape"):
+        write_web_picture(pair.grid[1:], pair.web, tmp_path / "web.png")
