@@ -18,10 +18,14 @@ from motionloom.errors import InvalidInput
 
 # Name on the command line -> module that holds the bench.
 BENCHES = {
+    "blend": "motionloom.bench.blend",
+    "clips": "motionloom.bench.clips",
     "dtw": "motionloom.bench.dtw",
     "knn": "motionloom.bench.knn",
     "lazy": "motionloom.bench.lazy",
     "load": "motionloom.bench.load",
+    "parametric": "motionloom.bench.parametric",
+    "web": "motionloom.bench.web",
 }
 
 
@@ -59,7 +63,7 @@ def bench_module(name: str) -> ModuleType:
     >>> bench_module("speed")
     Traceback (most recent call last):
     ...
-    motionloom.errors.InvalidInput: no bench is called 'speed'; the benches are: dtw, knn, ...
+    motionloom.errors.InvalidInput: no bench is called 'speed'; the benches are: blend, clips, ...
     """
     if name not in BENCHES:
         known = ", ".join(sorted(BENCHES))
