@@ -1,0 +1,162 @@
+"""Searching the webs of a library: one tier, families, queries from outside, what is missing."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.search.web_store import WebStore
+
+NAMES = [
+    *(f"kick_front_{height}_right_p{who}" for height in ("low", "mid", "high") for who in (0, 1)),
+    "kick_side_mid_right_p0", "punch_mid_right_p0", "punch_high_right_p0", "walk_p0",
+    "walk_left_p1",
+]  # fmt: skip
+QUERY = "kick_front_mid_right_p0:10-62"
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("webs") / "takes.loom")
+    for name in NAMES:
+        performed = ml.demo.performance(name)
+        lib.add_motion(performed.motion)
+        lib.set_labels(name, [performed.truth.action])
+    WebStore(lib).build(workers=1)
+    return lib
+
+
+def test_the_query_comes_first_then_the_nearest(lib):
+    hits = lib.search(QUERY, method="web", max_distance=0.1)
+    assert (hits[0].text, hits[0].distance) == (QUERY, 0.0)
+    assert len(hits) > 3
+    gaps = [hit.distance for hit in hits]
+    assert gaps == sorted(gaps) and gaps[-1] <= 0.1
+    assert {hit.motion[:4] for hit in hits} == {"kick"}
+    assert {hit.label for hit in hits} == {"kick"}
+
+
+def test_alignments_pair_the_frames_of_query_and_match(lib):
+    for hit in lib.search(QUERY, method="web", max_distance=0.1):
+        assert hit.alignment[0].tolist() == [0, hit.start_frame]
+        assert hit.alignment[-1].tolist() == [51, hit.end_frame - 1]
+        steps = np.diff(hit.alignment, axis=0)
+        assert ((steps >= 0) & (steps <= 1)).all()
+
+
+def test_finds_what_dtw_finds(lib):
+    """The same kicks, at nearly the same place; the measures of distance differ."""
+    web = {hit.motion: hit for hit in lib.search(QUERY, method="web", max_distance=0.12)}
+    options = {"max_distance": 0.12, "features": "pc11", "weights": None, "only": list(web)}
+    exact = {hit.motion: hit for hit in lib.search(QUERY, **options)}
+    assert set(web) <= set(exact)
+    for name, hit in web.items():
+        shared = min(hit.end, exact[name].end) - max(hit.start, exact[name].start)
+        assert shared > 0.7 * (hit.end - hit.start)
+
+
+def test_the_threshold_moves_without_building_anything(lib):
+    counts = [len(lib.search(QUERY, method="web", max_distance=e)) for e in (0.0, 0.04, 0.08, 0.15)]
+    assert counts[0] == 1 and counts == sorted(counts) and counts[-1] > counts[1]
+    assert len(lib.search(QUERY, method="web", max_distance=0.0, exclude_query=True)) == 0
+
+
+def test_more_steps_reach_farther(lib):
+    one = lib.search(QUERY, method="web", max_distance=0.08)
+    family = lib.family(QUERY, method="web", max_distance=0.08)
+    assert {hit.motion for hit in one} < {node.motion for node in family.nodes}
+    assert {node.motion[:4] for node in family.nodes} == {"kick"}
+    assert max(node.tier for node in family.nodes) > 1
+    edges = {(edge.a, edge.b): edge.cost for edge in family.edges}
+    assert max(edges.values()) <= 0.08
+    assert [
+        hit.text for hit in lib.search(QUERY, method="web", max_distance=0.08, tiers="all")
+    ] == [hit.text for hit in family.matches]
+
+
+def test_only_what_is_asked_for_is_searched(lib):
+    hits = lib.search("punch_mid_right_p0:8-50", method="web", within="punch", max_distance=0.5)
+    assert {hit.motion for hit in hits} == {"punch_mid_right_p0", "punch_high_right_p0"}
+    hits = lib.search(QUERY, method="web", without="kick_front_mid_right_p0", max_distance=0.1)
+    assert "kick_front_mid_right_p0" not in {hit.motion for hit in hits} and len(hits)
+    assert len(lib.search(QUERY, method="web", max=2, max_distance=0.2)) == 2
+
+
+def test_a_query_from_outside_gets_its_web_on_the_spot(lib):
+    clip = ml.demo.clip("kick_front_mid_right", seed=7)
+    hits = lib.search(clip[10:62], method="web", max_distance=0.1)
+    assert hits[0].motion == "kick_front_mid_right_p0"
+    assert len(hits) > 2 and {hit.motion[:4] for hit in hits} == {"kick"}
+    family = lib.family(clip[10:62], method="web", max_distance=0.1)
+    assert len(family.nodes) > 4 and family.nodes[0].motion not in lib.names
+    twice = lib.search(clip.resample(60)[20:124], method="web", max_distance=0.1)
+    assert twice[0].motion == hits[0].motion
+    assert abs(twice[0].start_frame - hits[0].start_frame) <= 2
+
+
+def test_motions_of_another_rate_are_searched_in_their_own_frames(tmp_path):
+    lib = ml.Library.create(tmp_path / "rates.loom")
+    for name, fps in (("kick_front_mid_right_p0", 30.0), ("kick_front_high_right_p0", 60.0)):
+        lib.add_motion(ml.demo.clip(name, fps=fps))
+    WebStore(lib).build(workers=1)
+    hit = lib.search(QUERY, method="web", max_distance=0.2)[1]
+    assert hit.motion == "kick_front_high_right_p0"
+    assert 70 < hit.end_frame - hit.start_frame < 140
+    assert hit.end == pytest.approx(hit.end_frame / 60.0)
+    back = lib.search(f"{hit.motion}:{hit.start_frame}-{hit.end_frame}", method="web",
+                      max_distance=0.2)[1]  # fmt: skip
+    assert abs(back.start_frame - 10) <= 6
+
+
+def test_a_motion_that_was_added_is_found_once_its_webs_are_built(tmp_path):
+    lib = ml.Library.create(tmp_path / "grow.loom")
+    lib.add_motion(ml.demo.clip("kick_front_mid_right_p0"))
+    WebStore(lib).build(workers=1)
+    assert len(lib.search(QUERY, method="web")) == 1
+    lib.add_motion(ml.demo.clip("kick_front_mid_right_p1"))
+    with pytest.raises(LibraryError, match="has no web with 1 of 2 motions .* build it with"):
+        lib.search(QUERY, method="web", max_distance=0.2)
+    WebStore(lib).build(workers=1)
+    assert len(lib.search(QUERY, method="web", max_distance=0.2)) == 2
+
+
+def test_a_query_longer_than_any_motion_finds_itself_at_most(lib):
+    assert [hit.motion for hit in lib.search("walk_p0", method="web")] == ["walk_p0"]
+    long = ml.demo.clip("walk_p0").resample(15)
+    stretched = ml.Motion(long.skeleton, long.rotations, long.root, 5.0)
+    assert len(lib.search(stretched, method="web", max_distance=10.0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        (QUERY, {"within": "kick_"}, "no motion is labelled 'kick_'"),
+        (QUERY, {"max_distance": -1.0}, "max_distance must not be negative"),
+        ("walk_p0:5-6", {}, "at least two frames"),
+        (QUERY, {"distance": "nothing"}, "nothing"),
+    ],
+)
+def test_says_what_is_wrong(lib, query, options, message):
+    with pytest.raises((InvalidInput, LibraryError), match=message):
+        lib.search(query, method="web", **options)
+
+
+def test_a_library_without_webs_says_how_to_build_them(tmp_path):
+    lib = ml.Library.create(tmp_path / "bare.loom")
+    lib.add_motion(ml.demo.clip("walk_p0"))
+    for verb in (lib.search, lib.family):
+        with pytest.raises(LibraryError, match="motionloom web .*bare.loom build"):
+            verb("walk_p0:10-40", method="web")
+
+
+def test_the_commands_search_the_web(lib):
+    words = [str(lib.path), QUERY, "--method", "web", "--threshold", "0.1", "--json"]
+    rows = CliRunner().invoke(app, ["search", *words, "--tiers", "all"])
+    assert rows.exit_code == 0, rows.output
+    graph = CliRunner().invoke(app, ["family", *words])
+    nodes = json.loads(graph.stdout)["nodes"]
+    assert len(nodes) == len(json.loads(rows.stdout)) + 1 > 5
