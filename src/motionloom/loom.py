@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from motionloom.search import Family, Match, Matches
     from motionloom.synthesis.motiongraph import MotionGraph
     from motionloom.synthesis.parametric import ParametricMotion
+    from motionloom.synthesis.rhythm import Choreography
 
 
 class Library(Storage):
@@ -404,6 +405,57 @@ class Library(Storage):
         from motionloom.synthesis.parametric_storage import parametric_names
 
         return parametric_names(self)
+
+    def choreography(
+        self,
+        *,
+        meter: int | None = None,
+        takes: Iterable[str | Sequence[str]] | None = None,
+        within: str | Iterable[str] | None = None,
+        **options,
+    ) -> Choreography:
+        """Movements of some takes, and the graph that says which may follow which.
+
+        Parameters
+        ----------
+        meter : int, optional
+            Beats per movement. Default: estimated.
+        takes : names, optional
+            Several names in a list dance together. Default: all motions that have a rhythm
+            (and one of the labels `within`).
+        within : str or several, optional
+            Only motions with one of these labels.
+        **options
+            ``groups``, ``radius``, ``mirror``, ``behaviour``, ``sigma``, ``threshold``,
+            ``confidence``, ``kind``, ``seed``, ``progress``: see
+            `motionloom.synthesis.rhythm.choreography.choreography`.
+
+        Returns
+        -------
+        choreography : Choreography
+            ``movements``, ``graph``; ``save`` keeps it as a file.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for seed in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("dance_groove", seed=seed), name=f"dance_{seed}")
+        >>> dance = lib.choreography(meter=4)
+        >>> dance.meter, dance.movements[0].source
+        (4, ('dance_0',))
+        """
+        from motionloom.synthesis.rhythm import choreography
+
+        if takes is None:
+            labels = {within} if isinstance(within, str) else set(within or ())
+            takes = [n for n in self.names if not labels or labels & set(self.labels(n))]
+        danced = [
+            self[take] if isinstance(take, str) else [self[name] for name in take]
+            for take in takes
+        ]
+        return choreography(danced, meter=meter, **options)
 
     def _family(self, query, settings, tiers: int | str) -> Family:
         from motionloom.search import library_family

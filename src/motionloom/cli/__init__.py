@@ -12,6 +12,7 @@ import sys
 
 import typer
 
+from motionloom.cli import beats as rhythm
 from motionloom.cli import (
     bench,
     clean,
@@ -55,6 +56,8 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("graph")(graphs.graph)
 app.command("walk")(graphs.walk)
 app.command("study")(study.study)
+app.command("beats")(rhythm.beats)
+app.command("movements")(rhythm.movements)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)
 

@@ -90,7 +90,7 @@ def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
     centred = signal - signal.mean()
     size = 1 << int(np.ceil(np.log2(max(_FINE * len(signal), 4096))))
     power = np.abs(np.fft.rfft(centred, size)) ** 2 / max(len(signal), 1)
-    return np.fft.rfftfreq(size, 1.0 / rate), power
+    return np.fft.rfftfreq(size, 1.0 / rate).astype(np.float64), power
 
 
 def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RATE) -> float:

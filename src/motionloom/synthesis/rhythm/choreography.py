@@ -139,6 +139,7 @@ def choreography(
     behaviour: float = 0.5,
     sigma: float | None = None,
     threshold: float = 0.05,
+    confidence: float = RHYTHMIC,
     kind: str = "",
     seed: int | np.random.Generator = 0,
     progress: Callable[[int], None] | None = None,
@@ -161,6 +162,8 @@ def choreography(
         0: transitions that go smoothly; 1: transitions that the takes show.
     sigma, threshold : float
         Of equation (22); and least likelihood of an edge.
+    confidence : float
+        Takes whose beats are less sure than this are left out.
     kind : str
         What is danced.
     seed : int or numpy.random.Generator
@@ -181,7 +184,7 @@ def choreography(
     >>> made.meter, len(made.graph) <= len(made.movements)
     (4, True)
     """
-    analysed, left_out = _analysed(takes, mirror, progress)
+    analysed, left_out = _analysed(takes, mirror, confidence, progress)
     if not analysed:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise InvalidInput(f"no take has a rhythm to cut it by ({reasons or 'no takes'})")
@@ -215,7 +218,9 @@ def choreography(
     return Choreography(tuple(movements), graph.without_dead_ends(), kind, left_out)
 
 
-def _analysed(takes: Takes, mirror: bool, progress) -> tuple[list, dict[str, str]]:
+def _analysed(
+    takes: Takes, mirror: bool, confidence: float, progress
+) -> tuple[list, dict[str, str]]:
     """(motions, beats, mirrored) of every take with a rhythm, all on the first one's skeleton."""
     out: list[tuple[list[Motion], Beats, bool]] = []
     left_out: dict[str, str] = {}
@@ -224,14 +229,14 @@ def _analysed(takes: Takes, mirror: bool, progress) -> tuple[list, dict[str, str
         name = motions[0].name or "a take"
         try:
             found = beats(motions)
-            if found.rhythmic:
+            if found.confidence >= confidence and len(found):
                 if out:
                     motions = [_onto(m, like) for m, like in zip(motions, out[0][0], strict=True)]
                 out.append((motions, found, False))
                 if mirror:
                     out.append(([m.mirror() for m in motions], found, True))
             else:
-                left_out[name] = f"no rhythm (confidence {found.confidence:.2f} < {RHYTHMIC:g})"
+                left_out[name] = f"no rhythm (confidence {found.confidence:.2f} < {confidence:g})"
         except InvalidInput as error:
             left_out[name] = str(error)
         if progress is not None:

@@ -1,9 +1,10 @@
 """Meter: how many beats make a movement, estimated where nobody says so.
 
-Beyond the paper, which takes the meter from the kind of dance. Three witnesses are heard, for
+Beyond the paper, which takes the meter from the kind of dance. Two witnesses are heard, for
 each meter that dances have: how alike the motion is to itself so many beats later, which
-a march or a waltz shows clearly; and how unequal its beats are when counted in so many: the
-downbeat of a bar is where the body turns most.
+a march or a waltz shows clearly; and how unequal its beats are when counted in so many, for
+on the downbeat of a bar the body turns most. A dance that sways from foot to foot on every beat
+looks like two where the musicians count four.
 """
 
 from __future__ import annotations
@@ -62,9 +63,10 @@ def estimated_meter(
         if len(beats) < 2 * meter + 1:
             continue
         # A bar is like the next one, or like the one after that: dances go left, then right.
-        repeat = max(alike.get(meter, 0.0), 0.9 * alike.get(2 * meter, 0.0))
-        others = np.mean([value for lag, value in alike.items() if lag % meter])
-        scores[meter] = float(repeat - others) + 0.5 * _inequality(accents, meter)
+        # Of two, only itself counts: the second next is the same foot's again.
+        later = [meter] if meter == 2 else [meter, 2 * meter]
+        repeat = max(alike.get(lag, 0.0) for lag in later)
+        scores[meter] = float(repeat) + 0.5 * _inequality(accents, meter)
     best = max(scores, key=lambda meter: (scores[meter], -meter)) if scores else min(meters)
     return Meter(best, downbeat(beats, best), scores)
 

@@ -77,7 +77,7 @@ class Behaviour:
 
 
 def baum_welch(
-    sequences: Sequence[ArrayLike], *, rounds: int = 200, tolerance: float = 1e-10
+    sequences: Sequence[Array], *, rounds: int = 200, tolerance: float = 1e-10
 ) -> Behaviour:
     """Start and transition probabilities from sequences of uncertain groups.
 

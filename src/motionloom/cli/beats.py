@@ -1,0 +1,185 @@
+"""``motionloom beats`` and ``motionloom movements``: rhythm, and graphs of what follows what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motionloom.cli.arguments import motion_from
+from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from motionloom.synthesis.rhythm import Choreography
+
+
+def beats(
+    motions: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|LIB:NAME...", help="One motion; several dance together."),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Draw them: .png, .svg or .pdf.")
+    ] = None,
+    slowest: Annotated[float, typer.Option(help="Least plausible tempo, beats a minute.")] = 40.0,
+    fastest: Annotated[float, typer.Option(help="Greatest plausible tempo.")] = 214.0,
+    steady: Annotated[
+        bool, typer.Option("--steady", help="One tempo throughout, as in the paper.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Find the beats of a motion: when it keeps time, and how surely.
+
+    With several motions of one rate and length (a couple), they are analysed together.
+    """
+    from motionloom.synthesis.rhythm import beats as beats_of
+
+    loaded = [motion_from(text) for text in motions]
+    found = beats_of(loaded, tempo_bpm=(slowest, fastest), steady=steady)
+    if output is not None:
+        from motionloom.plots.beats import write_beats
+
+        write_beats(loaded, found, output)
+    if json:
+        print_json({**found.as_dict(), "picture": str(output) if output else None})
+        return
+    if found.rhythmic:
+        print(
+            f"{len(found)} beats, one every {found.period:.3f} s ({found.bpm:.1f} a minute), "
+            f"the first at {found.times[0]:.2f} s; confidence {found.confidence:.2f}"
+        )
+    else:
+        print(f"no rhythm to speak of: confidence {found.confidence:.2f}")
+    for other in found.alternatives[:3]:
+        ratio = f", {other.ratio} of it" if other.ratio else ""
+        remark(
+            f"  or one every {other.seconds:.3f} s ({60 / other.seconds:.1f} a minute{ratio}), "
+            f"strength {other.strength:.2f}"
+        )
+    if output is not None:
+        print(output)
+
+
+def movements(
+    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    takes: Annotated[
+        str | None,
+        typer.Option(help="Names, with commas; NAME+NAME dance together.", metavar="NAME,..."),
+    ] = None,
+    within: Annotated[str | None, typer.Option(help="Only motions with this label.")] = None,
+    graph: Annotated[
+        Path | None, typer.Option(help="Start from this choreography (.json) instead.")
+    ] = None,
+    meter: Annotated[int | None, typer.Option(help="Beats per movement. [estimated]")] = None,
+    groups: Annotated[int | None, typer.Option(help="Groups of movements. [found]")] = None,
+    mirror: Annotated[bool, typer.Option("--mirror", help="Use every take mirrored too.")] = False,
+    behaviour: Annotated[
+        float, typer.Option(help="0: what goes smoothly; 1: what the takes show.")
+    ] = 0.5,
+    threshold: Annotated[float, typer.Option(help="Least likelihood of a transition.")] = 0.05,
+    kind: Annotated[str, typer.Option(help="What is danced: waltz, salsa, ...")] = "",
+    add: Annotated[
+        list[str] | None,
+        typer.Option(help="Add or set a transition.", metavar="FROM:TO:LIKELIHOOD"),
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(help="Remove a transition.", metavar="FROM:TO")
+    ] = None,
+    weigh: Annotated[
+        list[str] | None, typer.Option(help="Make one likelier or less.", metavar="FROM:TO:FACTOR")
+    ] = None,
+    rules: Annotated[Path | None, typer.Option(help="Apply a file of rules (.json).")] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("-o", "--output", help=".json, .graphml, or a picture; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the grouping.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Cut takes into movements at their beats, and learn which may follow which.
+
+    Writes the movement transition graph; edits an existing one with --graph.
+    """
+    from motionloom.loom import Library
+    from motionloom.synthesis.rhythm import load_choreography
+
+    lib = Library(library)
+    if graph is not None:
+        made = load_choreography(graph, lambda name: lib[name])
+    else:
+        with progress("listening", len(lib), quiet=json) as advance:
+            made = lib.choreography(
+                meter=meter, takes=_takes(takes), within=within, groups=groups, mirror=mirror,
+                behaviour=behaviour, threshold=threshold, kind=kind, seed=seed, progress=advance,
+            )  # fmt: skip
+    made = _edited(made, add or [], remove or [], weigh or [], rules)
+    for path in output or []:
+        _write(made, path)
+    if json:
+        print_json({**_facts(made), **made.as_dict(), "files": [str(p) for p in output or []]})
+        return
+    facts = _facts(made)
+    remark(
+        f"{facts['movements']} movements of {made.meter} beats in {facts['nodes']} nodes "
+        f"({facts['movements_per_node']:.1f} each), {facts['transitions']} transitions"
+    )
+    for name, why in (made.left_out or {}).items():
+        remark(f"  left out {name}: {why}")
+    for path in output or []:
+        print(path)
+
+
+def _takes(text: str | None) -> list[str | list[str]] | None:
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    return [word.split("+") if "+" in word else word for word in words]
+
+
+def _edited(made: Choreography, add, remove, weigh, rules: Path | None) -> Choreography:
+    graph = made.graph
+    for text in add:
+        source, target, number = _edge(text, "FROM:TO:LIKELIHOOD", 3)
+        graph = graph.with_edge(source, target, float(number))
+    for text in weigh:
+        source, target, number = _edge(text, "FROM:TO:FACTOR", 3)
+        graph = graph.reweighted(source, target, float(number))
+    for text in remove:
+        source, target = _edge(text, "FROM:TO", 2)
+        graph = graph.without_edge(source, target)
+    made = made.with_graph(graph)
+    return made.with_rules(rules) if rules is not None else made
+
+
+def _edge(text: str, shape: str, parts: int) -> list[str]:
+    words = text.split(":")
+    try:
+        if len(words) != parts:
+            raise ValueError
+        if parts == 3:
+            float(words[2])
+    except ValueError:
+        raise InvalidInput(f"a transition is written {shape}; got {text!r}") from None
+    return words
+
+
+def _write(made: Choreography, path: Path) -> None:
+    if path.suffix.lower() in (".json", ".graphml"):
+        made.save(path)
+        return
+    from motionloom.plots.transition_graph import write_transition_graph
+
+    write_transition_graph(made.graph, path, title=made.kind)
+
+
+def _facts(made: Choreography) -> dict:
+    return {
+        "movements": len(made.movements),
+        "nodes": len(made.graph),
+        "movements_per_node": made.graph.movements_per_node,
+        "transitions": len(made.graph.edges),
+        "dead_ends": list(made.graph.dead_ends),
+        "left_out": dict(made.left_out or {}),
+    }
