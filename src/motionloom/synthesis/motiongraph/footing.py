@@ -19,7 +19,7 @@ from motionloom.motion.contacts import FOOT_PARTS, SIDES, intervals
 Mask = NDArray[np.bool_]
 
 _GAP = 0.15  # seconds: a foot off the ground for less than this has made no step
-_SHARE = 0.25  # of the blended frames in which a foot may stand in one motion only
+_SHARE = 0.17  # of the blended frames in which a foot may stand in one motion only
 
 
 @dataclass(frozen=True, eq=False)
