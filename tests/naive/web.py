@@ -16,21 +16,41 @@ def web(grid, *, alpha, max_slope, least_length, reach, allowed=lambda i, j: Tru
 
 
 def minima_chains(grid, minima, *, max_slope, least_length):
-    """Chains that begin where no minimum is to the left, below, or both."""
+    """Chains that begin where no minimum is to the left, below, or both.
+
+    And then, away from those by more than a cell, at any minimum.
+    """
     chains, visited = [], set()
     for i, j in sorted(minima):
-        if minima & {(i, j - 1), (i - 1, j), (i - 1, j - 1)}:
-            continue
-        path = []
-        cell = (i, j)
-        while cell is not None and cell not in visited:
-            visited.add(cell)
-            path.append(cell)
-            cell = following(grid, minima, path, max_slope)
-        frames = (path[-1][0] - path[0][0] + 1 + path[-1][1] - path[0][1] + 1) / 2
-        if frames >= least_length:
+        if not minima & {(i, j - 1), (i - 1, j), (i - 1, j - 1)}:
+            path = chain_from((i, j), grid, minima, visited, max_slope)
+            visited |= set(path)
+            if length(path) >= least_length:
+                chains.append(path)
+    around = {cell for chain in chains for cell in neighbourhood(chain)}
+    for cell in sorted(minima):
+        path = chain_from(cell, grid, minima, around, max_slope)
+        if path and length(path) >= least_length:
             chains.append(path)
+            around |= neighbourhood(path)
     return chains
+
+
+def chain_from(cell, grid, minima, used, max_slope):
+    path = []
+    while cell is not None and cell not in used:
+        path.append(cell)
+        cell = following(grid, minima, path, max_slope)
+    return path
+
+
+def length(path):
+    """Frames, as the mean of both motions."""
+    return (path[-1][0] - path[0][0] + 1 + path[-1][1] - path[0][1] + 1) / 2
+
+
+def neighbourhood(path):
+    return {(i + a, j + b) for i, j in path for a in (-1, 0, 1) for b in (-1, 0, 1)}
 
 
 def following(grid, minima, path, max_slope):

@@ -5,6 +5,10 @@ minimum to minimum: to the next frame of both motions where that is one, else to
 nearer (in value) of the two cells beside it, as long as no more than `max_slope` frames of
 one motion correspond to a single one of the other. It ends where it meets an earlier
 chain. Short chains are mostly chance and dropped (Kovar & Gleicher 2004, section 3.2).
+
+Lines of minima cross and fork: a chain that takes the wrong branch is soon too steep to go
+on, and the right one has no cell that could begin one. So what no chain has come near is
+looked at once more, and there a chain may begin at any minimum.
 """
 
 from __future__ import annotations
@@ -55,40 +59,50 @@ def _chains(grid, minima, starts, max_slope, least_length, owner):
     cells = np.empty((1024, 2), np.int32)
     offsets = [0]
     count = 0
-    taken = np.zeros(grid.shape, np.bool_)
     path = np.empty((n_rows + grid.shape[1], 2), np.int32)
+    taken = np.zeros(grid.shape, np.bool_)
+    near = np.zeros(grid.shape, np.bool_)  # cells that a chain has come near
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
-        for i in range(n_rows):
-            for j in range(first, last):
-                if minima[i, j] == 0 or taken[i, j]:
-                    continue
-                if j > first and minima[i, j - 1]:
-                    continue
-                if i > 0 and (minima[i - 1, j] or (j > first and minima[i - 1, j - 1])):
-                    continue
-                length = _grow(grid, minima, taken, i, j, last, max_slope, path)
-                covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
-                if covered / 2.0 + 1.0 < least_length:
-                    continue
-                while count + length > len(cells):
-                    cells = np.concatenate((cells, np.empty_like(cells)))
-                for step in range(length):
-                    cells[count + step] = path[step]
-                    owner[path[step, 0], path[step, 1]] = len(offsets) - 1
-                count += length
-                offsets.append(count)
+        for look in range(2):
+            for i in range(n_rows):
+                for j in range(first, last):
+                    if minima[i, j] == 0:
+                        continue
+                    if look == 0 and (
+                        (j > first and minima[i, j - 1])
+                        or (i > 0 and (minima[i - 1, j] or (j > first and minima[i - 1, j - 1])))
+                    ):
+                        continue
+                    used = taken if look == 0 else near
+                    if used[i, j]:
+                        continue
+                    length = _grow(grid, minima, used, i, j, last, max_slope, path)
+                    if look == 0:
+                        for step in range(length):
+                            taken[path[step, 0], path[step, 1]] = True
+                    covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
+                    if covered / 2.0 + 1.0 < least_length:
+                        continue
+                    while count + length > len(cells):
+                        cells = np.concatenate((cells, np.empty_like(cells)))
+                    for step in range(length):
+                        r, c = path[step, 0], path[step, 1]
+                        cells[count + step] = path[step]
+                        owner[r, c] = len(offsets) - 1
+                        near[max(r - 1, 0) : r + 2, max(c - 1, first) : min(c + 2, last)] = True
+                    count += length
+                    offsets.append(count)
     return cells[:count].copy(), np.array(offsets)
 
 
 @nb.njit(cache=True, nogil=True)
-def _grow(grid, minima, taken, i, j, last, max_slope, path):
-    """Follow minima from (i, j) into `path`; how many there are."""
+def _grow(grid, minima, used, i, j, last, max_slope, path):
+    """Follow minima from (i, j) into `path`, up to used ones; how many there are."""
     n_rows = grid.shape[0]
     length, right, down = 0, 1, 1  # frames side by side, and stacked, just now
     while True:
         path[length, 0], path[length, 1] = i, j
-        taken[i, j] = True
         length += 1
         can_right = j + 1 < last
         can_down = i + 1 < n_rows
@@ -103,5 +117,5 @@ def _grow(grid, minima, taken, i, j, last, max_slope, path):
                 i, right, down = i + 1, 1, down + 1
             else:
                 return length
-        if taken[i, j]:
+        if used[i, j]:
             return length

@@ -1,0 +1,29 @@
+"""Draws web.png for the docs: ``python docs/pictures/web.py``."""
+
+import tempfile
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+
+HERE = Path(__file__).parent
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        lib = ml.Library.create(f"{folder}/takes.loom")
+        for performer in (0, 1):
+            clip = ml.demo.clip("take_strikes", performer=performer)[:480]
+            lib.add_motion(clip, name=f"strikes_{performer}")
+        actions = ml.demo.performance("take_strikes").truth.actions
+        kick = next(action for action in actions if action.action == "kick")
+        where = [f"{folder}/takes.loom", "strikes_0", "strikes_1"]
+        query = ["--query", f"{kick.start_frame}-{kick.end_frame}", "--threshold", "0.1"]
+        done = CliRunner().invoke(app, ["web", *where, "-o", str(HERE / "web.png"), *query])
+        assert done.exit_code == 0, done.output
+
+
+if __name__ == "__main__":
+    main()
