@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from motionloom.library import Storage
 
 if TYPE_CHECKING:
+    from motionloom.blend import Blend
     from motionloom.distance import Basis, FeatureSet, FrameDistance, LibraryFeatures
     from motionloom.distance.body_frame import Normalize
     from motionloom.library.importing import Progress
@@ -238,6 +239,41 @@ class Library(Storage):
             method, features, k, radius, max, max_distance, within, only, without, options
         )
         return self._family(query, settings, tiers)
+
+    def blend(
+        self, family: Family | str, *, leave_out_unmatched: bool = False, **options: Any
+    ) -> Blend:
+        """Weighted blends of the members of a family.
+
+        Parameters
+        ----------
+        family : Family or str
+            From `family`; or a query, whose family is found first.
+        leave_out_unmatched : bool
+            Leave out members whose feet stand when the query's do not, instead of raising.
+        **options
+            ``query``, ``skeleton``, ``fps``, ``distance`` of `motionloom.blend.register`.
+
+        Returns
+        -------
+        blend : Blend
+            ``blend(weights)`` is a `Motion`; one weight per node, summing up to 1.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> blend = lib.blend("kick_front_high_right_p0:5-70")
+        >>> blend([0.5, 0.5])
+        Motion('blend', ... frames at 30 fps = ... s, 21 joints)
+        """
+        from motionloom.blend import Blend, register
+
+        found = self.family(family) if isinstance(family, str) else family
+        return Blend(register(self, found, leave_out_unmatched=leave_out_unmatched, **options))
 
     def neighbours(
         self,
