@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,14 +35,31 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
     >>> fitted(np.array([[9, 19], [10, 20], [11, 21], [12, 22]]), (10, 14), (20, 24)).tolist()
     [[0, 0], [1, 1], [2, 2], [3, 3]]
     """
-    last = (a[1] - a[0] - 1, b[1] - b[0] - 1)
-    shifted = np.asarray(path, np.int64) - (a[0], b[0])
-    inner = shifted[((shifted >= 0) & (shifted <= last)).all(axis=1)]
-    if not len(inner):
-        return _straight((0, 0), last)
-    before = _straight((0, 0), tuple(inner[0]))[:-1]
-    after = _straight(tuple(inner[-1]), last)[1:]
-    return np.concatenate([before, inner, after])
+    return _fitted(np.ascontiguousarray(path, np.int64), a[0], a[1], b[0], b[1])
+
+
+@nb.njit(cache=True, nogil=True)
+def _fitted(path, first_a, end_a, first_b, end_b):
+    low, high = 0, len(path)
+    while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
+        low += 1
+    while high > low and (path[high - 1, 0] >= end_a or path[high - 1, 1] >= end_b):
+        high -= 1
+    last_i, last_j = end_a - 1 - first_a, end_b - 1 - first_b
+    out = np.empty((2 * (last_i + last_j + 2) + high - low, 2), np.int64)
+    count, i, j = 1, 0, 0
+    out[0] = 0
+    for k in range(low, high + 1):
+        to_i = path[k, 0] - first_a if k < high else last_i
+        to_j = path[k, 1] - first_b if k < high else last_j
+        inside = low < k < high
+        steps = 1 if inside else max(to_i - i, to_j - j)
+        for step in range(1, steps + 1):
+            out[count, 0] = round(i + (to_i - i) * step / steps)
+            out[count, 1] = round(j + (to_j - j) * step / steps)
+            count += 1
+        i, j = to_i, to_j
+    return out[:count].copy()
 
 
 def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.float64]:
@@ -70,8 +88,3 @@ def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.floa
         means = np.add.reduceat(path[:, 1].astype(np.float64), first) / count
         times = np.interp(times, frames, means)
     return times
-
-
-def _straight(start: tuple[int, ...], end: tuple[int, ...]) -> NDArray[np.int64]:
-    steps = max(end[0] - start[0], end[1] - start[1], 0)
-    return np.rint(np.linspace(start, end, steps + 1)).astype(np.int64)

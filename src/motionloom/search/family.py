@@ -99,10 +99,13 @@ def grow_family(
 
 def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int | None, float]:
     best, most = None, 0.0
+    first, last = match.start_frame, match.end_frame
     for b in near:
-        node = nodes[b]
-        shared = min(node.end_frame, match.end_frame) - max(node.start_frame, match.start_frame)
-        shorter = min(node.end_frame - node.start_frame, match.end_frame - match.start_frame)
+        start, end = nodes[b].start_frame, nodes[b].end_frame
+        if start >= last or end <= first:
+            continue
+        shared = min(end, last) - max(start, first)
+        shorter = min(end - start, last - first)
         if shared > most * shorter:
             best, most = b, shared / shorter
     return best, most
