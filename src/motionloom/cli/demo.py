@@ -29,6 +29,7 @@ def demo(
     from motionloom.loom import Library
     from motionloom.motion.examination import examine
     from motionloom.plots import contact_sheet, film_strip
+    from motionloom.search.web_store import WebStore
 
     folder.mkdir(parents=True, exist_ok=True)
     takes, place = folder / "takes", folder / "demo.loom"
@@ -82,6 +83,11 @@ def demo(
     glb, body = folder / "walk.glb", takes / "walk_p3.bvh"
     remark(f"   $ motionloom convert {takes / 'walk_p0.bvh'} {glb} --onto {body} --preset blender")
     prepared(lib["walk_p0"].onto(lib["walk_p3"].skeleton), "blender").save(glb)
+
+    remark("8. All kicks compared beforehand, so that a search is a look-up:")
+    remark(f"   $ motionloom web {place} build --within kick")
+    webs = WebStore(lib).build(within="kick")
+    remark(f"   {webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
 
     if json:
         print_json(
