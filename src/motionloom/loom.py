@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from motionloom.library.importing import Progress
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
+    from motionloom.search.web import Web
+    from motionloom.search.web_store import WebReport
     from motionloom.synthesis.motiongraph import MotionGraph
     from motionloom.synthesis.parametric import ParametricMotion
     from motionloom.synthesis.rhythm import Choreography
@@ -274,6 +276,57 @@ class Library(Storage):
 
         found = self.family(family) if isinstance(family, str) else family
         return Blend(register(self, found, leave_out_unmatched=leave_out_unmatched, **options))
+
+    def build_web(
+        self,
+        *,
+        within: str | Iterable[str] | None = None,
+        distance: str | FrameDistance = "pc11",
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> WebReport:
+        """Compare all pairs of motions and keep what may be alike, for ``method="web"``.
+
+        Pairs that are there already are not built again.
+
+        Parameters
+        ----------
+        within : str or several, optional
+            Only pairs of motions that both have one of these labels.
+        distance : str or FrameDistance
+            What frames are compared by.
+        workers : int, optional
+            Processes. Default: one per core, fewer for little work.
+        progress : callable, optional
+            Called with the number of pairs done since the last call.
+
+        Returns
+        -------
+        report : WebReport
+            ``motions``, ``pairs``, ``built``, ``left_out``, ``bytes``, ``seconds``.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+        >>> lib.build_web().built, lib.build_web().built
+        (3, 0)
+        """
+        from motionloom.search.web_store import WebStore
+
+        return WebStore(self, distance).build(within=within, workers=workers, progress=progress)
+
+    def web(self, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> Web:
+        """The match web of two motions: rows are frames of `a`, columns of `b`.
+
+        `build_web` must have built it.
+        """
+        from motionloom.search.web_store import WebStore
+
+        return WebStore(self, distance).web(a, b)
 
     def neighbours(
         self,
