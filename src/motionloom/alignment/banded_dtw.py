@@ -258,9 +258,10 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
         here[low] = np.inf
         left, best = np.inf, np.inf
         for j in range(low, high):
-            left = min(left, min(above[j], above[j + 1])) + cells[j - low]
+            step = above[j + 1] if above[j + 1] < above[j] else above[j]
+            left = (left if left < step else step) + cells[j - low]
             here[j + 1] = left
-            best = min(best, left)
+            best = left if left < best else best
         above[0] = np.inf  # beyond the band's right end nothing was ever written
         if best + rest[i + 1] > limit:
             return np.inf

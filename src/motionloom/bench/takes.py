@@ -15,6 +15,7 @@ from motionloom.bench.measuring import Say
 from motionloom.errors import InvalidInput
 
 _ARCHIVE = "cmu30.tar.xz"
+_CLIPS = "cmu-clips.tar.xz"
 CREDIT = (
     "The data used in this project was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
@@ -76,6 +77,14 @@ def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, st
     if (place / _ARCHIVE).exists():
         return _unpacked(place / _ARCHIVE, say), "all CMU takes at 30 Hz", CREDIT
     return place, f"all files of {place}", ""
+
+
+def labelled_clips(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
+    """Folder with single-action clips, in words, and whom to credit; options as in `takes`."""
+    place = settings.data or _data_folder()
+    if place is not None and (place / _CLIPS).exists():
+        return _unpacked(place / _CLIPS, say), "single-action CMU clips", CREDIT
+    return everything(settings, scratch, say=say)
 
 
 def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:

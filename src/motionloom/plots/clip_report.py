@@ -6,7 +6,7 @@ import base64
 import csv
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,10 +56,9 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
     table = folder / "precision_recall.csv"
     _write_table(found, table)
     with whole_file(folder / "distances.npz") as scratch:
-        matrices = {name: score.distances for name, score in found.methods.items()}
-        np.savez_compressed(
-            scratch, clips=np.array(found.clips), labels=np.array(found.labels), **matrices
-        )
+        arrays: dict[str, Any] = {"clips": np.array(found.clips), "labels": np.array(found.labels)}
+        arrays |= {name: score.distances for name, score in found.methods.items()}
+        np.savez_compressed(scratch, **arrays)
     for name, text in (
         ("report.md", _markdown(found, pictures)),
         ("report.html", _html(found, pictures)),

@@ -1,0 +1,181 @@
+"""Measures of whole clips, scored: the figures, the report, the command."""
+
+import csv
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from fewer_joints import without_joints
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import InvalidInput
+from motionloom.search.clip_evaluation import evaluate_clips, precision_at_recalls
+from motionloom.search.evaluation import ranked_precision
+
+START = "from motionloom.cli import main; main()"
+ACTIONS = ("walk", "kick_front_high_right", "jump_up")
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("evaluate") / "clips.loom")
+    for action in ACTIONS:
+        for performer in range(3):
+            motion = ml.demo.clip(action, performer=performer)
+            lib.add_motion(motion, labels=[action.split("_")[0]])
+    lib.add_motion(ml.demo.clip("cartwheel_left"), labels=["cartwheel"])
+    lib.add_motion(ml.demo.clip("sit_stand"))
+    return lib
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "labels.csv"
+    rows = [f"{action}_p{p}.bvh,{action.split('_')[0]}" for action in ACTIONS for p in range(3)]
+    path.write_text("\n".join(["clip,label", *rows, "nobody.bvh,walk"]), encoding="utf-8")
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_precision_at_recalls_is_the_best_from_there_on():
+    # ranks: right, wrong, right, right, wrong
+    found = precision_at_recalls([1, 2, 3, 4, 5], [True, False, True, True, False])
+    expected = {0.0: 1.0, 0.3: 1.0, 0.4: 0.75, 0.6: 0.75, 0.7: 0.75, 1.0: 0.75}
+    for recall, precision in expected.items():
+        assert found[round(10 * recall)] == pytest.approx(precision)
+    with pytest.raises(InvalidInput, match="at least one True"):
+        precision_at_recalls([1.0], [False])
+
+
+def test_scores_are_those_of_the_distances(lib):
+    found = evaluate_clips(lib, methods=["dtw-clip", "dtw"])
+    assert found.label_counts == {"cartwheel": 1, "jump": 3, "kick": 3, "walk": 3}
+    assert found.unlabelled == 1 and not found.left_out
+    for score in found.methods.values():
+        labels = np.array(found.labels)
+        precisions, right = [], []
+        for q in range(len(labels)):
+            order = [c for c in np.argsort(score.distances[q], kind="stable") if c != q]
+            hits = [labels[c] == labels[q] for c in order]
+            if any(hits):
+                ranks = [k + 1 for k, hit in enumerate(hits) if hit]
+                precisions.append(np.mean([(n + 1) / rank for n, rank in enumerate(ranks)]))
+                right.append(hits[0])
+        assert len(precisions) == 9  # the cartwheel is no query
+        assert score.mean_average_precision == pytest.approx(np.mean(precisions))
+        assert score.nearest_neighbour == pytest.approx(np.mean(right))
+        assert set(score.by_label) == {"jump", "kick", "walk"}
+        assert np.mean([value for value, _ in score.by_label.values()]) == pytest.approx(
+            score.mean_average_precision
+        )
+        assert (np.diff(score.precision_at_recall) <= 1e-12).all()
+        assert score.seconds > 0.0 and score.pairs == 45
+    assert found.methods["dtw-clip"].mean_average_precision == 1.0
+    assert found.methods["dtw"].measure.name == "dtw-angles"
+
+
+def test_the_report_holds_everything(lib, table, tmp_path):
+    out = tmp_path / "report"
+    result = run(
+        "evaluate", lib.path, "--labels", table, "--methods", "emd,scaling", "-o", out, "--json"
+    )
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert set(told["methods"]) == {"emd", "scaling"}
+    for score in told["methods"].values():
+        assert {
+            "map", "nearest_neighbour", "precision_at_recall", "seconds", "seconds_per_pair",
+        } <= set(score)  # fmt: skip
+        assert len(score["precision_at_recall"]) == 11 and 0.0 < score["map"] <= 1.0
+    assert told["clips"] == 9 and told["unmatched"] == ["nobody.bvh"] and told["unlabelled"] == 2
+    for name in ("precision_recall", "precision_recall_by_label", "similarity_emd"):
+        assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    with (out / "precision_recall.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 4 * 11
+    all_emd = [row for row in rows if row["method"] == "emd" and row["label"] == "(all)"]
+    assert [float(row["precision"]) for row in all_emd] == pytest.approx(
+        told["methods"]["emd"]["precision_at_recall"], abs=1e-6
+    )
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("<img") == 4 and "data:image/png;base64," in page and "emd" in page
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert f"| emd | {told['methods']['emd']['map']:.3f} |" in text
+    assert "![similarity_emd](similarity_emd.png)" in text and "nobody.bvh" in text
+    with np.load(out / "distances.npz") as kept:
+        assert kept["emd"].shape == (9, 9) and kept["labels"].tolist() == sorted(kept["labels"])
+        row = kept["emd"][0, 1:]
+        assert ranked_precision(row, kept["labels"][1:] == kept["labels"][0]) <= 1.0
+
+
+def test_the_command_prints_a_table(lib):
+    result = run("evaluate", lib.path, "--methods", "dtw-clip")
+    assert result.exit_code == 0
+    assert "dtw-clip" in result.stdout and "1.000" in result.stdout
+
+
+def test_joints_that_some_clips_lack_are_told(tmp_path, table):
+    lib = ml.Library.create(tmp_path / "odd.loom")
+    for performer in range(2):
+        walk = ml.demo.clip("walk", performer=performer)
+        lib.add_motion(walk, name=f"walk_p{performer}")
+        lib.add_motion(
+            without_joints(walk, "left_elbow"), name=f"kick_front_high_right_p{performer}"
+        )
+    out = tmp_path / "report"
+    result = run("evaluate", lib.path, "--labels", table, "--methods", "emd", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert "compares the joints that all clips have: hips, spine" in result.stderr
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert "emd: left_elbow is not compared, because kick_front_high_right_p0 and 1 more" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--methods", "emd,odd"], "no measure of clips is called 'odd'; there are dtw-clip"),
+        (["--methods", ","], "methods must name at least one"),
+        (["--labels", "nothing.csv"], "there is no file 'nothing.csv'"),
+        (["--label-column", "kind", "--labels", "TABLE"], "no column 'kind'"),
+        (["-o", "TABLE"], "a report is a folder; there is a file"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(lib, table, words, message):
+    result = run("evaluate", lib.path, *[table if word == "TABLE" else word for word in words])
+    assert result.exit_code != 0
+    assert message in str(result.exception)
+
+
+def test_labels_that_nobody_shares_are_no_evaluation(tmp_path):
+    lib = ml.Library.create(tmp_path / "two.loom")
+    lib.add_motion(ml.demo.clip("walk"), labels=["walk"])
+    lib.add_motion(ml.demo.clip("jump_up"), labels=["jump"])
+    done = subprocess.run(
+        [sys.executable, "-c", START, "evaluate", str(lib.path), "--methods", "dtw-e15"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("motionloom: an evaluation needs at least two clips with one")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.cmu
+def test_the_measures_on_the_cmu_clips(cmu_clips, cmu_data, tmp_path):
+    lib = ml.Library.create(tmp_path / "clips.loom")
+    lib.add(cmu_clips)
+    labels = cmu_data / "cmu-clips-labels.csv"
+    found = evaluate_clips(lib, labels=labels, methods=["dtw-clip", "emd", "dtw", "dtw-e15"])
+    assert len(found.clips) == 115
+    scores = {name: score.mean_average_precision for name, score in found.methods.items()}
+    print({name: round(value, 4) for name, value in scores.items()})
+    assert scores["dtw-clip"] > 0.98 and found.methods["dtw-clip"].nearest_neighbour == 1.0
+    assert scores["dtw-clip"] > scores["dtw-e15"] + 0.08
+    assert scores["emd"] > scores["dtw"] > 0.75

@@ -1,0 +1,260 @@
+"""Whole clips: measures, the index, search, and what is done about odd clips."""
+
+import numpy as np
+import pytest
+from fewer_joints import without_joints
+
+import motionloom as ml
+from motionloom.distance.clip_rows import gist_rows, travel_rows
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.search.clip_measures import CLIP_MEASURES, clip_measure
+from motionloom.search.clip_table import clip_table
+from motionloom.search.energy import energy_nearest
+from motionloom.search.heaps import Heaps, clip_distances, joint_bounds, joint_distance
+
+ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
+QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("clips") / "clips.loom")
+    for action in ACTIONS:
+        for performer in range(3):
+            motion = ml.demo.clip(action, performer=performer)
+            lib.add_motion(motion, labels=[action.split("_")[0]])
+    return lib
+
+
+def curves_of(rng, count, joints=4, length=40):
+    return np.cumsum(rng.normal(scale=6.0, size=(count, length, joints, 3)), axis=1)
+
+
+# --- measures -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLIP_MEASURES)
+def test_the_matrix_and_the_nearest_tell_the_same(lib, name):
+    measure = clip_measure(name)
+    table = clip_table(lib, measure)
+    distances = measure.matrix(table.clips)
+    assert distances.shape == (12, 12)
+    assert np.abs(np.diag(distances)).max() < 1e-6
+    assert (distances >= 0.0).all()
+    for q in (0, 5, 11):
+        query = table.clips.rows[table.clips.starts[q] : table.clips.starts[q + 1]]
+        for prune in (True, False):
+            found = measure.nearest(query, table.clips, k=4, prune=prune)
+            assert found.clips.tolist() == np.argsort(distances[q], kind="stable")[:4].tolist()
+            assert found.distances == pytest.approx(distances[q, found.clips], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", CLIP_MEASURES)
+def test_search_finds_the_clip_itself_and_then_its_like(lib, name):
+    hits = lib.search("jump_up_p1", method=name, k=3)
+    assert len(hits) == 3
+    assert hits[0].motion == "jump_up_p1" and hits[0].distance < 1e-6
+    alike = 2 if name == "dtw-jrd" else 3  # it hardly sees that the feet leave the floor
+    assert [hit.label for hit in hits][:alike] == ["jump"] * alike
+    for hit in hits:
+        frames = len(lib[hit.motion])
+        assert (hit.start_frame, hit.end_frame) == (0, frames)
+        assert hit.end == pytest.approx(frames / 30.0)
+        assert hit.alignment[0].tolist() == [0, 0]
+        assert hit.alignment[-1].tolist() == [len(lib["jump_up_p1"]) - 1, frames - 1]
+        assert (np.diff(hit.alignment, axis=0) >= 0).all()
+
+
+def test_options_choose_what_is_searched(lib):
+    assert len(lib.search("walk_p0", method="dtw-clip")) == 12
+    assert len(lib.search("walk_p0", method="dtw-clip", max=5)) == 5
+    away = lib.search("walk_p0", method="emd", exclude_query=True, k=20)
+    assert len(away) == 11 and away[0].label == "walk"
+    kicks = lib.search("walk_p0", method="emd", within="kick")
+    assert {hit.label for hit in kicks} == {"kick"}
+    near = lib.search("walk_p0", method="dtw-clip", max_distance=0.5)
+    assert 1 <= len(near) < 12 and all(hit.distance <= 0.5 for hit in near)
+    part = lib.search("walk_p0:5-60", method="dtw-clip", k=2)
+    assert part[0].label == "walk"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_rate_place_and_facing_do_not_matter(lib, name):
+    elsewhere = ml.demo.clip("kick_front_high_right", performer=1, fps=120.0)
+    moved = elsewhere.transform(yaw=2.0, shift=(4.0, 0.0, 1.0))
+    hits = lib.search(moved, method=name, k=2)
+    assert hits[0].motion == "kick_front_high_right_p1"
+    assert hits[0].distance < 0.35 * hits[1].distance
+
+
+def test_the_gist_tells_rates_sizes_and_lengths():
+    walk = ml.demo.clip("walk", performer=0)
+    rows = gist_rows(walk, 64)
+    again = gist_rows(walk.resample(120), 64)
+    assert np.abs(rows - again)[:, :15].max() < 0.02
+    assert rows[0, -1] == pytest.approx(np.log(walk.duration))
+    speed = np.linalg.norm(np.diff(walk.root[[0, -1]][:, [0, 2]], axis=0)) / walk.duration
+    assert travel_rows(walk)[:, 2].mean() == pytest.approx(speed, rel=0.1)
+
+
+def test_rows_are_kept_with_the_library_and_follow_it(tmp_path):
+    lib = ml.Library.create(tmp_path / "some.loom")
+    lib.add_motion(ml.demo.clip("walk"), name="walk")
+    assert [hit.motion for hit in lib.search("walk", method="emd")] == ["walk"]
+    lib.add_motion(ml.demo.clip("jump_up"), name="jump")
+    assert [hit.motion for hit in lib.search("walk", method="emd")] == ["walk", "jump"]
+    assert len(list((lib.path / "derived").glob("clip-heaps.*"))) == 1
+
+
+# --- the bound ------------------------------------------------------------------------------
+
+
+def test_the_bound_is_never_above_the_distance(rng):
+    heaps = Heaps.of(curves_of(rng, 12), threshold=8.0)
+    weights = np.array([0.4, 0.3, 0.2, 0.1])
+    for q in range(4):
+        bounds = joint_bounds(heaps.quantiles, heaps.quantiles[q], weights)
+        truth = clip_distances(heaps, q, heaps, weights)
+        each = np.array(
+            [[joint_distance(heaps, q, heaps, c, j) for j in range(4)] for c in range(12)]
+        )
+        assert (bounds <= each * weights + 1e-9).all()
+        assert truth == pytest.approx(each @ weights)
+        assert np.median(bounds.sum(axis=1)[1:] / np.maximum(truth[1:], 1e-9)) > 0.5
+
+
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_the_index_never_changes_an_answer(rng, k):
+    curves = curves_of(rng, 40)
+    curves[7] = curves[3]
+    curves[20:30] = curves[20] + rng.normal(scale=2.0, size=(10, 40, 4, 3))
+    heaps = Heaps.of(curves)
+    weights = np.full(4, 0.25)
+    saved = 0
+    for q in (3, 7, 22, 39):
+        one = heaps.take(np.array([q]))
+        truth = clip_distances(heaps, q, heaps, weights)
+        quick, slow = (energy_nearest(one, heaps, weights, k=k, prune=p) for p in (True, False))
+        expected = np.argsort(truth, kind="stable")[:k]
+        assert quick.clips.tolist() == slow.clips.tolist() == expected.tolist()
+        assert np.array_equal(quick.distances, slow.distances)
+        saved += 40 - quick.computed
+    assert (saved > 0) == (k < 40)
+
+
+def test_masses_balance_whatever_the_motion(rng):
+    curves = curves_of(rng, 3)
+    curves[1] = 25.0  # stands still
+    heaps = Heaps.of(curves)
+    joints = heaps.quantiles.shape[1]
+    sums = np.add.reduceat(heaps.mass, heaps.starts[:-1]).reshape(3, joints)
+    assert sums == pytest.approx(1.0)
+    assert np.diff(heaps.starts).reshape(3, joints)[1].tolist() == [2] * joints
+    weights = np.full(joints, 1.0 / joints)
+    still = heaps.take(np.array([1]))
+    assert clip_distances(still, 0, still, weights).tolist() == [0.0]
+
+
+def test_time_counts_by_its_weight(rng):
+    curves = np.zeros((2, 40, 1, 3))
+    curves[0, :10], curves[1, 30:] = 50.0, 50.0  # the same, at another time
+    near, far = (
+        clip_distances(heaps, 0, heaps, np.ones(1))[1]
+        for heaps in (Heaps.of(curves, time_weight=w) for w in (0.0, 1.0))
+    )
+    assert near < 3.0 < far
+
+
+# --- odd clips ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLIP_MEASURES)
+def test_a_clip_of_one_frame_is_a_pose_held_and_no_query(tmp_path, name):
+    lib = ml.Library.create(tmp_path / "odd.loom")
+    walk = ml.demo.clip("walk")
+    lib.add_motion(walk, name="walk")
+    lib.add_motion(walk[:1], name="frame")
+    hits = lib.search("walk", method=name)
+    assert [hit.motion for hit in hits] == ["walk", "frame"]
+    assert np.isfinite(hits[1].distance) and hits[1].distance > 0.0
+    assert hits[1].alignment[:, 1].max() == 0
+    with pytest.raises(InvalidInput, match="at least two frames; got 1"):
+        lib.search("frame", method=name)
+
+
+@pytest.mark.parametrize("name", CLIP_MEASURES)
+def test_a_clip_that_stands_still_is_compared_like_any(tmp_path, name):
+    lib = ml.Library.create(tmp_path / "odd.loom")
+    walk = ml.demo.clip("walk")
+    rest = walk.rest_pose()
+    still = ml.Motion(
+        walk.skeleton, np.repeat(rest.rotations, 40, 0), np.repeat(rest.root, 40, 0), 30.0
+    )
+    lib.add_motion(walk, name="walk")
+    lib.add_motion(still, name="still")
+    hits = lib.search("still", method=name)
+    assert [hit.motion for hit in hits] == ["still", "walk"]
+    assert hits[0].distance == pytest.approx(0.0, abs=1e-6) and np.isfinite(hits[1].distance)
+
+
+@pytest.mark.parametrize("name", ["emd", "dtw-angles", "scaling", "dtw-clip", "dtw-e15"])
+def test_clips_of_different_skeletons_are_compared_by_what_they_share(tmp_path, name):
+    lib = ml.Library.create(tmp_path / "odd.loom")
+    kick = ml.demo.clip("kick_front_high_right")
+    lib.add_motion(kick, name="kick")
+    lib.add_motion(ml.demo.clip("walk"), name="walk")
+    lib.add_motion(without_joints(kick, "left_elbow"), name="armless")
+    table = clip_table(lib, clip_measure(name))
+    lost = "left_elbow" if clip_measure(name).unit == "degrees" else "left_wrist"
+    assert lost not in table.clips.joints and len(table.clips.joints) >= 4
+    assert table.joints_missing[lost] == ("armless",)
+    hits = lib.search("kick", method=name)
+    assert [hit.motion for hit in hits] == ["armless", "kick", "walk"] or hits[0].distance < 1e-6
+    assert hits[1].distance == pytest.approx(0.0, abs=0.02 * hits[2].distance)
+    fewer = lib.search(without_joints(kick, "right_elbow"), method=name)
+    assert {fewer[0].motion, fewer[1].motion} == {"kick", "armless"}
+    assert fewer[0].distance == pytest.approx(0.0, abs=0.02 * fewer[2].distance)
+
+
+@pytest.mark.parametrize("name", ["emd", "dtw-clip", "dtw-pc11"])
+def test_a_skeleton_with_too_little_is_left_out_with_the_reason(tmp_path, name):
+    lib = ml.Library.create(tmp_path / "odd.loom")
+    walk = ml.demo.clip("walk")
+    chain = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 0.4, 0]])
+    rope = ml.Motion(chain, np.tile([1.0, 0, 0, 0], (30, 2, 1)), np.zeros((30, 3)), 30.0)
+    lib.add_motion(walk, name="walk")
+    lib.add_motion(rope, name="rope")
+    assert [hit.motion for hit in lib.search("walk", method=name)] == ["walk"]
+    assert clip_table(lib, clip_measure(name)).left_out["rope"]
+    with pytest.raises(RoleError, match="hips|joint"):
+        lib.search(rope, method=name)
+    alone = ml.Library.create(tmp_path / "alone.loom")
+    alone.add_motion(rope, name="rope")
+    with pytest.raises(RoleError, match=f"{name} can compare none of the motions; rope: "):
+        alone.search(walk, method=name)
+
+
+@pytest.mark.parametrize("name", CLIP_MEASURES)
+def test_missing_values_are_refused_in_a_query_and_passed_over_in_a_library(tmp_path, name):
+    lib = ml.Library.create(tmp_path / "odd.loom")
+    walk = ml.demo.clip("walk")
+    root = np.array(walk.root)
+    root[20] = np.nan
+    rotations = np.array(walk.rotations)
+    rotations[20] = np.nan
+    gap = ml.Motion(walk.skeleton, rotations, root, walk.fps, name="gap")
+    lib.add_motion(walk, name="walk")
+    lib.add_motion(gap, name="gap")
+    hits = lib.search("walk", method=name)
+    assert [hit.motion for hit in hits] == ["walk"]
+    with pytest.raises(InvalidInput, match="gap: a clip must have no missing values"):
+        lib.search(gap, method=name)
+
+
+def test_a_wrong_name_is_answered_with_those_there_are(lib):
+    with pytest.raises(InvalidInput, match="no measure of clips is called 'emdd'; there are dtw-c"):
+        clip_measure("emdd")
+    with pytest.raises(InvalidInput, match="method must be one of .*dtw-clip, emd"):
+        lib.search("walk_p0", method="emdd")
+    with pytest.raises(InvalidInput, match="leave no motion to search"):
+        lib.search("walk_p0", method="emd", only="walk_p0", without="walk_p0")
