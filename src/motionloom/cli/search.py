@@ -22,11 +22,12 @@ _QUERY = typer.Argument(
     help="NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
 )
 _METHOD = typer.Option(
-    help="dtw (exact), lazy (the neighbourhood graph) or web (built by motionloom web)."
+    help="dtw (exact), lazy (the neighbourhood graph) or web (built by motionloom web); for whole "
+    "clips dtw-clip, emd, scaling, dtw-angles, dtw-e15, dtw-pc11 or dtw-jrd."
 )
 _WEB_DISTANCE = typer.Option(help="What the web was built with, for web.")
 _FEATURES = typer.Option(help="What frames are compared by: e15, e30x3, pca16, pc11 ...")
-_K = typer.Option(help="Neighbours per query frame, for lazy. [256]")
+_K = typer.Option(help="Neighbours per query frame, for lazy [256]; how many whole clips.")
 _RADIUS = typer.Option(help="Neighbours within so many metres, for lazy.")
 _DISTANCE = typer.Option(
     "--max-distance", "--threshold", help="No matches beyond so many metres per cell."
@@ -292,7 +293,7 @@ def _print_matches(matches: Matches) -> None:
     table = Table(title=f"{len(matches)} matches of {matches.query}")
     for name, side in (
         ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
-        ("metres", "right"), ("tier", "right"), ("label", "left"),
+        ("distance", "right"), ("tier", "right"), ("label", "left"),
     ):  # fmt: skip
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     for rank, match in enumerate(matches, start=1):

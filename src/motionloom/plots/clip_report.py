@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import csv
+from collections.abc import Callable
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,11 +50,12 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = [_saved(_average(found), folder / "precision_recall.png")]
+    average = _figure(partial(draw_precision_recall, found=found), (6.4, 4.4))
+    pictures = [_saved(average, folder / "precision_recall.png")]
     pictures.append(_saved(_by_label(found), folder / "precision_recall_by_label.png"))
     for name in found.methods:
-        picture = folder / f"similarity_{name}.png"
-        pictures.append(_saved(similarity_figure(found, name), picture))
+        figure = _figure(partial(draw_similarity, found=found, method=name), (6.4, 6.2))
+        pictures.append(_saved(figure, folder / f"similarity_{name}.png"))
     table = folder / "precision_recall.csv"
     _write_table(found, table)
     with whole_file(folder / "distances.npz") as scratch:
@@ -74,13 +77,10 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
     ]
 
 
-def similarity_figure(found: Evaluation, method: str) -> Figure:
+def draw_similarity(axes: Axes, found: Evaluation, method: str) -> None:
     """All distances of a method, clustered by label: the darker, the more alike."""
-    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-    figure = Figure(figsize=(6.4, 6.2), layout="constrained")
-    axes = figure.subplots()
     distances = found.methods[method].distances
     low, high = np.nanmin(distances), np.nanmax(distances)
     shade = (distances - low) / (high - low if high > low else 1.0)
@@ -97,14 +97,10 @@ def similarity_figure(found: Evaluation, method: str) -> Figure:
     axes.tick_params(length=0, colors=TEXT)
     axes.spines[:].set_visible(False)
     axes.set_title(f"{method}: the darker, the more alike", size=10, color=TEXT, loc="left")
-    return figure
 
 
-def _average(found: Evaluation) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    axes = figure.subplots()
+def draw_precision_recall(axes: Axes, found: Evaluation) -> None:
+    """Average precision at eleven recalls, one line per method."""
     for k, (name, score) in enumerate(found.methods.items()):
         label = f"{name}, {score.mean_average_precision:.3f}"
         _curve(axes, score.precision_at_recall, k, label)
@@ -112,6 +108,13 @@ def _average(found: Evaluation) -> Figure:
     axes.set_title(
         f"{len(found.clips)} clips, each as a query once", size=10, color=TEXT, loc="left"
     )
+
+
+def _figure(draw: Callable[[Axes], None], size: tuple[float, float]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    draw(figure.subplots())
     return figure
 
 
