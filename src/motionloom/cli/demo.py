@@ -89,6 +89,22 @@ def demo(
     webs = WebStore(lib).build(within="kick")
     remark(f"   {webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
 
+    remark("9. All kicks like this one, as one kick that lands where it is asked to:")
+    kick, here = "kick_front_mid_right_p0:0-70", folder / "kick_here.bvh"
+    remark(
+        f"   $ motionloom parametrize {place} {kick} --by right_ankle@33 --within kick --name kick"
+    )
+    remark(f"   $ motionloom synthesize {place} kick --at=-0.2,0.7,0.8 -o {here}")
+    family = lib.family(kick, within="kick", max_distance=0.1, max=24)
+    found = lib.parametrize(family, by="right_ankle@33", samples=150, name="kick").reach(
+        [-0.2, 0.7, 0.8]
+    )
+    found.motion.save(here)
+    remark(
+        f"   {len(family)} kicks; the ankle is there at frame {found.frames[0]}, "
+        f"{100 * found.error:.1f} cm off."
+    )
+
     if json:
         print_json(
             {
@@ -99,6 +115,7 @@ def demo(
                 "pictures": [str(picture) for picture in pictures],
                 "sheet": str(sheet),
                 "glb": str(glb),
+                "kick": str(here),
             }
         )
         return

@@ -1,0 +1,47 @@
+"""Draws parametric.png and table_one.png for the docs: ``python docs/pictures/parametric.py``."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from motionloom.bench.table_one import ROWS, corpus_library, parametric_row, random_targets
+from motionloom.plots.match_strip import write_match_strip
+from motionloom.plots.parameter_space import write_parameter_space
+
+HERE = Path(__file__).parent
+
+
+def main():
+    strips = []
+    with corpus_library(tuple({row.label for row in ROWS})) as library:
+        for row in ROWS:
+            motion = parametric_row(library, row, samples=600)
+            if row.name == "kick":
+                region(motion)
+            target = random_targets(motion, 1, seed=4)[0]
+            found = motion.reach(target)
+            asked = ", ".join(f"{value:.2f}" for value in target)
+            title = f"{row.name} by {row.by}: asked for {asked}, {1000 * found.error:.0f} mm off"
+            strips.append((title, found.motion))
+    path = write_match_strip(strips, HERE / "table_one.png", frames=9)
+    Image.open(path).quantize(48).save(path, optimize=True)
+
+
+def region(kick):
+    targets = random_targets(kick, 3, seed=7)
+    found = [kick.reach(target) for target in targets]
+    write_parameter_space(
+        HERE / "parametric.png",
+        axes=kick.axes,
+        examples=kick.space.examples,
+        samples=kick.accessible,
+        targets=targets,
+        reached=np.array([one.reached for one in found]),
+        poses=[one.motion[one.frames[0]] for one in found],
+        dpi=90,
+    )
+
+
+if __name__ == "__main__":
+    main()
