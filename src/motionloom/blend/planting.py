@@ -25,10 +25,13 @@ _GIVE_BACK = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
 _FOLLOW = 9.0  # 1/s: the root goes along with held feet
 _SHARE = 0.7  # of what is added to held feet that the root takes over
 _LOWER = 18.0  # 1/s: the root is lowered for legs that cannot reach
-_SETTLE = 25.0  # 1/s: a ball that stands comes down to its ground
+_SETTLE = _LOWER  # 1/s: a ball that stands comes down to its ground, and the root with it
 _FIRM = 0.04  # metres of rise within which a ball in contact is all but held down
 _LIFT_ONSET = 0.003  # metres of depth over which a ball in the ground begins to be lifted
+_LOWEST = 0.08  # metres by which the root is lowered at most
 _FARTHEST = 0.35  # metres: a foot that would be held farther from its path is let go
+_HAIR = 0.03  # share of a leg's length by which its knee is out when all but straight
+_TOES_AHEAD = 0.3  # of unit length square to the leg: less, and toes do not tell where ahead is
 _STRAIGHT = 0.995  # of its length, how far a leg reaches
 
 # Rows of the state: per foot ankle and ball (place and speed of the correction, the spot, held
@@ -288,7 +291,16 @@ def _solve_leg(hip, knee, ankle, goal, ahead, upper, lower):
     wished = math.sqrt(wish @ wish)
     far = max(_reach(wished, natural, a + b), 1.02 * abs(a - b) + 1e-6)
     along = line / natural
-    aside = thigh - (thigh @ along) * along + 0.01 * a * (ahead - (ahead @ along) * along)
+    aside = thigh - (thigh @ along) * along
+    # A straight knee may be bent the wrong way by a hair, and must not flip: what it is bent
+    # towards the toes stays positive.
+    toes = ahead - (ahead @ along) * along
+    size = math.sqrt(toes @ toes)
+    if size > 1e-6:
+        toes /= size
+        part = aside @ toes
+        kept = 0.5 * (part + math.hypot(part, _HAIR * (a + b)))
+        aside += (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
     aside /= math.sqrt(aside @ aside) + 1e-12
     cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
     bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
@@ -324,7 +336,8 @@ def _plant(
                 _turned(turn[parents[j]], offsets[j], bone)
                 place[j] = place[parents[j]] + bone
         # Where ankles and balls should be.
-        held, wanted = 0, np.zeros(3)
+        first = pelvis[9] == 0.0
+        held, down, wanted = 0, 0, np.zeros(3)
         for side in range(2):
             ankle = place[legs[side, 2]]
             _turned(turn[ball_parents[side]], ball_offsets[side], bone)
@@ -337,7 +350,10 @@ def _plant(
                 ball_state[1] = max(0.0, floor - balls[side, 1])
             else:
                 rise = balls[side, 1] - grounds[t, side]
-                _settle(ball_state, rise, ball_stands, pelvis[9] == 0.0, dt)
+                _settle(ball_state, rise, ball_stands, first, dt)
+                if ball_stands:
+                    down += 1
+                    wanted[1] += ball_state[1]
             heel_state[1] = ball_state[1]
             for point in (heel_state, ball_state):
                 if point[9] == 1.0:
@@ -366,21 +382,24 @@ def _plant(
             if aside < length * length:
                 most = goals[side, 1] + math.sqrt(length * length - aside)
                 short = min(short, most - hip[1])
-        _sprung(pelvis, 1, max(short, -0.08), _LOWER, dt)
+        if down > 0:  # a straight leg cannot go down to its ground alone
+            short = min(short, wanted[1] / down)
+        if first:
+            pelvis[1] = max(short, -_LOWEST)
+        else:
+            _sprung(pelvis, 1, max(short, -_LOWEST), _LOWER, dt)
         pelvis[9] = 1.0  # the first frame is over
         for c in range(3):
             root[t, c] += pelvis[c]
         # Legs.
-        ahead = np.zeros(3)
-        across = place[legs[0, 0]] - place[legs[1, 0]]
-        ahead[0], ahead[2] = -across[2], across[0]
-        ahead /= math.sqrt(ahead @ ahead) + 1e-12
         for side in range(2):
             h, k, f = legs[side, 0], legs[side, 1], legs[side, 2]
             shifted = pelvis[:3]
             nothing = np.abs(shifted).max() < 1e-7
             if nothing and np.abs(goals[side] - place[f]).max() < 1e-7:
                 continue
+            ahead = balls[side] - place[f]
+            ahead /= math.sqrt(ahead @ ahead) + 1e-12
             arrived = _solve_leg(
                 place[h] + shifted, place[k] + shifted, place[f] + shifted, goals[side], ahead,
                 upper, lower,
