@@ -3,7 +3,7 @@
 References
 ----------
 .. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002.
-.. [2] O. Kravcevich. Motion synthesis using relative joint distances. 2014.
+.. [2] A. Kravcevich. Motion synthesis using relative joint distances. 2014.
 """
 
 from __future__ import annotations

@@ -1,0 +1,133 @@
+"""``motionloom bench graph``: error functions of three dances, transitions, an endless dance.
+
+Three takes of about 4,000 frames have six error functions: each against itself, of which
+half is computed, and each against the others. SciPy does the same: `pdist` for the halves,
+`cdist` for the rest, on the same rows. It has no transitions to find and nothing to play.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from motionloom.bench import Settings
+from motionloom.bench.measuring import Contestant, Missing, Result, Say, compare
+from motionloom.bench.takes import everything
+from motionloom.distance import frame_distance
+from motionloom.motion import Motion
+from motionloom.synthesis.motiongraph import motion_graph
+from motionloom.synthesis.motiongraph.error_function import error_bands
+from motionloom.synthesis.motiongraph.streaming import write_walk
+
+SUMMARY = "error functions, transitions and endless motion"
+PACKAGES = ()
+_DANCES = ("60_01", "60_02", "60_08")  # salsa
+_FRAMES = 4_000
+_PLAYED = 9_000
+_PAPER = Missing(
+    "Kravcevich 2014, 20 threads", "498 s on a 2.67 GHz Xeon, error function and minima; not run"
+)
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        motions, source, credit = _dances(settings, Path(scratch) / "files", say)
+        options: dict[str, Any] = {"rounds": settings.rounds, "budget_s": settings.budget_s}
+        jrd = frame_distance("jrd")
+        rows = [jrd.prepare(motion) for motion in motions]
+        wide = [np.asarray(row, np.float64) for row in rows]
+        say("comparing with scipy")
+        gap = _gap(jrd, rows[0][:500], rows[1][:500])
+        results += compare(
+            "six error functions, jrd",
+            Contestant("motionloom", partial(_six, jrd, rows)),
+            [
+                Contestant(
+                    "scipy cdist and pdist, cityblock",
+                    partial(_six_scipy, wide),
+                    f"agrees: within {gap:.1g}",
+                ),
+                _PAPER,
+            ],
+            say=say,
+            **options,
+        )
+        cloud = frame_distance("pc11")
+        clouds = [cloud.prepare(motion) for motion in motions]
+        results += compare(
+            "six error functions, pc11",
+            Contestant("motionloom", partial(_six, cloud, clouds)),
+            [Missing("none", "no other program computes these")],
+            say=say,
+            **options,
+        )
+        graph = motion_graph(motions)
+        results += compare(
+            f"the graph: {len(graph)} transitions, found, made, checked",
+            Contestant("motionloom", partial(motion_graph, motions)),
+            [_PAPER],
+            say=say,
+            **options,
+        )
+        target = Path(scratch) / "dance.bvh"
+        results += compare(
+            f"{_PLAYED} frames danced, feet held, measured, written as BVH",
+            Contestant("motionloom", lambda: write_walk(graph.player(1), target, _PLAYED)),
+            [Missing("none", "no other program plays one")],
+            say=say,
+            **options,
+        )
+    frames = " + ".join(str(len(motion)) for motion in motions)
+    return {
+        "data": f"{source}, {frames} frames",
+        "credit": credit,
+        "results": [row.as_dict() for row in results],
+    }
+
+
+def _dances(settings: Settings, scratch: Path, say: Say) -> tuple[list[Motion], str, str]:
+    """Three dances of about 4,000 frames, at whatever rate that takes."""
+    from motionloom import demo
+    from motionloom.formats import load
+
+    folder, _, credit = everything(settings, scratch, say=say)
+    files = {path.stem: path for path in folder.rglob("*.bvh")}
+    if set(_DANCES) <= set(files):
+        takes, source = [load(files[name]) for name in _DANCES], "three CMU salsas"
+    else:
+        takes = [demo.clip("take_dances", performer=n) for n in range(3)]
+        source, credit = "three built-in dances", ""
+    rate = _FRAMES / (sum(take.duration for take in takes) / len(takes))
+    return [take.resample(rate) for take in takes], source, credit
+
+
+def _six(distance, rows) -> None:
+    for a in rows:
+        for _ in error_bands(distance, a):
+            pass
+    for a, b in combinations(rows, 2):
+        for _ in error_bands(distance, a, b):
+            pass
+
+
+def _six_scipy(rows) -> None:
+    from scipy.spatial.distance import cdist, pdist
+
+    for a in rows:
+        pdist(a, "cityblock")
+    for a, b in combinations(rows, 2):
+        cdist(a, b, "cityblock")
+
+
+def _gap(distance, a, b) -> float:
+    from scipy.spatial.distance import cdist
+
+    theirs = cdist(a.astype(np.float64), b.astype(np.float64), "cityblock")
+    return float(np.max(np.abs(distance.grid(a, b) - theirs)))
