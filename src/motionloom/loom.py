@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.library import Storage
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from motionloom.distance import Basis, FeatureSet, FrameDistance, LibraryFeatures
     from motionloom.distance.body_frame import Normalize
     from motionloom.library.importing import Progress
-    from motionloom.motion import Motion
+    from motionloom.motion import Motion, Skeleton
+    from motionloom.motion.markers import Markers
     from motionloom.search import Family, Match, Matches
     from motionloom.search.web import Web
     from motionloom.search.web_store import WebReport
     from motionloom.synthesis.motiongraph import MotionGraph
     from motionloom.synthesis.parametric import ParametricMotion
+    from motionloom.synthesis.reconstruction import Reconstruction
     from motionloom.synthesis.rhythm import Choreography
 
 
@@ -545,6 +547,81 @@ class Library(Storage):
             for take in takes
         ]
         return choreography(danced, meter=meter, **options)
+
+    def reconstruct(
+        self,
+        markers: Markers | Motion,
+        *,
+        skeleton: Skeleton | Motion | None = None,
+        roles: Mapping[str, str] | None = None,
+        mode: Literal["offline", "online"] = "offline",
+        features: str | FeatureSet = "e15",
+        neighbours: int = 512,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Reconstruction:
+        """A whole body from a few tracked points and how this library's people move.
+
+        Parameters
+        ----------
+        markers : Markers or Motion
+            At least three joints, best wrists, ankles, head and hips; gaps are NaN. Of a
+            motion those six joints are taken.
+        skeleton : Skeleton or Motion, optional
+            The performer's. Default: one of the library's, scaled to the markers.
+        roles : mapping, optional
+            Role to label, where labels do not say.
+        mode : {"offline", "online"}
+            The whole sequence at once, or frame after frame knowing only the past.
+        features : str or FeatureSet
+            What neighbours in the library are found by.
+        neighbours : int
+            Poses in a local model.
+        within, only, without : optional
+            Which motions of the library count; as in `search`.
+        progress : callable, optional
+            Called with the number of frames done since the last call.
+
+        Returns
+        -------
+        motion : Reconstruction
+            A `Motion` of the performer, with ``confidence`` per frame and ``lost`` markers.
+
+        Raises
+        ------
+        InvalidInput, RoleError
+            If markers are too few, of unknown names or another unit, or the skeleton does
+            not fit them.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for performer in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("walk", performer=performer))
+        >>> walk = ml.demo.clip("walk", performer=2)
+        >>> body = lib.reconstruct(walk, skeleton=walk.skeleton)
+        >>> len(body) == len(walk), body.confidence.shape == (len(walk),)
+        (True, True)
+        """
+        from motionloom.synthesis.reconstruction import reconstruct
+
+        return reconstruct(
+            self,
+            markers,
+            skeleton=skeleton,
+            roles=roles,
+            mode=mode,
+            features=features,
+            neighbours=neighbours,
+            within=within,
+            only=only,
+            without=without,
+            progress=progress,
+        )
 
     def _family(self, query, settings, tiers: int | str) -> Family:
         from motionloom.search import library_family

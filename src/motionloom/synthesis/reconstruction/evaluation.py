@@ -1,0 +1,214 @@
+"""How far a reconstructed body is from the true one.
+
+The error of a frame is the mean distance between true and reconstructed joints in the world,
+nothing aligned beforehand: no shift, no turn. Joints at one place count once (CMU's skeletons
+have 31 joints at 21 places), end sites not at all. Of a motion, the mean and the greatest of
+its frames' errors are told, in centimetres, as in Krüger et al. (2010), table 3.
+
+Markers are the joints of the take, every coordinate off by up to a millimetre. The library
+gives away nothing: the take itself and all that repeat it are left out, and with
+``without_subject`` everything by the same performer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance.feature_store import library_features
+from motionloom.errors import InvalidInput
+from motionloom.library.shelf import Shelf
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.markers import Markers
+from motionloom.synthesis.reconstruction.control_signal import SIX, tracked
+from motionloom.synthesis.reconstruction.reconstruct import Reconstruction, reconstruct
+
+NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
+
+_SAME_PLACE = 1e-4  # metres between joints that count as one
+_REPEATED = 0.005  # metres between frames of takes that repeat each other
+_LOOKS = 40  # frames of a take that are looked for in others
+
+
+@dataclass(frozen=True, eq=False)
+class ReconstructionError:
+    """Errors of one motion, in centimetres.
+
+    Attributes
+    ----------
+    motion : str
+    frames : ndarray, shape (T,)
+        Mean over the joints, per frame.
+    joints : dict of str to float
+        Mean over the frames, per joint.
+    left_out : tuple of str
+        Motions that the library was without.
+    result : Reconstruction
+    """
+
+    motion: str
+    frames: NDArray[np.float64]
+    joints: dict[str, float]
+    left_out: tuple[str, ...]
+    result: Reconstruction
+
+    @property
+    def mean_cm(self) -> float:
+        """Mean of the frames' errors."""
+        return float(self.frames.mean())
+
+    @property
+    def max_cm(self) -> float:
+        """The greatest of the frames' errors."""
+        return float(self.frames.max())
+
+
+def evaluate_reconstruction(
+    library: Shelf,
+    name: str,
+    *,
+    without_subject: bool = False,
+    roles: tuple[str, ...] = SIX,
+    noise: float = NOISE,
+    missing: float = 0.0,
+    lose: str | None = None,
+    lose_seconds: float = 1.0,
+    seed: int = 0,
+    **options,
+) -> ReconstructionError:
+    """Reconstruct a motion of the library from its own joints, without knowing it.
+
+    Parameters
+    ----------
+    library : Library
+    name : str
+        Of the motion.
+    without_subject : bool
+        Leave out every motion by the same performer: those whose names begin alike up to
+        the first ``_``.
+    roles : tuple of str
+        What is tracked.
+    noise : float
+        Metres; each coordinate is off by up to so much.
+    missing : float
+        Share of the samples that are not seen, at random.
+    lose : str, optional
+        A role whose marker is lost for `lose_seconds`, somewhere.
+    lose_seconds : float
+    seed : int
+    **options
+        For `reconstruct`: ``mode``, ``features``, ``neighbours``, ``skeleton``.
+    """
+    motion = library[name]
+    rng = np.random.default_rng(seed)
+    markers = tracked(motion, roles, noise=noise, seed=rng)
+    markers = _with_gaps(markers, missing, lose, lose_seconds, rng)
+    left_out = _told_before(library, motion, without_subject)
+    given = {"skeleton": motion.skeleton, **options}
+    result = reconstruct(library, markers, without=left_out, **given)
+    if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
+        raise InvalidInput("errors need the skeleton of the take, or one with the same joints")
+    errors, names = joint_errors(motion, result)
+    return ReconstructionError(
+        name,
+        errors.mean(axis=1),
+        dict(zip(names, errors.mean(axis=0).tolist(), strict=True)),
+        left_out,
+        result,
+    )
+
+
+def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Distances in centimetres (T, P) between the joints of two motions in the world.
+
+    Returns
+    -------
+    errors : ndarray, shape (T, P)
+    names : tuple of str, length P
+        Joints that always lie where another does are counted once, under the first name.
+    """
+    joints = distinct_joints(truth.skeleton)
+    gaps = found.positions()[:, joints].astype(np.float64) - truth.positions()[:, joints]
+    return 100.0 * np.linalg.norm(gaps, axis=-1), tuple(truth.skeleton.names[j] for j in joints)
+
+
+def distinct_joints(skeleton: Skeleton) -> list[int]:
+    """Joints that do not lie at the very place of another, whatever the pose."""
+    place: dict[int, int] = {}
+    for joint, parent in enumerate(skeleton.parents):
+        moved = parent < 0 or np.linalg.norm(skeleton.offsets[joint]) > _SAME_PLACE
+        place[joint] = joint if moved else place[int(parent)]
+    return sorted(set(place.values()))
+
+
+def subject_of(name: str) -> str:
+    """What a motion's name says of its performer: all up to the first underscore."""
+    return name.rpartition("/")[2].partition("_")[0]
+
+
+def repeats(library: Shelf, motion: Motion) -> tuple[str, ...]:
+    """Motions of the library that hold the same frames as `motion`, itself included."""
+    from motionloom.search.neighbours import neighbours, open_index
+
+    features = library_features(library, "e15", scale_free=True)
+    rows = features.of(motion)
+    some = rows[np.unique(np.linspace(0, len(rows) - 1, _LOOKS).astype(int))]
+    near = neighbours(some, features, open_index(library, features), k=64, radius=_REPEATED)
+    seen: dict[int, set[int]] = {}
+    for frame in range(len(near)):
+        for row in near.of(frame)[0]:
+            m = int(np.searchsorted(features.starts, row, side="right")) - 1
+            seen.setdefault(m, set()).add(frame)
+    found = {features.names[m] for m, frames in seen.items() if len(frames) >= 0.5 * len(some)}
+    return tuple(sorted(found | ({motion.name} & set(library.names))))
+
+
+def varied_motions(
+    library: Shelf, count: int, *, seed: int = 0, least: int = 90
+) -> tuple[str, ...]:
+    """`count` motions of as many performers, of at least so many frames, chosen by `seed`."""
+    rng = np.random.default_rng(seed)
+    by_subject: dict[str, list[str]] = {}
+    for entry in library.entries():
+        if entry.frames >= least:
+            by_subject.setdefault(subject_of(entry.name), []).append(entry.name)
+    if not by_subject:
+        raise InvalidInput(f"no motion has {least} frames or more")
+    subjects = rng.permutation(sorted(by_subject))[:count]
+    return tuple(str(rng.choice(by_subject[subject])) for subject in subjects)
+
+
+def _told_before(library: Shelf, motion: Motion, without_subject: bool) -> tuple[str, ...]:
+    names = set(repeats(library, motion))
+    if without_subject:
+        subjects = {subject_of(motion.name)}
+        names |= {name for name in library.names if subject_of(name) in subjects}
+    return tuple(sorted(names))
+
+
+def _with_gaps(
+    markers: Markers, missing: float, lose: str | None, seconds: float, rng: np.random.Generator
+) -> Markers:
+    if not 0.0 <= missing < 1.0:
+        raise InvalidInput(f"missing must lie in [0, 1); got {missing}")
+    places = markers.positions.copy()
+    if missing:
+        places[rng.random(places.shape[:2]) < missing] = np.nan
+    if lose is not None:
+        if lose not in markers.labels:
+            raise InvalidInput(f"lose must be one of {', '.join(markers.labels)}; got {lose!r}")
+        length = min(round(seconds * markers.fps), len(markers))
+        start = int(rng.integers(0, len(markers) - length + 1))
+        places[start : start + length, markers.labels.index(lose)] = np.nan
+    return Markers(markers.labels, places, markers.fps, name=markers.name)
+
+
+def summary(errors: Sequence[ReconstructionError]) -> dict[str, float]:
+    """Mean over all motions of their mean errors, and the greatest of all frames, in cm."""
+    return {
+        "mean_cm": float(np.mean([error.mean_cm for error in errors])),
+        "max_cm": float(max(error.max_cm for error in errors)),
+    }
