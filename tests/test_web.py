@@ -6,8 +6,9 @@ from naive import web as naive
 
 import motionloom as ml
 from motionloom.distance import distance_grid
-from motionloom.distance.grid import grid_frames
+from motionloom.distance.grid import DistanceGrid, grid_frames
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.search import web_building
 from motionloom.search.refinement import Level, refined, strides
 from motionloom.search.web import WebOptions, build_web, joined
 from motionloom.search.web_building import motion_web
@@ -115,8 +116,31 @@ def test_motions_side_by_side_keep_apart():
     for first, last, web in zip(places, places[1:], alone, strict=False):
         assert_same(together.between(first, last), web)
     assert_same(joined(list(zip(alone, places, strict=False)), together.shape, 30.0), together)
-    in_chunks = motion_web(kick, others, rate=30.0, most_cells=1)
+    in_chunks = motion_web(kick, others, rate=30.0, most_cells=8000)
     assert_same(in_chunks, together)
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_long_motions_are_taken_in_parts_that_overlap(is_same, monkeypatch):
+    monkeypatch.setattr(web_building, "OVERLAP_SECONDS", 1.0)
+    a, b = (grid_frames(ml.demo.clip("walk", performer=number)) for number in (0, 1))
+    others, itself = ([a], 0) if is_same else ([b], None)
+    whole = motion_web(a, others, rate=30.0, itself=itself)
+    parts = motion_web(a, others, rate=30.0, itself=itself, most_cells=70 * 70)
+    assert parts.shape == whole.shape and parts.cells.max(axis=0).max() < max(whole.shape)
+    reached = np.zeros(whole.shape, bool)
+    reached[tuple(parts.cells.T)] = True
+    covered = []
+    for c in range(whole.chain_count):
+        path = whole.path(c)
+        value = whole.values[whole.offsets[c] : whole.offsets[c + 1]].mean()
+        if len(path) > 15 and value < 0.1:
+            covered.append(reached[tuple(path.T)].mean())
+    assert len(covered) > 1 and np.mean(covered) > 0.9
+    if is_same:
+        assert (parts.cells[:, 1] > parts.cells[:, 0]).all()
+    grid = DistanceGrid(a, others).block()
+    assert np.allclose(grid[tuple(parts.cells.T)], parts.values, atol=1e-6)
 
 
 def assert_same(a, b):

@@ -69,33 +69,34 @@ def following(grid, minima, path, max_slope):
 
 
 def bridges(grid, region, chains, *, max_slope, reach):
-    """Between any two chains, the path with the smallest mean.
+    """Between any two chains, the path with the smallest mean that meets no third.
 
     A cell of the other chain is reached from the last cell of the first that leads there.
     """
-    mask = [[(i, j) in region for j in range(len(grid[0]))] for i in range(len(grid))]
+    on_chains = {cell for chain in chains for cell in chain}
     found = {}
     for a, chain in enumerate(chains):
         for b, other in enumerate(chains):
-            best = None
-            for target in other if a != b else ():
-                path = last_way(grid, mask, chain, target, max_slope, reach)
-                if path is not None:
-                    mean = sum(grid[i][j] for i, j in path) / len(path)
-                    if best is None or mean < best[0]:
-                        best = (mean, path)
-            if best is not None:
-                path = best[1]
-                arrival = next(n for n, cell in enumerate(path) if cell in other)
-                found[a, b] = path[: arrival + 1]
+            ways = [
+                last_way(grid, region - on_chains, chain, target, max_slope, reach)
+                for target in other
+                if a != b
+            ]
+            ways = [path for path in ways if path is not None]
+            if ways:
+                found[a, b] = min(
+                    ways, key=lambda path: sum(grid[i][j] for i, j in path) / len(path)
+                )
     return found
 
 
-def last_way(grid, mask, chain, target, max_slope, reach):
+def last_way(grid, free, chain, target, max_slope, reach):
     for source in reversed(chain):
         gap = abs(target[0] - source[0]) + abs(target[1] - source[1])
         if gap >= reach or target[0] < source[0] or target[1] < source[1]:
             continue
+        allowed = free | {source, target}
+        mask = [[(i, j) in allowed for j in range(len(grid[0]))] for i in range(len(grid))]
         _, path = time_alignment(grid, mask, start=source, end=target, max_slope=max_slope)
         if len(path):
             return [tuple(cell) for cell in path.tolist()]

@@ -22,7 +22,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numba as nb
 import numpy as np
@@ -75,6 +75,19 @@ class GridFrames:
     def margin(self) -> int:
         """Frames that are repeated at either end."""
         return (len(self.points) - self.count) // 2
+
+    def part(self, first: int, last: int) -> GridFrames:
+        """Frames `first` to `last` alone; their windows see the frames around them."""
+        return replace(
+            self,
+            count=last - first,
+            rows=None if self.rows is None else self.rows[first:last],
+            points=self.points[first : last + 2 * self.margin]
+            if self.rows is None
+            else self.points,
+            centres=self.centres[first:last],
+            norms=self.norms[first:last],
+        )
 
 
 def grid_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> GridFrames:

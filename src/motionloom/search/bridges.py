@@ -8,8 +8,8 @@ For every chain one dynamic programme finds its paths to all chains around. A pa
 leaves a chain early and runs beside it is no other connection than one that leaves late:
 so each cell is reached from the *last* cell of the chain that it can be reached from, on
 the cheapest path from there. That settles, in one sweep, which paths are too long, because
-a path's Manhattan length depends on its two ends alone. What such a path shares with the
-chain it arrives at is left to that chain.
+a path's Manhattan length depends on its two ends alone. A path ends at the first chain that
+it meets: what lies behind is reached by way of that chain.
 """
 
 from __future__ import annotations
@@ -161,6 +161,8 @@ def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
                             best[target] = mean
                             end_row[target], end_column[target] = i, j
                             end_state[target] = s
+                        for s in range(states):  # no path leads on from here
+                            source[now, at, s] = -1
                 else:
                     for s in range(states):
                         source[now, at, s] = -1
@@ -176,10 +178,7 @@ def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
                 max_slope, path,
             )  # fmt: skip
             best[target] = np.inf
-            start = len(path) - length
-            stop = start + 1
-            while owner[path[stop, 0], path[stop, 1]] != target:
-                stop += 1
+            start, stop = len(path) - length, len(path) - 1
             if found == len(leaves):
                 leaves = np.concatenate((leaves, np.empty_like(leaves)))
                 arrives = np.concatenate((arrives, np.empty_like(arrives)))

@@ -11,7 +11,7 @@ passed are stretches of the two motions that may be alike (Kovar & Gleicher 2004
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -123,6 +123,10 @@ class Web:
             self.arrives,
         )
 
+    def moved(self, rows: int) -> Web:
+        """The same web, its first row at another place."""
+        return replace(self, cells=self.cells + np.array([rows, 0], np.int32))
+
     def between(self, first: int, last: int) -> Web:
         """The part of the web on columns `first` to `last`: those of one motion, or several.
 
@@ -193,6 +197,7 @@ def build_web(
     rate: float,
     starts: ArrayLike | None = None,
     itself: int | None = None,
+    lag: int = 0,
     options: WebOptions | None = None,
 ) -> Web:
     """The web of a grid of distances, built at the grid's own rate.
@@ -209,6 +214,9 @@ def build_web(
         Where among the columns the motion of the rows is itself, if it is. Only cells
         whose column is later than their row, by the length of the shortest chain, count
         there: the rest is the trivial diagonal, and the same mirrored.
+    lag : int
+        Where rows and columns are parts of that motion: by how many frames the column
+        `itself` is later than the first row.
     options : WebOptions, optional
 
     Returns
@@ -223,10 +231,11 @@ def build_web(
     minima = grid_minima(grid, starts=bounds)
     region = valid_region(grid, alpha=options.alpha, starts=bounds)
     if itself is not None:
-        count = len(grid)
-        trivial = np.tri(count, k=int(options.least_seconds * rate), dtype=np.bool_)
-        minima[:, itself : itself + count][trivial] = 0
-        region[:, itself : itself + count][trivial] = False
+        last = int(bounds[np.searchsorted(bounds, itself, side="right")])
+        apart = int(options.least_seconds * rate) - lag
+        trivial = np.tri(len(grid), last - itself, apart, dtype=np.bool_)
+        minima[:, itself:last][trivial] = 0
+        region[:, itself:last][trivial] = False
     cells, offsets, owner = minima_chains(
         grid,
         minima,
