@@ -144,21 +144,42 @@ def contacts_of(frames, **plants):
     return FootContacts(given, 0.02, frames, 30.0)
 
 
+def spots_of(contacts, step=0.0):
+    """Spots of all plants, each `step` metres from the one before."""
+    return [
+        {part: np.arange(len(plants))[:, None] * [step, 0.0] for part, plants in c.plants.items()}
+        for c in contacts
+    ]
+
+
 def test_a_plant_that_one_example_has_twice_is_one_plant():
     two = [
         contacts_of(30, left_ball=[(0, 20)]),
         contacts_of(30, left_ball=[(0, 8), (10, 20)]),
     ]
     times = np.stack([np.arange(30.0)] * 2, axis=1)
-    found = matched_contacts(two, times, [0, 1])
+    found = matched_contacts(two, spots_of(two), times, [0, 1])
     assert found.present.tolist() == [[True, True]]
     np.testing.assert_allclose(found.spans[0], [[0, 19], [0, 19]])
+    apart = matched_contacts(two, spots_of(two, step=0.1), times, [0, 1])
+    assert apart.present.tolist() == [[True, True], [False, True]]
+
+
+def test_a_step_in_one_and_none_in_the_other_cannot_be_matched():
+    stays = contacts_of(30, left_ball=[(0, 30)], right_ball=[(0, 30)])
+    steps = contacts_of(30, left_ball=[(0, 8), (14, 30)], right_ball=[(0, 30)])
+    times = np.stack([np.arange(30.0)] * 2, axis=1)
+    for pair in ([stays, steps], [steps, stays]):
+        assert unmatched_feet(pair, spots_of(pair, step=0.4), times) == {1: ("left", 11.0)}
+        assert unmatched_feet(pair, spots_of(pair, step=0.05), times) == {}
+    both = [steps, steps]
+    assert unmatched_feet(both, spots_of(both, step=0.4), times) == {}
 
 
 def test_a_plant_that_one_example_lacks_lasts_as_long_as_its_weight():
     two = [contacts_of(30, left_ball=[(0, 9), (15, 25)]), contacts_of(60, left_ball=[(0, 18)])]
     times = np.stack([np.arange(30.0), np.linspace(0, 59, 30)], axis=1)
-    found = matched_contacts(two, times, [0, 1])
+    found = matched_contacts(two, spots_of(two, step=0.5), times, [0, 1])
     clock = (np.array([0.0, 100.0]), np.array([0.0, 100.0]))
 
     def blended(*weights):
@@ -189,9 +210,11 @@ def test_short_contacts_do_not_make_examples_unmatchable():
     times = np.stack([np.arange(40.0)] * 2, axis=1)
     long = contacts_of(40, left_ball=[(0, 30)], right_ball=[(35, 40)])
     without = contacts_of(40, left_ball=[(0, 28)])
-    assert unmatched_feet([long, without], times) == {}
+    pair = [long, without]
+    assert unmatched_feet(pair, spots_of(pair), times) == {}
     wrong = contacts_of(40, right_ball=[(0, 30)])
-    assert unmatched_feet([long, wrong], times) == {1: ("left", 15.0)}
+    pair = [long, wrong]
+    assert unmatched_feet(pair, spots_of(pair), times) == {1: ("left", 15.0)}
 
 
 def test_some_of_the_examples_keep_their_registration(registered):

@@ -6,25 +6,40 @@ has no counterpart, the moments in it that correspond to the others' stand in; t
 the plant if the examples that have it weigh more than half.
 
 Feet cannot be matched where, at corresponding times, the one stands on the left foot alone and
-the other on the right one alone, or where a foot stands for long in the one and never in the
-other: blending a walk that starts on the left foot with one that starts on the right gives
-neither ("the wrong foot", Kovar & Gleicher 2004).
+the other on the right one alone; where a foot stands for long in the one and never in the
+other; or where a foot goes a step in the one and stays where it is in the other. Blending a
+walk that starts on the left foot with one that starts on the right gives neither ("the wrong
+foot", Kovar & Gleicher 2004).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.motion import Motion
 from motionloom.motion.contacts import FOOT_PARTS, SIDES, FootContacts, Plant, intervals
+from motionloom.motion.quality import part_path
 
 _SAME = 0.3  # share of the shorter of two plants that must overlap for them to be the same
 _LONG = 0.2  # seconds: only contacts as long as this can make examples unmatchable
 _COVERED = 0.2  # share of a long contact in which the other's foot must stand, too
+_STEP = 0.15  # metres between two plants of a foot that are a step, and no shuffle
+_SAME_SPOT = 0.06  # metres between two plants that are one with a gap
 _SHORTEST = 0.05  # seconds: shorter plants of a blend are left out
+
+
+class _Span(NamedTuple):
+    """A plant in registered time, its height, and where it is."""
+
+    low: float
+    high: float
+    height: float
+    spot: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +115,32 @@ class MatchedContacts:
         return np.bincount(self.parts[holds], minlength=len(FOOT_PARTS)) > 0
 
 
+Spots = Sequence[dict[str, NDArray[np.float64]]]
+
+
+def plant_spots(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
+    """Where each foot part stands on the floor, ``x, z`` of each of its plants (P, 2)."""
+    spots = {}
+    for part, plants in contacts.plants.items():
+        path = part_path(motion, part)[:, [0, 2]] if plants else np.empty((0, 2))
+        rows = [np.median(path[plant.start_frame : plant.end_frame], axis=0) for plant in plants]
+        spots[part] = np.array(rows).reshape(-1, 2)
+    return spots
+
+
 def matched_contacts(
-    contacts: Sequence[FootContacts], times: NDArray[np.float64], order: Sequence[int]
+    contacts: Sequence[FootContacts],
+    spots: Spots,
+    times: NDArray[np.float64],
+    order: Sequence[int],
 ) -> MatchedContacts:
     """Match the plants of N examples.
 
     Parameters
     ----------
     contacts : sequence of FootContacts, length N
+    spots : sequence of dict, length N
+        Where they are; see `plant_spots`.
     times : ndarray, shape (K, N)
         Frames that happen together; strictly increasing columns.
     order : sequence of int
@@ -116,18 +149,20 @@ def matched_contacts(
     parts, spans, present, heights = [], [], [], []
     moments = np.arange(len(times), dtype=np.float64)
     for k, part in enumerate(FOOT_PARTS):
-        groups: list[dict[int, tuple[float, float, float]]] = []
+        groups: list[dict[int, _Span]] = []
         for n in order:
-            for plant in contacts[n].plants.get(part, ()):
+            for i, plant in enumerate(contacts[n].plants.get(part, ())):
                 ends = np.array([plant.start_frame, plant.end_frame - 1], np.float64)
                 low, high = np.interp(ends, times[:, n], moments)
-                _sort_in(groups, n, (float(low), float(high), plant.height))
+                span = _Span(float(low), float(high), plant.height, spots[n][part][i])
+                _sort_in(groups, n, span)
         for group in groups:
-            middle = np.mean([(low, high) for low, high, _ in group.values()], axis=0)
+            middle = np.mean([(span.low, span.high) for span in group.values()], axis=0)
             at = np.empty((times.shape[1], 2))
             tall = np.zeros(times.shape[1])
             for n in range(times.shape[1]):
-                low, high, tall[n] = group.get(n, (*middle, 0.0))
+                low, high = (group[n].low, group[n].high) if n in group else middle
+                tall[n] = group[n].height if n in group else 0.0
                 at[n] = np.interp([low, high], moments, times[:, n])
             parts.append(k)
             spans.append(at)
@@ -144,13 +179,15 @@ def matched_contacts(
 
 
 def unmatched_feet(
-    contacts: Sequence[FootContacts], times: NDArray[np.float64]
+    contacts: Sequence[FootContacts], spots: Spots, times: NDArray[np.float64]
 ) -> dict[int, tuple[str, float]]:
     """Examples whose feet stand when the first example's do not, or the other way round.
 
     Parameters
     ----------
     contacts : sequence of FootContacts, length N
+    spots : sequence of dict, length N
+        Where they are; see `plant_spots`.
     times : ndarray, shape (K, N)
         Frames that happen together.
 
@@ -177,7 +214,24 @@ def unmatched_feet(
                 lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
                 if lasting.min() >= _LONG * contacts[0].fps:
                     found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
+            for one, mask in ((0, there), (n, here)):
+                for start, end in _steps(contacts[one], spots[one], times[:, one], side):
+                    if mask[start:end].all():
+                        found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
     return found
+
+
+def _steps(contacts, spots, times, side) -> list[tuple[int, int]]:
+    """Moments between two plants of a ball that are a step apart."""
+    part = f"{side}_ball"
+    plants = contacts.plants.get(part, ())
+    steps = []
+    for i, (before, after) in enumerate(zip(plants, plants[1:], strict=False)):
+        if np.linalg.norm(spots[part][i + 1] - spots[part][i]) > _STEP:
+            start = np.searchsorted(times, before.end_frame - 1, side="right")
+            end = np.searchsorted(times, after.start_frame)
+            steps.append((int(start), max(int(end), int(start) + 1)))
+    return steps
 
 
 def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
@@ -189,21 +243,22 @@ def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
     return masks
 
 
-def _sort_in(groups: list[dict], n: int, span: tuple[float, float, float]) -> None:
+def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> None:
     """Put a plant of example `n` to the group it overlaps most, or begin a new one."""
-    low, high, height = span
     best, most = None, 0.0
     for group in groups:
-        ends = np.array([(a, b) for a, b, _ in group.values()])
-        a, b = ends.mean(axis=0)
-        shared = (min(b, high) - max(a, low) + 1.0) / (min(b - a, high - low) + 1.0)
-        if shared > max(_SAME, most):
+        low, high = np.mean([(other.low, other.high) for other in group.values()], axis=0)
+        shared = min(high, span.high) - max(low, span.low) + 1.0
+        shared /= min(high - low, span.high - span.low) + 1.0
+        apart = np.linalg.norm(group[n].spot - span.spot) if n in group else 0.0
+        if shared > max(_SAME, most) and apart < _SAME_SPOT:
             best, most = group, shared
     if best is None:
         groups.append({n: span})
-    elif n in best:  # one plant here, two with a gap there: they are one
-        a, b, tall = best[n]
-        best[n] = (min(a, low), max(b, high), 0.5 * (tall + height))
+    elif n in best:  # one plant there, two with a gap here: they are one
+        old = best[n]
+        ends = min(old.low, span.low), max(old.high, span.high)
+        best[n] = _Span(*ends, 0.5 * (old.height + span.height), 0.5 * (old.spot + span.spot))
     else:
         best[n] = span
 

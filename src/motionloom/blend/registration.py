@@ -28,7 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import Timewarp, align_in_region, valid_region, warp
-from motionloom.blend.contact_matching import MatchedContacts, matched_contacts, unmatched_feet
+from motionloom.blend.contact_matching import (
+    MatchedContacts,
+    matched_contacts,
+    plant_spots,
+    unmatched_feet,
+)
 from motionloom.blend.examples import Example, Motions, clip_examples, family_examples
 from motionloom.blend.floor_alignment import edge_moves
 from motionloom.blend.ground import composed, inverse
@@ -226,7 +231,11 @@ def register(
     ]
     order = _outwards(parents)
     times, speeds = _times(examples, parents, order, warps)
-    unmatched = unmatched_feet([example.contacts for example in examples], times)
+    unmatched = unmatched_feet(
+        [example.contacts for example in examples],
+        [plant_spots(example.motion, example.contacts) for example in examples],
+        times,
+    )
     if unmatched and not leave_out_unmatched:
         raise InvalidInput(_wrong_foot(examples, unmatched))
     moves = _moves(examples, parents, order, times)
@@ -253,6 +262,7 @@ def _registered(examples, parents, order, times, speeds, moves, kept) -> Registr
         clips.in_one_hemisphere(curve.times, -grounds[..., 2]),
         matched_contacts(
             [example.contacts for example in chosen],
+            [plant_spots(example.motion, example.contacts) for example in chosen],
             curve.times,
             [number[n] for n in order if n in number],
         ),
