@@ -26,4 +26,5 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert "kick_leap_front_right_p0, 0.33 to 2.00 s: 0.000 m" in again.stderr
     assert "fault: at 60 fps the body falls" in again.stderr
     assert "1 pairs of motions, 0 built now" in again.stderr
+    assert "jump_up_p0: 0.000 m" in again.stderr
     assert "sheet.html in a browser" in again.stdout

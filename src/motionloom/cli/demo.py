@@ -105,6 +105,24 @@ def demo(
         f"{100 * found.error:.1f} cm off."
     )
 
+    remark("10. Half a minute of walking that nobody walked, from a few walks:")
+    walks, endless = sorted(name for name in lib.names if _is_walk(name)), folder / "endless.bvh"
+    remark(f"   $ motionloom graph {place} build --only {','.join(walks)}")
+    remark(f"   $ motionloom walk {place} --seconds 30 --seed 1 -o {endless}")
+    graph = lib.motion_graph(only=walks)
+    walk = graph.walk(seconds=30, seed=1)
+    walk.save(endless)
+    slide = graph.quality(walk).foot_slide_m
+    remark(
+        f"   {len(graph)} transitions between {len(graph.motions)} walks; feet slide "
+        f"{100 * slide:.1f} cm per step."
+    )
+
+    remark("11. Whole clips instead of stretches: which jumps are like this one, from start to end?")
+    remark(f"   $ motionloom search {place} jump_up_p0 --method dtw-clip --k 4")
+    for match in lib.search("jump_up_p0", method="dtw-clip", k=4):
+        remark(f"   {match.motion}: {match.distance:.3f} m")
+
     if json:
         print_json(
             {
@@ -116,6 +134,7 @@ def demo(
                 "sheet": str(sheet),
                 "glb": str(glb),
                 "kick": str(here),
+                "walk": str(endless),
             }
         )
         return
@@ -142,6 +161,10 @@ def warm_up() -> None:
     motion.positions(end_sites=True)
     motion.global_rotations()
     remark("ready")
+
+
+def _is_walk(name: str) -> bool:
+    return name.startswith("walk") and name.endswith("_p0")
 
 
 def _titled(lib, advance):
