@@ -18,7 +18,7 @@ def web(grid, *, alpha, max_slope, least_length, reach, allowed=lambda i, j: Tru
 def minima_chains(grid, minima, *, max_slope, least_length):
     """Chains that begin where no minimum is to the left, below, or both.
 
-    And then, away from those by more than a cell, at any minimum.
+    And then, away from those by more than a cell, at any minimum, if twice as long.
     """
     chains, visited = [], set()
     for i, j in sorted(minima):
@@ -30,7 +30,7 @@ def minima_chains(grid, minima, *, max_slope, least_length):
     around = {cell for chain in chains for cell in neighbourhood(chain)}
     for cell in sorted(minima):
         path = chain_from(cell, grid, minima, around, max_slope)
-        if path and length(path) >= least_length:
+        if path and length(path) >= 2 * least_length:
             chains.append(path)
             around |= neighbourhood(path)
     return chains

@@ -8,7 +8,8 @@ chain. Short chains are mostly chance and dropped (Kovar & Gleicher 2004, sectio
 
 Lines of minima cross and fork: a chain that takes the wrong branch is soon too steep to go
 on, and the right one has no cell that could begin one. So what no chain has come near is
-looked at once more, and there a chain may begin at any minimum.
+looked at once more. There a chain may begin at any minimum, and must be twice as long: with
+so many beginnings, chance makes longer ones.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _chains(grid, minima, starts, max_slope, least_length, owner):
                         for step in range(length):
                             taken[path[step, 0], path[step, 1]] = True
                     covered = path[length - 1, 0] - path[0, 0] + path[length - 1, 1] - path[0, 1]
-                    if covered / 2.0 + 1.0 < least_length:
+                    if covered / 2.0 + 1.0 < (1 + look) * least_length:
                         continue
                     while count + length > len(cells):
                         cells = np.concatenate((cells, np.empty_like(cells)))

@@ -1,7 +1,7 @@
 """Webs as few bytes: steps, differences of values, and what they start from; compressed.
 
 Along a path each step is one of three, and values change little: a step takes a byte that
-compresses to a bit or two, a value the difference to the one before, in tenths of a
+compresses to a bit or two, a value the difference to the one before, in halves of a
 millimetre. A bridge is the steps from the cell where it leaves to the one where it arrives.
 """
 
@@ -23,7 +23,7 @@ _MARK = b"mloomweb"
 _VERSION = 1
 _FRONT = len(_MARK) + 8  # the mark, the version, the header's size
 _LONGEST = 1 << 24  # bytes of a header, whatever it says
-_QUANTUM = 1e-4  # of a value, in the distance's unit; coarser where values are large
+_QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
 _LARGEST = 32000
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 

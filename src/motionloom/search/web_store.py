@@ -40,7 +40,7 @@ from motionloom.search.web_building import motion_web
 from motionloom.search.web_code import decoded, described, encoded
 from motionloom.whole_file import whole_file
 
-_VERSION = 2  # raise it when the same motions give other webs than before
+_VERSION = 3  # raise it when the same motions give other webs than before
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
 _TASK_CELLS = 200_000_000  # of the grids of one task: some seconds of work
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
