@@ -70,7 +70,7 @@ def beat_study(
         score,
         beats,
         style="free" if kind == "dance" else "cycle",
-        late=0.12 * gap if kind == "dance" else 0.0,
+        late=0.1 * gap if kind == "dance" else 0.0,
     )
     start = lead + 3.5 * gap  # the first bar is where it gets going
     motion = perform(score, fps, start=start, end=start + seconds - 1.0 / fps, name=kind)

@@ -94,14 +94,21 @@ def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
 
 
 def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RATE) -> float:
-    """Highest peak of the periodogram, in units of the highest that chance would make."""
+    """Highest peak of the periodogram over its octave, in units of what chance would make.
+
+    Aimless bodies have a tempo of sorts, too, a broad hill in the spectrum; a rhythm is a peak
+    that stands out of its surroundings.
+    """
     frequencies, power = periodogram(signal, rate=rate)
-    power = power[(frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)]
-    if not len(power) or power.max() <= 0.0:
+    inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
+    if not inside.any() or power[inside].max() <= 0.0:
         return 0.0
+    top = float(power[inside].max())
+    crest = frequencies[inside][int(np.argmax(power[inside]))]
+    around = (frequencies > crest / np.sqrt(2.0)) & (frequencies < crest * np.sqrt(2.0))
     # Powers of noise are exponential; so many are independent, and this is their maximum.
     independent = max(len(signal) / rate * (1.0 / shortest - 1.0 / longest), 1.0)
-    return float(power.max() / (power.mean() * (np.log(independent) + np.euler_gamma)))
+    return top / (float(power[around].mean()) * (np.log(independent) + np.euler_gamma))
 
 
 def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:

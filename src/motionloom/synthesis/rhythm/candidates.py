@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Kind = Literal["turns", "acceleration"]
 
-# Seconds of Gaussian smoothing: a turn keeps its place, the noise of markers does not.
-SMOOTHING = 0.05
+# Seconds of Gaussian smoothing: a turn keeps its place, the noise of markers does not. Where
+# neighbouring frames differ by more than `_NOISY` radians for no reason, more is needed.
+SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
 # Radians a component must turn back by. Smaller turns are involuntary: 3.4 degrees.
 EVIDENT = 0.06
 # ... and so many deviations of what noise is left after smoothing.
@@ -105,7 +106,7 @@ def candidate_beats(
     parts, offset = [], 0
     for motion in motions:
         angles = smooth_angles(motion)
-        noise = _noise(motion, angles)
+        noise = _noise(motion)
         factors = _factors(motion, weights)
         for column in range(angles.shape[1]):
             least = max(EVIDENT, _ABOVE_NOISE * noise[column])
@@ -146,7 +147,8 @@ def smooth_angles(motion: Motion) -> Array:
     """Rotation components summed up from the first frame and smoothed, shape (T, 3 J)."""
     from scipy.ndimage import gaussian_filter1d
 
-    return gaussian_filter1d(_angles(motion), SMOOTHING * motion.fps, axis=0, mode="nearest")
+    angles = _angles(motion)
+    return gaussian_filter1d(angles, _smoothing(angles) * motion.fps, axis=0, mode="nearest")
 
 
 def angular_velocities(motion: Motion) -> Array:
@@ -161,13 +163,26 @@ def _angles(motion: Motion) -> Array:
     return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
 
 
-def _noise(motion: Motion, smooth: Array) -> Array:
-    """Deviation that white noise leaves in each smoothed component, radians, shape (3 J,)."""
-    rough = _angles(motion) - smooth
-    # Differences of neighbours hold next to nothing of what a body does on purpose.
-    spread = 1.4826 * np.median(np.abs(np.diff(rough, 2, axis=0)), axis=0) / np.sqrt(6.0)
-    kept = 1.0 / np.sqrt(2.0 * np.sqrt(np.pi) * max(SMOOTHING * motion.fps, 0.5))
-    return spread * kept
+def _smoothing(angles: Array) -> float:
+    return _SMOOTHING_NOISY if float(np.median(_roughness(angles))) > _NOISY else SMOOTHING
+
+
+def _roughness(angles: Array) -> Array:
+    """Deviation of white noise in each component, from neighbours alone, radians, (3 J,).
+
+    Second differences hold next to nothing of what a body does on purpose.
+    """
+    if len(angles) < 3:
+        return np.zeros(angles.shape[1])
+    return 1.4826 * np.median(np.abs(np.diff(angles, 2, axis=0)), axis=0) / np.sqrt(6.0)
+
+
+def _noise(motion: Motion) -> Array:
+    """Deviation that noise leaves in each smoothed component, radians, shape (3 J,)."""
+    angles = _angles(motion)
+    width = max(_smoothing(angles) * motion.fps, 0.5)
+    left = _roughness(angles - smooth_angles(motion))
+    return left / np.sqrt(2.0 * np.sqrt(np.pi) * width)
 
 
 def _reaches(skeleton: Skeleton) -> Array:

@@ -1,0 +1,399 @@
+"""From beats to movements, groups and the transition graph; rules and files."""
+
+import json
+
+import numpy as np
+import pytest
+from naive import rhythm as naive
+
+import motionloom as ml
+from motionloom.demo.beat_studies import beat_study
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.synthesis.rhythm import (
+    TransitionGraph,
+    choreography,
+    for_music,
+    load_choreography,
+    load_graph,
+)
+from motionloom.synthesis.rhythm.clustering import k_medoids, subtractive
+from motionloom.synthesis.rhythm.meters import estimated_meter
+from motionloom.synthesis.rhythm.movements import (
+    cut_movements,
+    differences,
+    end_postures,
+    postures,
+)
+from motionloom.synthesis.rhythm.rules import load_rules, with_rules
+from motionloom.synthesis.rhythm.transition_graph import combined_graph
+from motionloom.synthesis.rhythm.transition_learning import baum_welch, kinematic_continuity
+
+
+@pytest.fixture(scope="module")
+def dances():
+    return [ml.demo.clip("dance_groove", performer=p, seed=s) for p in (0, 1) for s in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def made(dances):
+    return choreography(dances, meter=4, kind="groove")
+
+
+@pytest.fixture(scope="module")
+def pieces(dances):
+    return cut_movements(dances[0], ml.beats(dances[0]), meter=4)
+
+
+# --- movements --------------------------------------------------------------------------
+
+
+def test_movements_start_at_the_origin_with_beats_on_a_common_clock(pieces, dances):
+    for one in pieces:
+        assert one.meter == 4 and len(one.motion) == 4 * one.beat_frames + 1
+        np.testing.assert_allclose(one.motion.root[0, [0, 2]], 0.0, atol=1e-5)
+        assert abs(one.motion[0].headings()[0]) < 1e-4
+        middle = round(one.beats[2])
+        pose = one.motion.rotations[2 * one.beat_frames, 5]
+        assert abs(float(pose @ dances[0].rotations[middle, 5])) > 0.995
+    assert pieces[0].end_frame - 1 == pieces[1].start_frame
+
+
+def test_differences_are_those_of_the_paper(pieces):
+    states = postures(pieces[:4], weights=np.linspace(0.5, 2.0, 21))
+    fast = differences(states, states, velocity_weight=0.02)
+
+    def beats_of(n):
+        return [
+            (states.roots[n, k], states.rotations[n, k], states.velocities[n, k, 0],
+             states.velocities[n, k, 1:])
+            for k in range(5)
+        ]  # fmt: skip
+
+    for i in range(4):
+        for j in range(4):
+            slow = naive.movement_difference(beats_of(i), beats_of(j), states.weights, 0.02)
+            assert fast[i, j] == pytest.approx(slow, rel=1e-5, abs=1e-3)
+
+
+def test_what_follows_in_a_take_follows_without_a_gap(pieces):
+    gaps = differences(end_postures(pieces, last=True), end_postures(pieces, last=False))
+    follows = np.array([gaps[k, k + 1] for k in range(len(pieces) - 1)])
+    others = gaps[~np.eye(len(pieces), k=1, dtype=bool)]
+    assert follows.max() < np.median(others)
+
+
+def test_meter_is_estimated():
+    leader, follower = ml.demo.couple(performer=2)
+    pair = [leader.motion, follower.motion]
+    assert estimated_meter(pair, ml.beats(pair)).beats == 3
+    march = ml.demo.clip("march")
+    assert estimated_meter(march, ml.beats(march)).beats == 2
+    groove = ml.demo.clip("dance_groove")
+    assert estimated_meter(groove, ml.beats(groove)).beats == 4
+
+
+def test_a_meter_longer_than_the_take_is_said(dances):
+    found = ml.beats(dances[0])
+    with pytest.raises(InvalidInput, match=r"a movement of 64 beats needs 65 beats; dance_groove"):
+        cut_movements(dances[0], found, meter=64)
+    with pytest.raises(InvalidInput, match="meter must be at least 1"):
+        cut_movements(dances[0], found, meter=0)
+    with pytest.raises(InvalidInput, match="a movement of 64 beats"):
+        choreography(dances[:1], meter=64)
+
+
+def test_movements_that_cannot_be_compared_are_named(pieces, dances):
+    other = cut_movements(dances[0], ml.beats(dances[0]), meter=3)
+    with pytest.raises(InvalidInput, match="one meter, one beat period"):
+        postures([pieces[0], other[0]])
+    with pytest.raises(InvalidInput, match="weights must be 21 numbers"):
+        postures(pieces, weights=[1.0, 2.0])
+    with pytest.raises(InvalidInput, match="no movements to compare"):
+        postures([])
+
+
+# --- groups -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clumps(rng):
+    places = np.concatenate([rng.normal(c, 0.2, size=(n, 2)) for c, n in ((0, 7), (4, 5), (9, 3))])
+    return ((places[:, None] - places[None]) ** 2).sum(axis=2)
+
+
+def test_k_medoids_finds_clumps_and_the_best_centres(clumps):
+    found = k_medoids(clumps, 3, seed=1)
+    assert list(found.labels) == [0] * 7 + [1] * 5 + [2] * 3
+    for group, centre in enumerate(found.centres):
+        members = found.members(group)
+        inner = clumps[np.ix_(members, members)].sum(axis=0)
+        assert centre == members[np.argmin(inner)]
+    assert found.cost == pytest.approx(sum(clumps[k, found.centres[g]]
+                                           for k, g in enumerate(found.labels)))  # fmt: skip
+
+
+def test_every_group_has_a_member_and_seeds_repeat(rng):
+    apart = np.abs(np.subtract.outer(*[rng.normal(size=30)] * 2))
+    for groups in (1, 7, 30):
+        found = k_medoids(apart, groups, seed=3, restarts=5)
+        assert len(set(found.labels)) == groups
+        np.testing.assert_array_equal(found.labels, k_medoids(apart, groups, seed=3,
+                                                              restarts=5).labels)  # fmt: skip
+    twins = np.zeros((4, 4))
+    assert len(set(k_medoids(twins, 3).labels)) == 3
+
+
+def test_subtractive_clustering_is_that_of_the_paper(clumps, rng):
+    for radius in (0.4, 1.0, 3.0):
+        found = subtractive(clumps, radius=radius, squash=1.5, threshold=0.15)
+        centres = naive.subtractive_centres(clumps.tolist(), radius, 1.5, 0.15)
+        assert sorted(found.centres) == sorted(centres)
+    assert list(subtractive(clumps, radius=1.0).labels) == [0] * 7 + [1] * 5 + [2] * 3
+
+
+def test_clustering_says_what_is_wrong(clumps):
+    with pytest.raises(InvalidInput, match="between 1 and the number of movements, 15; got 16"):
+        k_medoids(clumps, 16)
+    with pytest.raises(InvalidInput, match="restarts must be at least 1"):
+        k_medoids(clumps, 2, restarts=0)
+    with pytest.raises(InvalidInput, match="must be a square array"):
+        subtractive(clumps[:3])
+    with pytest.raises(InvalidInput, match="finite and not negative"):
+        subtractive(-clumps)
+    with pytest.raises(InvalidInput, match="squash over 1"):
+        subtractive(clumps, squash=1.0)
+
+
+# --- transitions ------------------------------------------------------------------------
+
+
+def test_groups_observed_surely_are_counted(rng):
+    sequences = [rng.integers(4, size=n) for n in (12, 5, 1, 9)]
+    learnt = baum_welch([np.eye(4)[sequence] for sequence in sequences])
+    start, moves = naive.counted_transitions([list(s) for s in sequences], 4)
+    np.testing.assert_allclose(learnt.start, start, atol=1e-12)
+    np.testing.assert_allclose(learnt.transitions, moves, atol=1e-12)
+    assert learnt.rounds <= 2
+
+
+def test_uncertain_groups_are_re_estimated_as_the_method_says(rng):
+    likely = [rng.dirichlet(np.ones(3), size=n) for n in (5, 4)]
+    one = baum_welch(likely, rounds=1)
+    first, moves = np.zeros(3), np.zeros((3, 3))
+    for sequence in likely:
+        begin, pairs = naive.expected_counts(sequence.tolist(), [1 / 3] * 3, [[1 / 3] * 3] * 3)
+        first += begin
+        moves += pairs
+    np.testing.assert_allclose(one.start, first / first.sum(), atol=1e-10)
+    np.testing.assert_allclose(one.transitions, moves / moves.sum(axis=1, keepdims=True),
+                               atol=1e-10)  # fmt: skip
+
+
+def test_smoothness_follows_the_paper(rng):
+    gaps = rng.uniform(0.1, 3.0, size=(6, 6))
+    labels = np.array([0, 0, 1, 2, 2, 2])
+    found = kinematic_continuity(gaps, labels, sigma=0.7)
+    members = [[0, 1], [2], [3, 4, 5]]
+    for i in range(3):
+        row = [np.exp(-naive.group_distance(gaps, members[i], members[j]) / 0.7) for j in range(3)]
+        np.testing.assert_allclose(found[i], np.array(row) / sum(row), atol=1e-10)
+    with pytest.raises(InvalidInput, match="sigma must be positive"):
+        kinematic_continuity(gaps, labels, sigma=-1.0)
+
+
+def test_both_continuities_are_weighed_cut_and_scaled():
+    smooth, usual = [[0.5, 0.46, 0.04]] * 3, [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]
+    graph = combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behaviour=0.5)
+    np.testing.assert_allclose(graph.transitions[0], np.array([0.25, 0.73, 0.0]) / 0.98)
+    np.testing.assert_allclose(graph.transitions[2], np.array([0.5, 0.46, 0.0]) / 0.96)
+    with pytest.raises(InvalidInput, match="behaviour must be between 0 and 1"):
+        combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behaviour=2.0)
+    with pytest.raises(InvalidInput, match="threshold must be at least 0"):
+        combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], threshold=1.0)
+
+
+# --- graphs -----------------------------------------------------------------------------
+
+
+def small():
+    steps = [[0.5, 0.5, 0.0], [0.8, 0.0, 0.2], [0.0, 0.0, 0.0]]
+    return TransitionGraph(("a", "b", "c"), ((0, 3), (1,), (2,)), np.array([1.0, 0, 1]), steps)
+
+
+def test_dead_ends_are_found_and_removed():
+    graph = small()
+    assert graph.dead_ends == ("c",)
+    alive = graph.without_dead_ends()
+    assert alive.names == ("a", "b") and alive.dead_ends == ()
+    np.testing.assert_allclose(alive.transitions[1], [1.0, 0.0])
+    np.testing.assert_allclose(alive.start, [1.0, 0.0])
+    one_way = TransitionGraph(("a", "b"), ((0,), (1,)), [1, 0], [[0, 1], [0, 0]])
+    with pytest.raises(InvalidInput, match="every way through this graph ends"):
+        one_way.without_dead_ends()
+
+
+def test_edits_return_another_graph():
+    graph = small()
+    assert graph.with_edge("c", "a", 1.0).dead_ends == ()
+    assert ("a", "b", 0.5) in graph.edges and ("a", "b", 0.5) not in (
+        graph.without_edge("a", "b").edges
+    )
+    np.testing.assert_allclose(graph.reweighted("a", "b", 3.0).transitions[0, :2], [0.25, 0.75])
+    assert graph.renamed({"a": "box step"}).names[0] == "box step"
+    for wrong, words in (
+        (lambda: graph.with_edge("x", "a"), "no node is called 'x'; there are a, b, c"),
+        (lambda: graph.with_edge("a", "b", 0.0), "likelihood must be over 0"),
+        (lambda: graph.without_edge("c", "a"), "no edge from c to a"),
+        (lambda: graph.reweighted("c", "a", 2.0), "no edge from c to a"),
+        (lambda: graph.reweighted("a", "b", -2.0), "factor must be positive"),
+        (lambda: graph.without_nodes("abc"), "at least one node"),
+        (lambda: graph.renamed({"a": "b"}), "names of their own"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            wrong()
+    with pytest.raises(InvalidInput, match="must not be negative"):
+        TransitionGraph(("a",), ((0,),), [1.0], [[-1.0]])
+    with pytest.raises(InvalidInput, match="1 nodes need 1 start"):
+        TransitionGraph(("a",), ((0,),), [1.0, 0.0], [[1.0]])
+
+
+@pytest.mark.parametrize("suffix", [".json", ".graphml"])
+def test_graphs_survive_their_files(tmp_path, suffix):
+    graph = small()
+    back = load_graph(graph.save(tmp_path / f"graph{suffix}"))
+    assert back.names == graph.names and back.members == graph.members
+    np.testing.assert_array_equal(back.transitions, graph.transitions)
+    np.testing.assert_array_equal(back.start, graph.start)
+
+
+def test_graphml_is_what_networkx_reads(tmp_path):
+    networkx = pytest.importorskip("networkx")
+    read = networkx.read_graphml(small().save(tmp_path / "graph.graphml"))
+    assert read["b"]["a"]["weight"] == pytest.approx(0.8)
+    networkx.write_graphml(read, tmp_path / "again.graphml")
+    np.testing.assert_allclose(
+        load_graph(tmp_path / "again.graphml").transitions, small().transitions
+    )
+
+
+@pytest.mark.parametrize(
+    "name, text, words",
+    [
+        ("g.json", "{", "not a movement transition graph"),
+        ("g.json", "{}", "it lacks 'nodes'"),
+        ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "it lacks 'likelihood'"),
+        ("g.graphml", "<graph", "not a movement transition graph"),
+        ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type is not read"),
+    ],
+)
+def test_damaged_graph_files_are_told(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(MotionFormatError, match=words):
+        load_graph(tmp_path / name)
+    with pytest.raises(InvalidInput, match=r"written as .json or .graphml"):
+        small().save(tmp_path / "graph.txt")
+
+
+def test_rules_are_applied_in_order(tmp_path):
+    rules = [
+        {"from": "c", "to": "a", "likelihood": 1.0},
+        {"from": "*", "to": "a", "factor": 0.5},
+        {"from": "b", "to": "c", "forbid": True},
+        {"start": {"b": 1.0}},
+        {"rename": {"a": "left"}},
+    ]
+    (tmp_path / "rules.json").write_text(json.dumps(rules))
+    graph = with_rules(small(), load_rules(tmp_path / "rules.json"))
+    assert graph.names == ("left", "b", "c")
+    np.testing.assert_allclose(graph.transitions, [[1 / 3, 2 / 3, 0], [1, 0, 0], [1, 0, 0]])
+    np.testing.assert_allclose(graph.start, [0, 1, 0])
+
+
+def test_wrong_rules_are_told_by_number(tmp_path):
+    good = {"from": "a", "to": "b", "factor": 2.0}
+    for rule, words in (
+        ({"from": "a"}, "rule 2: a rule has from, to and one of"),
+        ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: no node is called 'z'"),
+        ({"from": "a", "to": "b", "factor": "much"}, "rule 2: factor must be a number"),
+        ("a", "rule 2: a rule is an object"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            with_rules(small(), [good, rule])
+    with pytest.raises(InvalidInput, match="rules must be a list"):
+        with_rules(small(), "none")
+    (tmp_path / "r.json").write_text("[\n{,")
+    with pytest.raises(MotionFormatError, match=r"r.json:2: not JSON"):
+        load_rules(tmp_path / "r.json")
+    (tmp_path / "r.json").write_text("{}")
+    with pytest.raises(MotionFormatError, match="a rules file is a list"):
+        load_rules(tmp_path / "r.json")
+
+
+# --- choreographies ---------------------------------------------------------------------
+
+
+def test_a_choreography_goes_on_for_ever(made):
+    assert made.graph.dead_ends == () and made.kind == "groove"
+    assert sorted(k for group in made.graph.members for k in group)[-1] < len(made.movements)
+    np.testing.assert_allclose(made.graph.transitions.sum(axis=1), 1.0)
+    assert len({movement.motion.skeleton.key for movement in made.movements}) == 1
+
+
+def test_a_choreography_survives_its_file(made, dances, tmp_path):
+    takes = {dance.name: dance for dance in (dances[0], dances[2])}
+    made = choreography([dances[0], dances[2]], meter=4, mirror=True)
+    path = made.save(tmp_path / "dance.json")
+    back = load_choreography(path, takes.__getitem__)
+    assert [m.text for m in back.movements] == [m.text for m in made.movements]
+    for a, b in zip(back.movements, made.movements, strict=True):
+        np.testing.assert_allclose(a.motion.root, b.motion.root, atol=1e-3)
+    data = json.loads(path.read_text())
+    data["cuts"][0]["beats"][-1] = 1e6
+    path.write_text(json.dumps(data))
+    with pytest.raises(MotionFormatError, match="movement 0: its beats must rise within"):
+        load_choreography(path, takes.__getitem__)
+    small().save(path)
+    with pytest.raises(MotionFormatError, match="a graph without its movements"):
+        load_choreography(path, takes.__getitem__)
+    with pytest.raises(InvalidInput, match=r"node c must hold some of the"):
+        made.with_graph(TransitionGraph(("c",), ((999,),), [1.0], [[1.0]]))
+
+
+def test_mirrored_takes_double_the_movements(dances):
+    plain, both = (choreography(dances[:1], meter=4, mirror=m) for m in (False, True))
+    assert len(both.movements) == 2 * len(plain.movements)
+    assert both.movements[-1].mirrored and both.movements[-1].text.endswith("~")
+
+
+def test_takes_without_rhythm_are_left_out_with_a_reason(dances):
+    sitting = ml.demo.clip("sit_stand")
+    made = choreography([dances[0], sitting], meter=4)
+    assert "no rhythm (confidence 0." in made.left_out[sitting.name]
+    with pytest.raises(InvalidInput, match="no take has a rhythm to cut it by"):
+        choreography([sitting], meter=4)
+
+
+def test_couples_move_together():
+    pairs = [[p.motion for p in ml.demo.couple(seed=s)] for s in (0, 1)]
+    made = choreography(pairs, meter=3, kind="waltz")
+    for movement in made.movements:
+        leader, follower = movement.bodies
+        apart = np.linalg.norm((leader.root - follower.root)[:, [0, 2]], axis=1)
+        assert np.all(apart < 0.8) and len(movement.source) == 2
+
+
+def test_music_chooses_its_choreography(made):
+    assert for_music([made], kind="Groove") is made
+    assert for_music([made], meter=4) is made and for_music([made]) is made
+    with pytest.raises(InvalidInput, match=r"no choreography for tango; there are: groove \(4"):
+        for_music([made], kind="tango")
+    with pytest.raises(InvalidInput, match="for 3 beats a bar"):
+        for_music([made], meter=3)
+
+
+def test_the_sets_of_the_paper_have_their_size():
+    quick, _ = beat_study("dance", seconds=39.6)
+    slow, _ = beat_study("dance", seconds=42.9, period=13 / 30, seed=1)
+    made = choreography([quick, slow], meter=4, groups=37)
+    assert 44 <= len(made.movements) <= 49
+    assert 1 <= made.graph.movements_per_node <= 2.0

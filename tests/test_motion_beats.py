@@ -1,0 +1,289 @@
+"""Motion beats: accuracy where the truth is known, the definition, and what is no rhythm."""
+
+import csv
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from naive import rhythm as naive
+
+import motionloom as ml
+from motionloom.demo.beat_studies import beat_study
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import rotations as rot
+from motionloom.synthesis.rhythm.beat_period import (
+    contrast,
+    periodogram,
+    simple_ratio,
+    superposed,
+)
+from motionloom.synthesis.rhythm.candidates import Candidates, candidate_beats
+from motionloom.synthesis.rhythm.motion_beats import huber_beats
+from motionloom.synthesis.rhythm.tracking import grid_phase, steady_beats
+
+
+def errors_in_frames(found, truth, fps=30.0):
+    return np.array([np.min(np.abs(found - beat)) for beat in truth]) * fps
+
+
+def candidates_at(times, seconds, *, signals=None, sizes=None):
+    times = np.asarray(times, float)
+    sizes = np.ones(len(times)) if sizes is None else np.asarray(sizes, float)
+    signals = np.zeros(len(times), np.int64) if signals is None else np.asarray(signals)
+    return Candidates(times, sizes, sizes, signals, seconds)
+
+
+@pytest.fixture(scope="module")
+def groove():
+    return ml.demo.performance("dance_groove")
+
+
+# --- accuracy, figure 6 of the paper ----------------------------------------------------
+
+
+@pytest.mark.parametrize("performer", [0, 2])
+def test_regular_beats_are_found_to_the_frame(performer):
+    motion, truth = beat_study("regular", performer=performer)
+    found = ml.beats(motion)
+    assert len(motion) == 900 and len(truth) == 60
+    assert np.all(np.rint(errors_in_frames(found.times, truth)) == 0.0)
+    assert found.period == pytest.approx(0.5, rel=0.002)
+
+
+def test_perturbed_beats_are_found_within_a_third_of_a_frame():
+    off = []
+    for seed in (0, 1):
+        motion, truth = beat_study("perturbed", seed=seed)
+        off.append(errors_in_frames(ml.beats(motion).times, truth))
+    off = np.concatenate(off)
+    assert off.mean() <= 0.33
+    assert off.max() <= 1.0
+
+
+def test_beats_of_a_dance_whose_limbs_are_early_and_late():
+    off = []
+    for performer in range(4):
+        motion, truth = beat_study("dance", performer=performer, seconds=23.8)
+        assert len(motion) == 714
+        found = ml.beats(motion)
+        off.append(errors_in_frames(found.times, truth))
+        assert found.period == pytest.approx(0.4, rel=0.01)
+    assert np.concatenate(off).mean() <= 0.38
+
+
+def test_a_beat_that_drifts_is_followed():
+    sway = ml.demo.performance("dance_sway", performer=1)  # every gap off by up to 15 %
+    off = errors_in_frames(ml.beats(sway.motion).times, sway.truth.beats)
+    assert off.mean() <= 0.38
+    assert np.mean(off <= 1.0) >= 0.9
+
+
+def test_a_change_of_tempo_in_the_middle_is_followed():
+    fast, first = beat_study("regular", seconds=15.0, period=0.5)
+    slow, second = beat_study("regular", seconds=15.0, period=0.6)
+    whole = ml.concatenate([fast, slow])
+    truth = np.concatenate([first, np.array(second) + 15.0])
+    found = ml.beats(whole).times
+    assert np.mean(errors_in_frames(found, truth) <= 1.0) >= 0.95
+    gaps = np.diff(found)
+    assert np.median(gaps[found[:-1] < 14.0]) == pytest.approx(0.5, abs=0.01)
+    assert np.median(gaps[found[:-1] > 16.0]) == pytest.approx(0.6, abs=0.01)
+
+
+def test_a_couple_is_analysed_together():
+    leader, follower = ml.demo.couple()
+    both = ml.beats([leader.motion, follower.motion])
+    assert both.bpm == pytest.approx(leader.truth.tempo_bpm, rel=0.01)
+    alone = candidate_beats([leader.motion])
+    assert len(both.candidates) == len(alone) + len(candidate_beats([follower.motion]))
+
+
+# --- robustness -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fps", [30.0, 60.0, 120.0])
+def test_the_rate_of_the_take_does_not_matter(fps):
+    made = ml.demo.performance("dance_groove", performer=1, fps=fps)
+    found = ml.beats(made.motion)
+    assert found.bpm == pytest.approx(made.truth.tempo_bpm, rel=0.02)
+    assert np.median(errors_in_frames(found.times, made.truth.beats)) <= 0.3
+
+
+def noisy(motion, metres, rng):
+    """Every bone turned as if its end were off by so much, the root shifted."""
+    skeleton = motion.skeleton
+    reach = np.full(len(skeleton), np.inf)
+    for parent, offset in zip(skeleton.point_parents, skeleton.point_offsets, strict=True):
+        if parent >= 0:
+            reach[parent] = min(reach[parent], max(float(np.linalg.norm(offset)), 0.08))
+    turn = rng.normal(size=(len(motion), len(skeleton), 3)) * (metres / reach)[None, :, None]
+    return replace(
+        motion,
+        rotations=rot.multiply(motion.rotations.astype(float), rot.exp(turn)),
+        root=motion.root + metres * rng.normal(size=motion.root.shape),
+    )
+
+
+def test_two_centimetres_of_noise_do_not_matter(groove, rng):
+    found = ml.beats(noisy(groove.motion, 0.02, rng))
+    assert found.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
+    off = errors_in_frames(found.times, groove.truth.beats)
+    assert np.median(off) <= 1.0
+
+
+def test_a_cut_off_start_does_not_matter(groove):
+    cut = len(groove.motion) // 5
+    found = ml.beats(groove.motion[cut:])
+    truth = [beat - cut / 30.0 for beat in groove.truth.beats if beat > cut / 30.0]
+    assert found.bpm == pytest.approx(groove.truth.tempo_bpm, rel=0.02)
+    assert errors_in_frames(found.times, truth).mean() <= 0.5
+
+
+def is_simple_multiple(ratio):
+    return any(abs(ratio / k - 1.0) <= 0.02 for k in (0.5, 1.0, 2.0))
+
+
+@pytest.mark.cmu
+def test_periods_of_real_gaits_and_dances_agree_with_independent_measurements(cmu_data, cmu30):
+    with open(cmu_data / "beats" / "dev.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        name = row["file"]
+        take = ml.load(cmu30 / name.split("_")[0].zfill(3) / f"{name}.bvh")
+        for motion in (take, take[len(take) // 5 :]):
+            found = ml.beats(motion)
+            assert is_simple_multiple(found.period / float(row["step_s"])), name
+
+
+@pytest.mark.cmu
+def test_periods_hold_at_the_rate_of_capture(cmu_data, cmu_raw):
+    with open(cmu_data / "beats" / "dev.csv", encoding="utf-8") as file:
+        steps = {row["file"]: float(row["step_s"]) for row in csv.DictReader(file)}
+    for name in ("91_19", "35_01"):
+        take = ml.load(cmu_raw / f"{name}.bvh")
+        for motion in (take, take.resample(60), take.resample(30)):
+            assert is_simple_multiple(ml.beats(motion).period / steps[name]), name
+
+
+# --- no rhythm, bad input ---------------------------------------------------------------
+
+
+def test_a_body_that_stands_still_has_no_beats(groove):
+    pose = groove.motion[100]
+    still = ml.concatenate([pose] * 120)
+    found = ml.beats(still)
+    assert len(found) == 0 and found.confidence == 0.0 and not found.rhythmic
+    assert found.as_dict()["beats"] == []
+
+
+def test_aimless_movement_has_no_rhythm(groove, rng):
+    from scipy.ndimage import gaussian_filter1d
+
+    skeleton = groove.motion.skeleton
+    wander = gaussian_filter1d(rng.normal(size=(900, len(skeleton), 3)), 9.0, axis=0)
+    aimless = ml.Motion(skeleton, rot.exp(1.5 * wander), np.zeros((900, 3)), 30.0)
+    assert not ml.beats(aimless).rhythmic
+
+
+def test_rhythm_is_surer_in_a_dance_than_in_sitting_down(groove):
+    dance, sitting = ml.beats(groove.motion), ml.beats(ml.demo.clip("sit_stand"))
+    assert dance.confidence > 0.9 > 0.5 > sitting.confidence
+
+
+def test_says_what_is_wrong(groove):
+    motion = groove.motion
+    with pytest.raises(InvalidInput, match=r"a rhythm takes at least 0.84 s to show"):
+        ml.beats(motion[:10])
+    with pytest.raises(InvalidInput, match="two tempos from slow to fast"):
+        ml.beats(motion, tempo_bpm=(120.0, 60.0))
+    with pytest.raises(InvalidInput, match="one rate and one length"):
+        ml.beats([motion, motion[:-1]])
+    with pytest.raises(InvalidInput, match="got an empty list"):
+        ml.beats([])
+    with pytest.raises(InvalidInput, match="kind must be 'turns' or 'acceleration'"):
+        ml.beats(motion, kind="drums")
+    with pytest.raises(InvalidInput, match="weights must not be negative"):
+        ml.beats(motion, weights={"hips": -1.0})
+    with pytest.raises(RoleError, match="no joint is called 'tail'"):
+        ml.beats(motion, weights={"tail": 1.0})
+    with pytest.raises(InvalidInput, match="kind must be one of regular, perturbed, dance"):
+        beat_study("waltz")
+    with pytest.raises(InvalidInput, match=r"period must be over 0.2 s"):
+        beat_study("regular", period=0.1)
+
+
+# --- the parts, against the paper -------------------------------------------------------
+
+
+def test_superposed_cosines_are_those_of_the_paper(rng):
+    first, second = np.sort(rng.uniform(0, 5, 9)), np.sort(rng.uniform(0, 5, 7))
+    times = np.concatenate([first, second])
+    order = np.argsort(times)
+    signals = np.repeat([0, 1], [9, 7])[order]
+    sizes = np.repeat([1.0, 0.3], [9, 7])[order]
+    signal = superposed(candidates_at(times[order], 5.0, signals=signals, sizes=sizes))
+    for k in range(0, len(signal), 7):
+        t = k / 60.0
+        expected = naive.piecewise_cosine(first, t) + 0.3 * naive.piecewise_cosine(second, t)
+        assert signal[k] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_periodogram_is_that_of_the_paper(rng):
+    signal = rng.normal(size=200)
+    frequencies, power = periodogram(signal, rate=60.0)
+    for k in rng.integers(1, len(frequencies), size=12):
+        assert power[k] == pytest.approx(naive.power(signal, 60.0, frequencies[k]), rel=1e-6)
+
+
+def test_beats_are_huber_estimates_around_reference_beats(rng):
+    reference = np.arange(1.0, 6.0)
+    times = np.sort(rng.uniform(0.5, 5.5, 80))
+    weights = rng.uniform(0.1, 1.0, 80)
+    found = huber_beats(candidates_at(times, 6.0, sizes=weights), reference)
+    for beat, place in zip(reference, found, strict=True):
+        near = (times >= beat - 0.5) & (times < beat + 0.5)
+        expected = naive.huber_location(times[near], weights[near], 0.04)
+        assert place == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_reference_beat_without_candidates_stands_for_itself():
+    found = huber_beats(candidates_at([1.02, 3.04], 4.0), np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_allclose(found, [1.02, 2.0, 3.04], atol=1e-6)
+
+
+def test_a_grid_fits_the_signal_it_was_made_from():
+    moments = np.arange(600) / 60.0
+    signal = np.cos(2.0 * np.pi * (moments - 0.13) / 0.45)
+    assert grid_phase(signal, 0.45) == pytest.approx(0.13, abs=0.01)
+    np.testing.assert_allclose(steady_beats(0.13, 0.45, 0.0, 1.2), [0.13, 0.58, 1.03])
+
+
+def test_a_plain_swing_turns_at_its_ends_and_accelerates_half_way():
+    skeleton = ml.Skeleton(["hips", "hand"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
+    moments = np.arange(301) / 30.0
+    angle = 0.8 * np.cos(np.pi * moments)  # turns at every whole second
+    rotations = np.tile(rot.IDENTITY, (301, 2, 1))
+    rotations[:, 0] = rot.from_axis_angle([1, 0, 0], angle)
+    swing = ml.Motion(skeleton, rotations, np.zeros((301, 3)), 30.0)
+    turns = candidate_beats([swing]).times
+    assert np.abs(turns - np.rint(turns)).max() < 0.02
+    crossings = candidate_beats([swing], kind="acceleration").times
+    inside = crossings[(crossings > 0.4) & (crossings < 9.6)]
+    assert np.abs(inside - np.floor(inside) - 0.5).max() < 0.02
+    heavy = candidate_beats([swing], weights={"hips": 0.0})
+    assert len(heavy) == 0
+
+
+def test_contrast_is_near_one_for_noise_and_large_for_a_beat(rng):
+    quiet = [contrast(rng.normal(size=1800), shortest=0.3, longest=1.5) for _ in range(20)]
+    assert 0.5 < np.mean(quiet) < 1.5
+    beat = np.cos(2.0 * np.pi * np.arange(1800) / 60.0 / 0.5)
+    assert contrast(beat, shortest=0.3, longest=1.5) > 4.0
+    assert contrast(np.zeros(100), shortest=0.3, longest=1.5) == 0.0
+
+
+def test_ratios_of_levels_are_named():
+    assert simple_ratio(2.03) == Fraction(2)
+    assert simple_ratio(0.66) == Fraction(2, 3)
+    assert simple_ratio(1.2) is None
