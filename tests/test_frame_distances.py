@@ -276,6 +276,53 @@ def test_rest_is_no_rotation_at_all(kick):
     )
 
 
+def re_expressed(motion, rest, axes):
+    """The same movement on a rig that rests in another pose and has other joint axes.
+
+    `rest` and `axes` are local and world rotations by joint name. In a rig whose joint axes
+    are turned by A (world, at every joint), offsets become ``A^-1 offset`` and local rotations
+    ``A_parent^-1 local A``.
+    """
+    skeleton = motion.skeleton
+    turn = {name: axes.get(name, rot.IDENTITY) for name in skeleton.names}
+    ends = skeleton.end_offsets.copy()
+    offsets, local = skeleton.offsets.copy(), motion.rotations.astype(float)
+    still = np.tile(rot.IDENTITY, (len(skeleton), 1)) if skeleton.rest is None else skeleton.rest
+    still = still.astype(float)
+    for j, name in enumerate(skeleton.names):
+        if name in rest:
+            still[j] = rot.multiply(rest[name], still[j])
+    for j, name in enumerate(skeleton.names):
+        parent = skeleton.parents[j]
+        above = turn[skeleton.names[parent]] if parent >= 0 else rot.IDENTITY
+        offsets[j] = rot.rotate(rot.inverse(above), skeleton.offsets[j])
+        local[:, j] = rot.multiply(rot.inverse(above), rot.multiply(local[:, j], turn[name]))
+        still[j] = rot.multiply(rot.inverse(above), rot.multiply(still[j], turn[name]))
+    for e, parent in enumerate(skeleton.end_parents):
+        ends[e] = rot.rotate(rot.inverse(turn[skeleton.names[parent]]), skeleton.end_offsets[e])
+    rig = replace(skeleton, offsets=offsets, end_offsets=ends, rest=still)
+    return replace(motion, skeleton=rig, rotations=local.astype(np.float32))
+
+
+@pytest.mark.parametrize("measure", ["quat", "euler", "lee", "wb"])
+def test_neither_rest_pose_nor_joint_axes_count(kick, rng, measure):
+    names = {role: kick.skeleton.names[joint] for role, joint in joints_of(kick).items()}
+    about_z = lambda degrees: rot.from_axis_angle([0.0, 0.0, 1.0], np.radians(degrees))  # noqa: E731
+    rest = {
+        names["left_shoulder"]: about_z(-60.0), names["right_shoulder"]: about_z(60.0),
+        names["left_hip"]: about_z(20.0), names["right_hip"]: about_z(-20.0),
+        names["left_ankle"]: about_z(-20.0), names["right_ankle"]: about_z(20.0),  # feet flat
+        names["hips"]: rot.yaw(0.7),
+    }  # fmt: skip
+    axes = {name: rot.normalize(rng.normal(size=4)) for name in kick.skeleton.names}
+    other = re_expressed(kick, rest, axes)
+    np.testing.assert_allclose(other.positions(), kick.positions(), atol=1e-5)
+    apart = np.abs(other.rest_pose().positions() - kick.rest_pose().positions()).max()
+    assert apart > 0.3
+    grid = distance_grid(kick, other, measure)
+    assert grid.diagonal().max() < 1e-2 < np.median(grid)
+
+
 def test_squared_angles_are_right_to_the_last_digits(rng):
     # From no turn at all to half a turn, where the polynomial is least exact.
     angles = np.concatenate([[0.0, 1e-9, 1e-6, np.pi], rng.uniform(0.0, np.pi, size=700)])

@@ -10,6 +10,7 @@ and the height of the hips go too: positions in the pelvis' own axes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.motion.body_tree import BodyTree
 from motionloom.motion.heading import facing
+from motionloom.motion.rest_matching import into_posture, rest_rotations
 
 Normalize = Literal["heading", "full"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
@@ -84,18 +86,52 @@ def body_positions(
 
 
 def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
-    """Rotations in the world from rest to each frame, ``wxyz``, shape (T, R, 4).
+    """Rotations in the world from one standing posture to each frame, ``wxyz``, (T, R, 4).
 
-    Rest is the skeleton's rest pose, turned to face +Z where it faces elsewhere: in it every
-    rotation is the identity, whatever axes a file gives its joints. An end site turns with
-    the joint it sits on.
+    The posture is the same for all skeletons: upright, facing +Z, arms held out to the sides,
+    legs straight. A skeleton that rests in another pose is put into it first, bone by bone
+    (see `motionloom.motion.rest_matching`), so that rotations do not depend on the axes a file
+    gives its joints, nor on the pose it calls rest. An end site turns with the joint it sits
+    on.
     """
-    joints = [_joint(motion.skeleton, point) for point in motion.skeleton.points(roles)]
-    rest = motion.rest_pose()
+    skeleton = motion.skeleton
+    joints = [_joint(skeleton, point) for point in skeleton.points(roles)]
     turned = rot.normalize(motion.global_rotations()[:, joints].astype(np.float64))
-    at_rest = rot.normalize(rest.global_rotations()[0, joints].astype(np.float64))
-    ahead = rot.yaw(np.angle(facing(rest)[0]))
-    return rot.multiply(turned, rot.multiply(rot.inverse(at_rest), ahead))
+    at_rest = rot.normalize(rest_rotations(skeleton)[joints])
+    turns = into_posture(skeleton, _standing())
+    posture = np.stack([turns.get(role, turns["hips"]) for role in roles])
+    return rot.multiply(turned, rot.inverse(rot.multiply(posture, at_rest)))
+
+
+@cache
+def _standing() -> Skeleton:
+    """A figure in the posture that rotations are measured from; only directions matter."""
+    left = {
+        "shoulder": ("chest", (0.17, 0.1, 0.0)),
+        "elbow": ("left_shoulder", (0.28, 0.0, 0.0)),
+        "wrist": ("left_elbow", (0.25, 0.0, 0.0)),
+        "hip": ("hips", (0.09, -0.05, 0.0)),
+        "knee": ("left_hip", (0.0, -0.42, 0.0)),
+        "ankle": ("left_knee", (0.0, -0.41, 0.0)),
+        "foot": ("left_ankle", (0.0, -0.05, 0.13)),
+    }
+    bones: dict[str, tuple[str | None, tuple[float, float, float]]] = {
+        "hips": (None, (0.0, 0.0, 0.0)),
+        "spine": ("hips", (0.0, 0.1, 0.0)),
+        "chest": ("spine", (0.0, 0.25, 0.0)),
+        "neck": ("chest", (0.0, 0.2, 0.0)),
+        "head": ("neck", (0.0, 0.1, 0.0)),
+    }
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        for part, (parent, (x, y, z)) in left.items():
+            bones[f"{side}_{part}"] = (parent.replace("left", side), (sign * x, y, z))
+    names = tuple(bones)
+    return Skeleton(
+        names,
+        np.array([-1 if up is None else names.index(up) for up, _ in bones.values()]),
+        np.array([offset for _, offset in bones.values()]),
+        role_map={name: name for name in names},
+    )
 
 
 def leg_length(skeleton: Skeleton) -> float:

@@ -1,8 +1,8 @@
 """Distances between joint angles, as quaternions and as Euler angles.
 
 Joints are told by roles, and a joint's rotation is taken from the body part above it and
-from the rest pose: files that put more joints into a spine, or turn a joint's axes, do not
-differ in it. Where the body faces is removed from the pelvis' rotation.
+from one standing posture: files that put more joints into a spine, turn a joint's axes, or
+rest in another pose do not differ in it. Where the body faces is removed from the pelvis' rotation.
 
 Differences of angles are measured by their chord, ``2 sin(angle / 2)``: next to the angle
 itself when small, the same for an angle and a whole turn more, and an inner product, so that
