@@ -118,7 +118,9 @@ def demo(
         f"{100 * slide:.1f} cm per step."
     )
 
-    remark("11. Whole clips instead of stretches: which jumps are like this one, from start to end?")
+    remark(
+        "11. Whole clips instead of stretches: which jumps are like this one, from start to end?"
+    )
     remark(f"   $ motionloom search {place} jump_up_p0 --method dtw-clip --k 4")
     for match in lib.search("jump_up_p0", method="dtw-clip", k=4):
         remark(f"   {match.motion}: {match.distance:.3f} m")
