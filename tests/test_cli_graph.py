@@ -1,0 +1,150 @@
+"""The commands graph and walk: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import MotionloomError
+
+QUALITY = {"foot_slide_m", "floor_penetration_m", "seam_acceleration_ratio"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    lib = ml.Library.create(tmp_path_factory.mktemp("graph") / "walks.loom")
+    for name in ("walk", "walk_left", "walk_right"):
+        label = "turn" if name != "walk" else "straight"
+        lib.add_motion(ml.demo.clip(name), name=name, labels=["walk", label])
+    lib.add_motion(ml.demo.clip("kick_front_high_right"), name="kick", labels=["kick"])
+    return lib.path
+
+
+def run(*words, code=0):
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if code == 0:
+        assert result.exit_code == 0, result.output + repr(result.exception)
+        return result
+    assert isinstance(result.exception, MotionloomError), result.output
+    return str(result.exception)
+
+
+def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
+    built = json.loads(run("graph", place, "build", "--within", "walk", "--json").stdout)
+    keys = {"motions", "frames", "transitions", "nodes", "edges", "removed"}
+    assert keys | {"transitions_per_minute"} <= set(built)
+    assert built["transitions"] > 0
+    told = json.loads(run("graph", place, "info", "--json").stdout)
+    assert told == built
+    text = run("graph", place, "info").stdout
+    assert f"{built['transitions']} transitions" in text
+    run("graph", place, "picture", "-o", tmp_path / "all.png")
+    run("graph", place, "picture", "-o", tmp_path / "two.png", "--pair", "walk,walk_left")
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5000 for name in ("all", "two"))
+    run("graph", place, "export", "-o", tmp_path / "walks.mogra")
+    assert (tmp_path / "walks.mogra").read_text().startswith("Transitions: ")
+    run("graph", place, "export", "-o", tmp_path / "walks.json")
+    listed = json.loads((tmp_path / "walks.json").read_text())["list"]
+    assert len(listed) == built["transitions"]
+
+
+def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
+    run("graph", place, "build", "--within", "walk")
+    out = tmp_path / "walk.bvh"
+    words = ("walk", place, "--seconds", 20, "--seed", 1, "-o", out)
+    told = json.loads(run(*words, "--log", tmp_path / "log.csv", "--json").stdout)
+    assert (told["frames"], told["fps"], told["file"]) == (600, 30.0, str(out))
+    assert set(told["quality"]) == QUALITY
+    assert told["quality"]["seam_acceleration_ratio"] < 1.5
+    assert told["quality"]["foot_slide_m"] < 0.015
+    assert {source["motion"] for source in told["sources"]} <= {"walk", "walk_left", "walk_right"}
+    assert len(ml.load(out)) == 600
+    with (tmp_path / "log.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == told["transitions"]
+    first = out.read_bytes()
+    run(*words)
+    assert out.read_bytes() == first
+
+
+def test_a_walk_follows_a_file_of_places_and_other_wishes(place, tmp_path):
+    run("graph", place, "build", "--within", "walk")
+    (tmp_path / "path.csv").write_text("x,z\n0,0\n0,3\n0.3,6\n")
+    told = json.loads(
+        run(
+            "walk", place, "--path", tmp_path / "path.csv", "-o", tmp_path / "p.bvh", "--json"
+        ).stdout
+    )
+    end = ml.load(tmp_path / "p.bvh").root[-1]
+    assert told["frames"] > 60 and abs(end[2] - 6.0) < 1.0
+    run("walk", place, "--goal", "0,6", "--seconds", 6, "-o", tmp_path / "g.glb")
+    assert (tmp_path / "g.glb").stat().st_size > 5000
+    run("walk", place, "--label", "turn:3", "--label", "straight:3", "-o", tmp_path / "l.bvh")
+    assert len(ml.load(tmp_path / "l.bvh")) == 180
+
+
+def test_weights_are_learned_from_tags_and_used(place, tmp_path):
+    rows = ["a,b,similar"]
+    rows += [f"walk:{k},walk:{k + 1},1" for k in range(15)]
+    rows += [f"walk:{k},kick:{k + 20},0" for k in range(15)]
+    (tmp_path / "tags.csv").write_text("\n".join(rows))
+    weights = tmp_path / "weights.json"
+    words = ("graph", place, "learn", "--tags", tmp_path / "tags.csv", "--top", 12)
+    told = json.loads(run(*words, "-o", weights, "--json").stdout)
+    assert told["tagged"] == 30 and len(told["weights"]) == 12
+    built = run("graph", place, "build", "--within", "walk", "--weights", weights, "--json")
+    assert json.loads(built.stdout)["transitions"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("graph", "LIB", "paint"), "graph does build, info"),
+        (("graph", "LIB", "picture"), "graph picture needs -o FILE"),
+        (("graph", "LIB", "export", "-o", "x.txt"), "graph export writes .mogra, .json"),
+        (("graph", "LIB", "picture", "-o", "x.png", "--pair", "walk"), "must name two motions"),
+        (("graph", "LIB", "build", "--distance", "magic"), "no distance is called 'magic'"),
+        (("graph", "LIB", "build", "--within", "swim"), "no motion is labelled 'swim'"),
+        (("graph", "LIB", "build", "--only", "kick", "--threshold", "1e-9"), "no transitions"),
+        (("graph", "LIB", "learn", "-o", "x.json"), "needs --tags FILE"),
+        (("walk", "LIB", "-o", "x.bvh"), "say how long"),
+        (("walk", "LIB", "-o", "x.doc", "--seconds", "3"), "cannot write x.doc"),
+        (("walk", "LIB", "-o", "x.bvh", "--goal", "1"), "--goal must be X,Z"),
+        (("walk", "LIB", "-o", "x.bvh", "--label", "a", "--label", "b"), "LABEL:SECONDS"),
+        (("walk", "LIB", "-o", "x.bvh", "--label", "a:b"), "LABEL:SECONDS"),
+        (("walk", "LIB", "-o", "x.bvh", "--seconds", "3", "--start", "swim:3"), "no motion"),
+        (("walk", "LIB/nowhere", "-o", "x.bvh", "--seconds", "3"), "no such library"),
+    ],
+)
+def test_says_what_is_wrong(place, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("graph", place, "build", "--within", "walk")
+    assert message in run(*(word.replace("LIB", str(place)) for word in words), code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,similar\nwalk:3,walk:4,maybe\n", "tags.csv:2: expected NAME:FRAME"),
+        ("walk:3,walk,1\n", "tags.csv:1: expected NAME:FRAME; got 'walk'"),
+        ("walk:3,walk:9999,1\n", "walk has .* frames; got frame 9999"),
+        ("walk:3,walk:4,1\n", "both similar and dissimilar"),
+    ],
+)
+def test_says_what_is_wrong_with_tags(place, tmp_path, text, message):
+    import re
+
+    (tmp_path / "tags.csv").write_text(text)
+    words = ("graph", place, "learn", "--tags", tmp_path / "tags.csv", "-o", tmp_path / "w.json")
+    assert re.search(message, run(*words, code=2))
+
+
+def test_says_where_a_path_is_wrong(place, tmp_path):
+    (tmp_path / "path.csv").write_text("x,z\n0,0\n0,here\n")
+    words = ("walk", place, "--path", tmp_path / "path.csv", "-o", tmp_path / "x.bvh")
+    assert "path.csv:3: expected x, z in metres" in run(*words, code=2)
