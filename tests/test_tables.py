@@ -72,9 +72,37 @@ def test_a_missing_extra_is_named_and_nothing_written(motion, tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
-def test_tables_are_not_read(motion, tmp_path):
-    path = motion[:3].save(tmp_path / "a.csv")
-    with pytest.raises(MotionFormatError, match="written, not read: suffix '.csv'; one of .bvh"):
+def test_a_table_comes_back_as_markers_with_its_gaps(markers, tmp_path):
+    again = ml.load(markers.save(tmp_path / "a.csv"))
+    assert again.labels == markers.labels
+    assert again.fps == markers.fps
+    np.testing.assert_array_equal(again.present, markers.present)
+    np.testing.assert_allclose(again.positions, markers.positions, atol=1e-6)
+
+
+def test_a_table_of_another_tool_is_read_by_its_column_names(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("note,head_X,head_Y,head_Z\nstart,0,1700,\nend,0,1700,10\n")
+    head = ml.load(path, unit="mm", fps=50)["head"]
+    assert np.isnan(head[0, 2]) and head[1].tolist() == [0.0, 1.7, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the table is empty"),
+        ("a,b\n1,2\n", "columns must be called LABEL.x, LABEL.y, LABEL.z; got 'a', 'b'"),
+        ("h.x,h.y,h.z\n1,2,3\n1,2,3\n", "the rate is not known: a column 'time'"),
+        ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2\n", "a.csv:3: expected 4 cells, got 3"),
+        ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,x,3\n", "a.csv:3: column 'h.y': 'x' is no number"),
+        ("time,h.x,h.y,h.z\n0,1,2,3\n1,1,2,3\n9,1,2,3\n", "times must rise evenly"),
+        ("time,h.x,h.y,h.z\n", "the table has no rows"),
+    ],
+)
+def test_says_what_is_wrong_with_a_table(tmp_path, text, message):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(MotionFormatError, match=message):
         ml.load(path)
 
 

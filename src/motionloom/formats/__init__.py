@@ -55,9 +55,9 @@ FORMATS = {
     ".usd": Format("USD", "motionloom.formats.usd", extra="usd"),
     ".usda": Format("USD text", "motionloom.formats.usd", extra="usd"),
     ".usdc": Format("USD crate", "motionloom.formats.usd", extra="usd"),
-    ".csv": Format("CSV", "motionloom.formats.tables", "", ("motion", "markers")),
+    ".csv": Format("CSV", "motionloom.formats.tables", "markers", ("motion", "markers")),
     ".parquet": Format(
-        "Parquet", "motionloom.formats.tables", "", ("motion", "markers"), "parquet"
+        "Parquet", "motionloom.formats.tables", "markers", ("motion", "markers"), "parquet"
     ),
 }
 

@@ -1,7 +1,8 @@
-"""Tables of positions, for spreadsheets, pandas, R: ``.csv`` and ``.parquet``; only written.
+"""Tables of positions, for spreadsheets, pandas, R: ``.csv`` and ``.parquet``.
 
 One row per frame: its number, its time in seconds, and x, y and z of every joint and end
-site (or marker) in metres. A gap in the markers is an empty cell.
+site (or marker) in metres. A gap in the markers is an empty cell. Read back, they are markers
+(see `motionloom.formats.marker_tables`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.formats.marker_tables import read
 from motionloom.motion import Markers, Motion
 from motionloom.whole_file import whole_file
+
+__all__ = ["read", "write"]
 
 _ROWS = 4_096  # frames turned into text at a time
 
