@@ -26,6 +26,8 @@ BENCHES = {
     "lazy": "motionloom.bench.lazy",
     "load": "motionloom.bench.load",
     "parametric": "motionloom.bench.parametric",
+    "reconstruct": "motionloom.bench.reconstruct",
+    "rhythm": "motionloom.bench.rhythm",
     "web": "motionloom.bench.web",
 }
 

@@ -27,6 +27,7 @@ from motionloom.cli import (
     study,
 )
 from motionloom.cli import graph as graphs
+from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
 from motionloom.cli import web as webs
 
@@ -55,6 +56,8 @@ app.command("synthesize")(parametric.synthesize)
 app.command("evaluate")(evaluate.evaluate)
 app.command("graph")(graphs.graph)
 app.command("walk")(graphs.walk)
+app.command("reconstruct")(reconstruction.reconstruct)
+app.command("evaluate-reconstruct")(reconstruction.evaluate_reconstruct)
 app.command("study")(study.study)
 app.command("beats")(rhythm.beats)
 app.command("movements")(rhythm.movements)
