@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Skeleton
+from motionloom.synthesis.rhythm.beat_clock import BeatClock, TempoClock
 from motionloom.synthesis.rhythm.clustering import Groups, k_medoids, subtractive
+from motionloom.synthesis.rhythm.dance_nodes import DanceNode
 from motionloom.synthesis.rhythm.meters import downbeat, estimated_meter
 from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, Beats, beats
 from motionloom.synthesis.rhythm.movements import (
@@ -37,6 +40,10 @@ from motionloom.synthesis.rhythm.transition_graph import (
 )
 from motionloom.synthesis.rhythm.transition_learning import baum_welch, kinematic_continuity
 from motionloom.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from motionloom.synthesis.rhythm.dance_player import DancePlayer
+    from motionloom.synthesis.rhythm.music import Music
 
 Array = NDArray[np.float64]
 Takes = Sequence[Motion | Sequence[Motion]]
@@ -99,6 +106,50 @@ class Choreography:
         """After choreographic rules, given as a list or a file."""
         loaded = load_rules(rules) if isinstance(rules, str | Path) else rules
         return self.with_graph(with_rules(self.graph, loaded))
+
+    @cached_property
+    def dance_nodes(self) -> tuple[DanceNode, ...]:
+        """Nodes of the graph, ready to be danced."""
+        return tuple(
+            DanceNode.of([self.movements[k] for k in group]) for group in self.graph.members
+        )
+
+    def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
+        """The same movements, danced by other bodies."""
+        from motionloom.synthesis.rhythm.dancing import retargeted
+
+        return retargeted(self, skeleton)
+
+    def player(self, clock: BeatClock | float | None = None, **options: Any) -> DancePlayer:
+        """Frames one by one, steered between them: see `DancePlayer`.
+
+        `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` changes.
+        """
+        from motionloom.synthesis.rhythm.dance_player import DancePlayer
+
+        return DancePlayer(
+            self, TempoClock(clock) if isinstance(clock, int | float) else clock, **options
+        )
+
+    def dance(self, music: Music | str | Path, **options: Any) -> Motion | tuple[Motion, ...]:
+        """Dance to a piece of music; several characters give several motions.
+
+        `options` are those of `motionloom.synthesis.rhythm.dancing.dance`, which also tells
+        the way through the graph.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.synthesis.rhythm.music import Music
+        >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
+        >>> steps = choreography([ml.demo.clip("dance_groove")], meter=4)
+        >>> steps.dance(song, seed=1).duration
+        12.0
+        """
+        from motionloom.synthesis.rhythm.dancing import dance
+
+        made = dance(self, music, **options).motions
+        return made[0] if len(made) == 1 else made
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data: the graph and where every movement comes from."""

@@ -1,0 +1,151 @@
+"""Nodes of a movement transition graph, ready to be danced.
+
+All movements of a node run on one clock, beat by beat, so that frame k of one belongs to
+frame k of every other. A movement is blended of them by weights; what it does, its travel and
+its turn, is blended with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blend.ground import composed, inverse, travelled, twist
+from motionloom.blend.poses import Clips, mixed_poses
+from motionloom.errors import RoleError
+from motionloom.motion import Motion
+from motionloom.motion.contacts import FOOT_PARTS
+from motionloom.synthesis.cardinal_basis import CardinalBasis
+from motionloom.synthesis.rhythm.movements import Movement
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class DanceNode:
+    """The n movements of a node, each of F frames, danced by C characters.
+
+    Attributes
+    ----------
+    movements : tuple of Movement
+    clips : tuple of Clips
+        One per character; n clips each.
+    grounds : ndarray, shape (F, n, 3)
+        Where the leader stands and faces, ``x, z, yaw``.
+    twists : ndarray, shape (F - 1, n, 3)
+        How that moves from frame to frame.
+    contacts : ndarray of bool, shape (C, n, F, 4)
+        Which foot parts stand.
+    """
+
+    movements: tuple[Movement, ...]
+    clips: tuple[Clips, ...]
+    grounds: Array
+    twists: Array
+    contacts: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, movements: Sequence[Movement]) -> DanceNode:
+        """A node of movements of one meter, one beat period and one skeleton."""
+        frames = len(movements[0].motion)
+        every = np.arange(frames, dtype=np.float64)
+        leaders = [movement.motion for movement in movements]
+        grounds = np.stack([_places(leader) for leader in leaders], axis=1)
+        together = np.tile(every[:, None], (1, len(movements)))
+        clips = tuple(
+            Clips.of(list(bodies)).in_one_hemisphere(together, -grounds[..., 2])
+            for bodies in zip(*(movement.bodies for movement in movements), strict=True)
+        )
+        contacts = np.array(
+            [
+                [_standing(body) for body in bodies]
+                for bodies in zip(*(movement.bodies for movement in movements), strict=True)
+            ]
+        )
+        steps = twist(composed(inverse(grounds[:-1]), grounds[1:]))
+        return cls(tuple(movements), clips, grounds, steps, contacts)
+
+    def __len__(self) -> int:
+        return len(self.movements)
+
+    @property
+    def frames(self) -> int:
+        """F."""
+        return len(self.grounds)
+
+    @cached_property
+    def travel(self) -> Array:
+        """What each movement does from start to end, as seen at its start: (n, 3) x, z, turn."""
+        return composed(inverse(self.grounds[0]), self.grounds[-1])
+
+    @cached_property
+    def cardinal(self) -> CardinalBasis | None:
+        """Weights by travel; None where two movements of the node travel alike."""
+        gaps = np.linalg.norm(self.travel[:, None] - self.travel[None], axis=-1)
+        alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
+        return None if alike else CardinalBasis.of(self.travel)
+
+    def weights_for(self, travel: Array) -> Array:
+        """Weights (n,), none negative, of a movement that travels as nearly so as it can."""
+        if self.cardinal is None:
+            gaps = np.linalg.norm(self.travel - travel, axis=1)
+            return np.eye(len(self))[int(gaps.argmin())]
+        weights = np.clip(self.cardinal.weights_for(travel), 0.0, 1.0)
+        return weights / weights.sum()
+
+    def places(self, weights: Array, start: Array) -> Array:
+        """Places (F, 3) of the leader in a blend that starts at a place (3,)."""
+        steps = travelled(np.einsum("fnc,n->fc", self.twists, weights))
+        out = np.empty((self.frames, 3))
+        out[0] = start
+        for k, step in enumerate(steps):
+            out[k + 1] = _onwards(out[k], step)
+        return out
+
+    def poses(
+        self, weights: Array, frames: Array, places: Array
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]]:
+        """Rotations, root and contacts of every character at frames (T,), placed at (T, 3)."""
+        active = np.flatnonzero(weights)
+        shares = weights[active]
+        before = np.clip(frames.astype(np.int64), 0, self.frames - 2)
+        part = (frames - before)[:, None, None]
+        grounds = self.grounds[:, active]
+        at = grounds[before] + part * (grounds[before + 1] - grounds[before])
+        times = np.repeat(frames[:, None], len(active), axis=1)
+        nearest = np.rint(frames).astype(np.int64)
+        out = []
+        for clips, contacts in zip(self.clips, self.contacts, strict=True):
+            rotations, root = mixed_poses(clips, active, shares, times, grounds=at, place=places)
+            stands = np.einsum("n,nfp->fp", shares, contacts[active][:, nearest])
+            out.append((rotations, root, stands > 0.5))
+        return out
+
+
+def _onwards(place: Array, step: Array) -> Array:
+    """A place after a step as seen from it; plain numbers, for this runs per frame."""
+    c, s = np.cos(place[2]), np.sin(place[2])
+    return np.array(
+        [
+            place[0] + c * step[0] + s * step[1],
+            place[1] + c * step[1] - s * step[0],
+            place[2] + step[2],
+        ]
+    )
+
+
+def _places(leader: Motion) -> Array:
+    root = leader.root.astype(np.float64)
+    return np.column_stack([root[:, 0], root[:, 2], leader.headings()])
+
+
+def _standing(body: Motion) -> NDArray[np.bool_]:
+    try:
+        contacts = body.contacts()
+    except RoleError:
+        return np.zeros((len(body), len(FOOT_PARTS)), bool)
+    return np.stack([contacts[part] for part in FOOT_PARTS], axis=1)

@@ -1,0 +1,178 @@
+"""From a choreography and a song to a dance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.blend.player import Stretch, frame_count
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance, Skeleton
+from motionloom.motion.provenance import merged
+from motionloom.synthesis.rhythm.beat_clock import MusicClock
+from motionloom.synthesis.rhythm.dance_player import DancePlayer
+from motionloom.synthesis.rhythm.motion_beats import beats
+from motionloom.synthesis.rhythm.music import Music, load_music
+
+if TYPE_CHECKING:
+    from motionloom.synthesis.rhythm.choreography import Choreography
+
+Array = NDArray[np.float64]
+
+_STEERED = 5  # frames between looks at where to go
+
+
+@dataclass(frozen=True, eq=False)
+class Dance:
+    """A dance to a piece of music.
+
+    Attributes
+    ----------
+    motions : tuple of Motion
+        One per character, the leader first.
+    music : Music
+    path : tuple of int
+        Nodes of the graph, in the order in which they were danced.
+    """
+
+    motions: tuple[Motion, ...]
+    music: Music
+    path: tuple[int, ...]
+
+
+def dance(
+    choreography: Choreography,
+    music: Music | str | Path,
+    *,
+    seed: int = 0,
+    synced: bool = True,
+    follow: ArrayLike | None = None,
+    seconds: float | None = None,
+    skeleton: Skeleton | Sequence[Skeleton] | None = None,
+) -> Dance:
+    """Dance to a piece of music from its start to its end.
+
+    Parameters
+    ----------
+    choreography : Choreography
+    music : Music, or the path of a MIDI or sound file
+    seed : int
+        Of the way through the graph; the same with and without `synced`.
+    synced : bool
+        Movements run with the music. If not, each runs at its own speed.
+    follow : array_like, shape (K, 3), optional
+        A point that moves: seconds, x, z. The dance goes after it.
+    seconds : float, optional
+        How long. Default: as the music is.
+    skeleton : Skeleton, or one per character, optional
+        Who dances. Default: who did.
+
+    Raises
+    ------
+    InvalidInput
+        If the music has too few beats, or `follow` is no path.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.synthesis.rhythm import choreography
+    >>> steps = choreography([ml.demo.clip("dance_groove")], meter=4)
+    >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
+    >>> dance(steps, song, seed=1).motions[0]
+    Motion('dance', 360 frames at 30 fps = 12.00 s, 21 joints)
+    """
+    heard = music if isinstance(music, Music) else load_music(music)
+    bodies = choreography if skeleton is None else choreography.onto(skeleton)
+    first = int(heard.downbeats[0]) if len(heard.downbeats) else 0
+    clock = MusicClock(heard)
+    player = DancePlayer(bodies, clock if synced else None, seed=seed, first_beat=first)
+    frames = frame_count(heard.seconds if seconds is None else seconds, None, player.fps)
+    path = None if follow is None else _checked_path(follow)
+    parts: list[tuple[Stretch, ...]] = []
+    nodes: list[int] = []
+    done = 0
+    while done < frames:
+        if path is not None:
+            now = done / player.fps + 0.5 * bodies.meter * bodies.period
+            player.steer(target=[np.interp(now, path[:, 0], path[:, c]) for c in (1, 2)])
+        size = min(frames - done, 1024 if path is None else _STEERED)
+        seen = len(player.path)
+        parts.append(player.read_all(size))
+        nodes += player.path[seen:]
+        done += size
+    motions = tuple(_joined(body, parts, player) for body in zip(*parts, strict=True))
+    return Dance(motions, heard, tuple(nodes))
+
+
+def _joined(body: tuple[Stretch, ...], parts, player: DancePlayer) -> Motion:
+    number = parts[0].index(body[0])
+    sources = merged(source for part in body for source in part.sources)
+    seams = tuple(seam for part in body for seam in part.seams)
+    return Motion(
+        player.skeletons[number],
+        np.concatenate([part.rotations for part in body]),
+        np.concatenate([part.root for part in body]),
+        player.fps,
+        name="dance" if number == 0 else f"dance {number + 1}",
+        provenance=Provenance(sources, seams),
+    )
+
+
+def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
+    """How many of the music's beats the motion has, within one frame: all, and those on time.
+
+    The beats of the motion are found anew, from the motion alone; the first and last music
+    beats, where there is no motion on one side, do not count.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.synthesis.rhythm import choreography
+    >>> song = Music(np.arange(0.25, 20.0, 0.5), 4, np.arange(0, 40, 4), 20.0)
+    >>> made = dance(choreography([ml.demo.clip("dance_groove")], meter=4), song)
+    >>> total, within = beats_on_time(made.motions, song)
+    >>> total > 30 and within > 0.9 * total
+    True
+    """
+    fps = motions[0].fps
+    found = beats(list(motions)).times
+    heard = music.beats[(music.beats > 0.5) & (music.beats < motions[0].duration - 0.5)]
+    if not len(found) or not len(heard):
+        return len(heard), 0
+    gaps = np.abs(found[None] - heard[:, None]).min(axis=1)
+    return len(heard), int(np.sum(gaps <= 1.0 / fps + 1e-6))
+
+
+def retargeted(choreography: Choreography, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
+    """The same movements, danced by other bodies."""
+    count = len(choreography.movements[0].bodies)
+    given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
+    if len(given) != count:
+        raise InvalidInput(f"{count} characters dance; got {len(given)} skeletons")
+    movements = tuple(
+        replace(
+            movement,
+            bodies=tuple(
+                body.onto(one) if body.skeleton.key != one.key else body
+                for body, one in zip(movement.bodies, given, strict=True)
+            ),
+        )
+        for movement in choreography.movements
+    )
+    return replace(choreography, movements=movements)
+
+
+def _checked_path(follow: ArrayLike) -> Array:
+    path = np.asarray(follow, np.float64)
+    if path.ndim != 2 or path.shape[1] != 3 or not len(path) or not np.all(np.isfinite(path)):
+        raise InvalidInput(
+            f"a point to follow has rows of seconds, x, z, all finite; got shape {path.shape}"
+        )
+    if np.any(np.diff(path[:, 0]) < 0.0):
+        raise InvalidInput("the seconds of a point to follow must not go back")
+    return path
