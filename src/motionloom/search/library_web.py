@@ -52,6 +52,7 @@ class LibraryWeb:
     store: WebStore
     timeline: Timeline
     index: WebIndex
+    partners: dict[str, set[str]]
 
     def row_range(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
         """Places on the timeline of frames of a motion."""
@@ -87,7 +88,8 @@ def library_web(library: Shelf, distance: str | FrameDistance = "pc11") -> Libra
     known = kept.get(store.folder.name)
     if known is None or known[0] != state:
         timeline = store.timeline()
-        web = LibraryWeb(store, timeline, web_index(store.pieces(timeline), timeline.starts))
+        index = web_index(store.pieces(timeline), timeline.starts)
+        web = LibraryWeb(store, timeline, index, store.partners())
         kept[store.folder.name] = (state, web)
         return web
     return known[1]
@@ -208,7 +210,9 @@ class _Finder:
     def _check_built(self, name: str) -> None:
         names = self.timeline.names
         others = names if self.allowed is None else np.array(names)[self.allowed].tolist()
-        lacking = self.web.store.lacking(name, others)
+        lacking = [other for other in others if other not in self.web.partners.get(name, ())]
+        if lacking:
+            lacking = self.web.store.buildable([name]) and self.web.store.buildable(lacking)
         if lacking:
             which = f"{len(lacking)} of {len(others)} motions" if len(others) > 1 else "itself"
             within = self.options.within

@@ -56,9 +56,10 @@ class Timeline:
         end = min(max(end, start + 1), frames)
         length = query.end_frame - query.start_frame
         per_query_row = _frames_per_row(query.motion.fps, self.rate)
-        alignment = np.empty_like(found.path)
-        alignment[:, 0] = np.minimum(np.rint(found.path[:, 0] * per_query_row), length - 1)
-        alignment[:, 1] = np.minimum(np.rint((found.path[:, 1] - first) * per_row), frames - 1)
+        alignment = found.path - np.array([0, first])
+        if not per_row == per_query_row == 1.0:
+            steps = np.rint(alignment * [per_query_row, per_row]).astype(np.int64)
+            alignment = np.minimum(steps, [length - 1, frames - 1])
         return Match(
             motion=name,
             start_frame=start,

@@ -261,19 +261,24 @@ class WebStore:
             f"motionloom web {self.library.path} build"
         )
 
-    def lacking(self, name: str, others: Iterable[str]) -> list[str]:
-        """Those of `others` that can have a web with a motion but have none yet."""
-        mine, covered = _key(self.library.entry(name)), self._covered()
-        found = []
-        for entry in map(self.library.entry, others):
-            pair = (mine, _key(entry))
-            if pair not in covered and pair[::-1] not in covered:
-                found.append(entry)
+    def partners(self) -> dict[str, set[str]]:
+        """For every motion those that it has a web with."""
+        names = {_key(entry): entry.name for entry in self.library.entries()}
+        found: dict[str, set[str]] = {name: set() for name in names.values()}
+        for a, b in self._covered():
+            if a in names and b in names:
+                found[names[a]].add(names[b])
+                found[names[b]].add(names[a])
+        return found
+
+    def buildable(self, names: Iterable[str]) -> list[str]:
+        """Those that can have webs: with all joints that are needed, of two frames or more."""
+        entries = [self.library.entry(name) for name in names]
         reasons: dict[str, str | None] = {}
-        for entry in found:
+        for entry in entries:
             if entry.skeleton not in reasons:
                 reasons[entry.skeleton] = self._lack(entry.name)
-        return [e.name for e in found if e.frames > 1 and reasons[e.skeleton] is None]
+        return [e.name for e in entries if e.frames > 1 and reasons[e.skeleton] is None]
 
     def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
         """All webs, and where on the timeline of the library their rows and columns begin.
