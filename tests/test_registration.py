@@ -117,6 +117,17 @@ def test_other_performers_come_onto_the_skeleton_and_rate_of_the_query():
     assert abs(len(registration.examples[1]) - 2 * len(other)) <= 2
 
 
+def test_bones_that_change_their_length_are_made_firm():
+    one, other = (ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1))
+    breathing = 1.0 + 0.01 * np.sin(np.arange(len(other)) / 5.0)
+    soft = replace(other, translations=breathing[:, None, None] * other.skeleton.offsets)
+    registration = register([one, soft])
+    firm = registration.examples[1].motion
+    assert firm.translations is None and firm.skeleton.key == one.skeleton.key
+    without = register([one, other]).examples[1].motion
+    assert np.abs(firm.positions() - without.positions()).max() < 0.03
+
+
 def test_motions_meet_on_the_floor_wherever_they_were_captured(registered):
     """Moved and turned examples are put where the unmoved ones are."""
     clips = kicks("front_mid", "front_high")

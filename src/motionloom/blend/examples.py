@@ -118,7 +118,8 @@ def example(
     margin = round(_MARGIN * whole.fps)
     early, late = max(start - margin, 0), min(end + margin, len(whole))
     around = whole[early:late]
-    if around.skeleton is not skeleton and around.skeleton.key != skeleton.key:
+    other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
+    if other or around.translations is not None:  # bones of one length each can be mixed
         around = around.onto(skeleton)
     head, tail = around[start - early :].resample(fps), around[start - early : end - early]
     count = len(tail.resample(fps))
