@@ -159,17 +159,20 @@ def test_captured_actions_are_found_within_their_take(exercise_library):
 
 
 @pytest.mark.cmu
-def test_exercises_are_told_apart(exercise_library):
-    """A 2.4 s stretch of each labelled exercise as query; labels of 0.1 s in three takes."""
+@pytest.mark.parametrize(("seconds", "wanted"), [(None, 0.88), (2.4, 0.65)])
+def test_exercises_are_told_apart(exercise_library, seconds, wanted):
+    """A labelled stretch as query, or its middle; labels of 0.1 s in three takes."""
     lib, _, labels = exercise_library
     precisions = defaultdict(list)
     for name, given in labels.items():
         edges = np.flatnonzero(np.diff(np.concatenate([[-1], given, [-1]])))
         for first, last in zip(edges[:-1], edges[1:], strict=True):
-            if last - first < 24 or given[first] < 1:
+            length = last - first if seconds is None else round(10 * seconds)
+            if last - first < length or length < 12 or given[first] < 1:
                 continue
-            start = (first + last) // 2 - 12
-            hits = lib.search(f"{name}:{3 * start}-{3 * (start + 24)}", only=list(labels), max=None)
+            start = (first + last - length) // 2
+            end = min(3 * (start + length), lib.entry(name).frames)
+            hits = lib.search(f"{name}:{3 * start}-{end}", only=list(labels), max=None)
             gaps, right = [], []
             for other, cells in labels.items():
                 here = [(h.start, h.end, h.distance) for h in hits if h.motion == other]
@@ -186,4 +189,4 @@ def test_exercises_are_told_apart(exercise_library):
         print(f"exercise {label:2d}: {len(values)} stretches, AP {np.mean(values):.2f}")
     mean = np.mean([value for values in precisions.values() for value in values])
     print(f"mean {mean:.3f}")
-    assert mean > 0.65
+    assert mean > wanted

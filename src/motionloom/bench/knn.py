@@ -1,8 +1,8 @@
 """``motionloom bench knn``: nearest frames of everything to the frames of 3 s queries.
 
 All contestants get the same rows and the same queries, a query at a time. Exact ones are
-compared with ours before the clock starts; for approximate ones the note says how many of
-the true neighbours they find.
+compared with ours before the clock starts; approximate ones are set to
+find an equal part of the true neighbours, which the note gives.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ PACKAGES = (
     Package("hnswlib", "hnswlib"),
 )
 _K = (16, 256)
+_RECALLS = (0.95, 0.99)
+_EPSILONS = (3.0, 2.0, 1.5, 1.0, 0.5, 0.25, 0.0)  # the loosest first
+_EFFORTS = (16, 32, 64, 128, 256, 512)  # hnswlib's ef
 
 Rows = NDArray[np.float32]
 Ask = Callable[[Rows, int], tuple[Any, Any]]  # queries, k -> distances, rows
@@ -80,24 +83,48 @@ def _exact(name, index, rows, queries, k, rivals, settings, say) -> list[Result]
 
 
 def _approximate(index, rows, queries, rival, settings, say) -> list[Result]:
-    k, epsilon = 16, 0.5
+    """Each with the loosest setting that finds as much as is asked for: equal recall."""
+    k = 16
     truth = [index.nearest(query, rows, k=k)[1].reshape(-1, k) for query in queries]
-    found = [index.nearest(q, rows, k=k, epsilon=epsilon)[1].reshape(-1, k) for q in queries]
-    title, ask = rival
-    taking_part: list[Contestant | Missing] = [ask] if isinstance(ask, Missing) else []
-    if not taking_part:
-        theirs = [ask(query, k)[1] for query in queries]
-        note = f"finds {_recall(truth, theirs):.3f} of them"
-        taking_part = [Contestant(title, partial(_ask_all, ask, queries, k), note)]
-    ours = Contestant(
-        "motionloom",
-        partial(_ours, index, rows, queries, k, epsilon),
-        f"ours with epsilon {epsilon} finds {_recall(truth, found):.3f}",
-    )
-    what = f"approximate: {k} nearest of {len(queries[0])} frames (e15)"
-    return compare(
-        what, ours, taking_part, rounds=settings.rounds, budget_s=settings.budget_s, say=say
-    )
+    title, make = rival
+    results = []
+    for wanted in _RECALLS:
+        epsilon, found = _loosest(
+            _EPSILONS,
+            lambda e: [index.nearest(q, rows, k=k, epsilon=e)[1].reshape(-1, k) for q in queries],
+            truth,
+            wanted,
+        )
+        taking_part: list[Contestant | Missing] = [make] if isinstance(make, Missing) else []
+        if not taking_part:
+            effort, theirs = _loosest(
+                _EFFORTS, lambda ef: [make(ef)(query, k)[1] for query in queries], truth, wanted
+            )
+            note = f"ef {effort} finds {theirs:.3f}"
+            taking_part = [Contestant(title, partial(_ask_all, make(effort), queries, k), note)]
+        contestant = Contestant(
+            "motionloom",
+            partial(_ours, index, rows, queries, k, epsilon),
+            f"ours with epsilon {epsilon:g} finds {found:.3f}",
+        )
+        results += compare(
+            f"approximate: {wanted:g} of the {k} nearest of {len(queries[0])} frames (e15)",
+            contestant,
+            taking_part,
+            rounds=settings.rounds,
+            budget_s=settings.budget_s,
+            say=say,
+        )
+    return results
+
+
+def _loosest(settings, found_with, truth, wanted):
+    """The first setting that finds at least `wanted`, and how much; else the last."""
+    for setting in settings:
+        found = _recall(truth, found_with(setting))
+        if found >= wanted:
+            break
+    return setting, found
 
 
 def _recall(truth, found) -> float:
@@ -144,15 +171,18 @@ def _faiss(rows: Rows) -> Ask:
     return ask
 
 
-def _hnswlib(rows: Rows) -> Ask:
+def _hnswlib(rows: Rows) -> Callable[[int], Ask]:
     index = import_module("hnswlib").Index(space="l2", dim=rows.shape[1])
     index.init_index(max_elements=len(rows), ef_construction=80, M=12)
     index.set_num_threads(1)
     index.add_items(rows, num_threads=1)
-    index.set_ef(64)
 
-    def ask(queries: Rows, k: int):
-        numbers, squares = index.knn_query(queries, k=k, num_threads=1)
-        return np.sqrt(squares), numbers
+    def with_effort(ef: int) -> Ask:
+        def ask(queries: Rows, k: int):
+            index.set_ef(ef)
+            numbers, squares = index.knn_query(queries, k=k, num_threads=1)
+            return np.sqrt(squares), numbers
 
-    return ask
+        return ask
+
+    return with_effort
