@@ -54,6 +54,13 @@ def test_finds_the_best_move_that_a_search_finds(rng):
     assert cost(ours) == pytest.approx(best.fun, rel=1e-6)
 
 
+def test_many_clouds_have_weights_of_their_own(rng):
+    a, b = rng.normal(size=(2, 4, 6, 3))
+    weights = rng.uniform(0.1, 1.0, (4, 6))
+    each = [ground.best_move(p, q, w) for p, q, w in zip(a, b, weights, strict=True)]
+    np.testing.assert_allclose(ground.best_move(a, b, weights), each, atol=1e-12)
+
+
 def test_moves_poses_with_the_whole_body(rng):
     motion = smooth_motion(rng, frames=4)
     move = np.array([0.5, -1.0, 0.8])
@@ -69,3 +76,5 @@ def test_says_what_is_wrong():
         ground.best_move(np.zeros((3, 3)), np.zeros((4, 3)))
     with pytest.raises(InvalidInput, match="weights must be 3 numbers"):
         ground.best_move(np.zeros((3, 3)), np.zeros((3, 3)), [1.0, 1.0])
+    with pytest.raises(InvalidInput, match="not all zero"):
+        ground.best_move(np.zeros((3, 3)), np.zeros((3, 3)), [0.0, 0.0, 0.0])

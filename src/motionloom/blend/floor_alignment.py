@@ -47,7 +47,7 @@ def edge_moves(onto: Example, other: Example, times_onto: Array, times_other: Ar
         for example, times in ((onto, times_onto), (other, times_other))
     ]
     weights = _weights(onto, other, times_onto, times_other)
-    raw = np.array([best_move(a, b, w) for a, b, w in zip(*places, weights, strict=True)])
+    raw = best_move(places[0], places[1], weights)
     # Smooth where the body is, not where the origin is: far from it a shift mixes with a turn.
     roots = [place[:, 0] for place in places]
     offset = moved_points(raw, roots[1]) - roots[0]

@@ -32,7 +32,7 @@ def best_move(onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = No
     ----------
     onto, clouds : array_like, shape (..., P, 3)
         The same P points: those of one short window of motion, of two performances.
-    weights : array_like, shape (P,), optional
+    weights : array_like, shape (P,) or (..., P), optional
         How much each point counts; default: all the same.
 
     Returns
@@ -53,15 +53,16 @@ def best_move(onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = No
             f"clouds must hold the same points, shape (..., P, 3); got {a.shape} and {b.shape}"
         )
     w = np.ones(a.shape[-2]) if weights is None else np.asarray(weights, np.float64)
-    if w.shape != a.shape[-2:-1] or not (np.all(w >= 0.0) and w.sum() > 0.0):
-        raise InvalidInput(
-            f"weights must be {a.shape[-2]} numbers, none negative, not all zero; got {w}"
-        )
-    w = w / w.sum()
+    if w.shape not in (a.shape[-2:-1], a.shape[:-1]):
+        raise InvalidInput(f"weights must be {a.shape[-2]} numbers, one per point; got {w.shape}")
+    total = w.sum(axis=-1, keepdims=True)
+    if not (np.all(w >= 0.0) and np.all(total > 0.0)):
+        raise InvalidInput("weights must be finite, none negative, not all zero")
+    w = w / total
     floor_a, floor_b = a[..., 2] + 1j * a[..., 0], b[..., 2] + 1j * b[..., 0]
-    mean_a, mean_b = floor_a @ w, floor_b @ w
-    overlap = ((floor_a - mean_a[..., None]) * np.conj(floor_b - mean_b[..., None])) @ w
-    yaw = np.angle(overlap)
+    mean_a, mean_b = np.sum(w * floor_a, axis=-1), np.sum(w * floor_b, axis=-1)
+    spread = (floor_a - mean_a[..., None]) * np.conj(floor_b - mean_b[..., None])
+    yaw = np.angle(np.sum(w * spread, axis=-1))
     return _packed(mean_a - np.exp(1j * yaw) * mean_b, yaw)
 
 
