@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import tarfile
 import tempfile
@@ -85,6 +86,21 @@ def labelled_clips(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path
     if place is not None and (place / _CLIPS).exists():
         return _unpacked(place / _CLIPS, say), "single-action CMU clips", CREDIT
     return everything(settings, scratch, say=say)
+
+
+def measured_rhythms(settings: Settings, *, say: Say) -> list[tuple[Path, float]]:
+    """CMU takes whose seconds per step were measured from the feet; none without the data set."""
+    place = settings.data or _data_folder()
+    table = place / "beats" / "dev.csv" if place else None
+    if place is None or table is None or not table.exists() or not (place / _ARCHIVE).exists():
+        return []
+    folder = _unpacked(place / _ARCHIVE, say)
+    with open(table, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        (folder / row["file"].split("_")[0].zfill(3) / f"{row['file']}.bvh", float(row["step_s"]))
+        for row in rows
+    ]
 
 
 def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:

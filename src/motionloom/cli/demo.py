@@ -29,7 +29,9 @@ def demo(
     from motionloom.loom import Library
     from motionloom.motion.examination import examine
     from motionloom.plots import contact_sheet, film_strip
+    from motionloom.plots.beats import write_beats
     from motionloom.search.web_store import WebStore
+    from motionloom.synthesis.rhythm import beats
 
     folder.mkdir(parents=True, exist_ok=True)
     takes, place = folder / "takes", folder / "demo.loom"
@@ -124,6 +126,19 @@ def demo(
     remark(f"   $ motionloom search {place} jump_up_p0 --method dtw-clip --k 4")
     for match in lib.search("jump_up_p0", method="dtw-clip", k=4):
         remark(f"   {match.motion}: {match.distance:.3f} m")
+
+    remark("12. When a dance keeps time, and what may follow what in it:")
+    dance, score = "dance_groove_p1", folder / "groove.json"
+    remark(f"   $ motionloom beats {place}:{dance} -o {folder / 'beats.png'}")
+    rhythm = beats(lib[dance])
+    write_beats(lib[dance], rhythm, folder / "beats.png")
+    remark(
+        f"   {len(rhythm)} beats at {rhythm.bpm:.1f} a minute, confidence {rhythm.confidence:.2f}"
+    )
+    remark(f"   $ motionloom movements {place} --within dance_groove --meter 4 -o {score}")
+    groove = lib.choreography(meter=4, within="dance_groove", kind="groove")
+    groove.save(score)
+    remark(f"   {len(groove.movements)} movements in {len(groove.graph)} nodes")
 
     if json:
         print_json(

@@ -1,0 +1,16 @@
+"""Pictures of docs/beats.md: beats of a dance, and the graph of its movements."""
+
+from pathlib import Path
+
+import motionloom as ml
+from motionloom.plots.beats import write_beats
+from motionloom.plots.transition_graph import write_transition_graph
+from motionloom.synthesis.rhythm import choreography
+
+HERE = Path(__file__).parent
+
+dance = ml.demo.clip("dance_groove")[:400]
+write_beats(dance, ml.beats(dance), HERE / "beats.png", dpi=75)
+takes = [ml.demo.clip("dance_groove", performer=0, seed=seed) for seed in range(4)]
+made = choreography(takes, meter=4, kind="groove")
+write_transition_graph(made.graph, HERE / "movements.png", title=made.kind, dpi=70)
