@@ -26,6 +26,7 @@ from motionloom.cli import (
     pictures,
     study,
 )
+from motionloom.cli import dance as dancing
 from motionloom.cli import graph as graphs
 from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
@@ -61,6 +62,7 @@ app.command("evaluate-reconstruct")(reconstruction.evaluate_reconstruct)
 app.command("study")(study.study)
 app.command("beats")(rhythm.beats)
 app.command("movements")(rhythm.movements)
+app.command("dance")(dancing.dance)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)
 

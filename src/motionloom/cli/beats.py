@@ -111,7 +111,7 @@ def movements(
     else:
         with progress("listening", len(lib), quiet=json) as advance:
             made = lib.choreography(
-                meter=meter, takes=_takes(takes), within=within, groups=groups, mirror=mirror,
+                meter=meter, takes=takes_from(takes), within=within, groups=groups, mirror=mirror,
                 behaviour=behaviour, threshold=threshold, kind=kind, seed=seed, progress=advance,
             )  # fmt: skip
     made = _edited(made, add or [], remove or [], weigh or [], rules)
@@ -131,7 +131,8 @@ def movements(
         print(path)
 
 
-def _takes(text: str | None) -> list[str | list[str]] | None:
+def takes_from(text: str | None) -> list[str | list[str]] | None:
+    """Names of takes as they are written: commas between them, ``+`` for a couple."""
     if text is None:
         return None
     words = [word.strip() for word in text.split(",") if word.strip()]

@@ -77,8 +77,12 @@ def write_mp4(
     fps: float = 30.0,
     seconds: float | None = None,
     view: str = "three-quarter",
+    sound: str | Path | None = None,
 ) -> Path:
     """Write an MP4 film (H.264) with the program ``ffmpeg``; options as for `write_gif`.
+
+    `sound` is a sound file to play along, from the first frame on; what is longer of the two
+    is cut.
 
     Raises
     ------
@@ -89,9 +93,10 @@ def write_mp4(
     program = ffmpeg()
     film = film_of(motion, width, min(fps, motion.fps), seconds, view)
     with whole_file(path) as scratch:
+        heard = ["-an"] if sound is None else ["-i", str(sound), "-c:a", "aac", "-shortest"]
         command = [
             program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
-            "-s", f"{film.width}x{film.height}", "-r", f"{film.fps:.6f}", "-i", "-", "-an",
+            "-s", f"{film.width}x{film.height}", "-r", f"{film.fps:.6f}", "-i", "-", *heard,
             "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
             "-movflags", "+faststart", "-f", "mp4", str(scratch),
         ]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from motionloom.alignment import Timewarp
 from motionloom.errors import InvalidInput
@@ -98,10 +98,10 @@ class TempoClock:
         return positions[:-1]
 
 
-def _checked_tempo(bpm: ArrayLike) -> float:
-    tempo = float(np.asarray(bpm))
+def _checked_tempo(bpm: float) -> float:
+    tempo = float(bpm)
     if not _SLOWEST <= tempo <= _FASTEST:
         raise InvalidInput(
-            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {bpm}"
+            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {tempo:g}"
         )
     return tempo
