@@ -1,0 +1,104 @@
+"""What the match web finds in the built-in corpus; run with -s to see the tables.
+
+As in Kovar & Gleicher (2004), section 3.4: for each action a threshold is sought that finds
+all logically similar stretches and nothing else, first within a category, then everywhere.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+
+import motionloom as ml
+from motionloom.search.web_store import WebStore
+
+CATEGORIES = {
+    "kick": "fighting", "punch": "fighting", "take_strikes": "fighting",
+    "walk": "locomotion", "jog": "locomotion", "march": "locomotion", "spiral": "locomotion",
+    "step": "locomotion", "take_locomotion": "locomotion",
+    "jump": "jumping", "hop": "jumping", "sit": "sitting",
+}  # fmt: skip
+THRESHOLDS = (0.05, 0.08, 0.1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, the category that is searched, and which actions of the truth it should find."""
+
+    query: str
+    within: str
+    action: str
+    side: tuple[str, str] | None = None
+
+    def is_like(self, act):
+        same = act.action == self.action or (self.action == "walk" and act.action == "spiral_walk")
+        return same and (self.side is None or act.parameters[self.side[0]] == self.side[1])
+
+
+CASES = {
+    "walk": Case("walk_p0:40-70", "locomotion", "walk"),
+    "jog": Case("jog_p0:20-41", "locomotion", "jog"),
+    "step": Case("step_up_left_p0:22-126", "locomotion", "step_up", ("lead", "left")),
+    "jump": Case("jump_up_p0:11-61", "jumping", "jump"),
+    "hop": Case("hop_left_p0:30-52", "jumping", "hop", ("leg", "left")),
+    "sit and stand": Case("sit_stand_p0:18-101", "sitting", "sit_stand"),
+    "kick": Case("kick_front_mid_right_p0:11-61", "fighting", "kick", ("leg", "right")),
+    "punch": Case("punch_mid_right_p0:8-48", "fighting", "punch"),
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """One performer's kicks, punches, gaits, jumps, chairs; two takes; with their truth."""
+    lib = ml.Library.create(tmp_path_factory.mktemp("quality") / "p0.loom")
+    truths = {}
+    for name in ml.demo.names():
+        kind = next((kind for kind in CATEGORIES if name.startswith(kind)), None)
+        if kind is not None and name.endswith("_p0"):
+            performed = ml.demo.performance(name)
+            lib.add_motion(performed.motion)
+            lib.set_labels(name, [CATEGORIES[kind]])
+            truths[name] = performed.truth.actions
+    WebStore(lib).build(workers=1)
+    return lib, truths
+
+
+def outcome(lib, truths, case, threshold, *, within, tiers="all"):
+    """How many true stretches were found, how many there are, and what else was found."""
+    family = lib.family(
+        case.query, method="web", max_distance=threshold, within=within, tiers=tiers
+    )
+    names = lib.names if within is None else lib.with_label(within)
+    true = [
+        (name, act.start_frame, act.end_frame)
+        for name in names
+        for act in truths[name]
+        if case.is_like(act)
+    ]
+    hit, wrong = set(), []
+    for node in family.nodes:
+        here = [
+            k
+            for k, (name, start, end) in enumerate(true)
+            if name == node.motion
+            and min(end, node.end_frame) - max(start, node.start_frame)
+            > 0.5 * min(end - start, node.end_frame - node.start_frame)
+        ]
+        hit.update(here)
+        if not here:
+            wrong.append(node.text)
+    return len(hit), len(true), wrong
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_there_is_a_threshold_that_finds_all_and_nothing_else(corpus, name):
+    lib, truths = corpus
+    for within in (CASES[name].within, None):
+        for threshold in THRESHOLDS:
+            found, there, wrong = outcome(lib, truths, CASES[name], threshold, within=within)
+            print(
+                f"\n{name} within {within or 'everything'} at {threshold:g} m: "
+                f"{found} of {there}, {len(wrong)} wrong"
+            )
+            if found == there and not wrong:
+                break
+        assert (found, wrong) == (there, [])
