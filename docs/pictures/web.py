@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from typer.testing import CliRunner
 
 import motionloom as ml
@@ -18,11 +19,15 @@ def main():
             clip = ml.demo.clip("take_strikes", performer=performer)[:480]
             lib.add_motion(clip, name=f"strikes_{performer}")
         actions = ml.demo.performance("take_strikes").truth.actions
-        kick = next(action for action in actions if action.action == "kick")
+        kick = [action for action in actions if action.action == "kick"][3]
         where = [f"{folder}/takes.loom", "strikes_0", "strikes_1"]
-        query = ["--query", f"{kick.start_frame}-{kick.end_frame}", "--threshold", "0.1"]
+        query = ["--query", f"{kick.start_frame}-{kick.end_frame}", "--threshold", "0.12"]
         done = CliRunner().invoke(app, ["web", *where, "-o", str(HERE / "web.png"), *query])
         assert done.exit_code == 0, done.output
+    with Image.open(HERE / "web.png") as drawn:
+        size = (drawn.width * 2 // 3, drawn.height * 2 // 3)
+        small = drawn.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    small.save(HERE / "web.png", optimize=True)
 
 
 if __name__ == "__main__":
