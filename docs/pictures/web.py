@@ -25,8 +25,7 @@ def main():
         done = CliRunner().invoke(app, ["web", *where, "-o", str(HERE / "web.png"), *query])
         assert done.exit_code == 0, done.output
     with Image.open(HERE / "web.png") as drawn:
-        size = (drawn.width * 2 // 3, drawn.height * 2 // 3)
-        small = drawn.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+        small = drawn.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE)
     small.save(HERE / "web.png", optimize=True)
 
 
