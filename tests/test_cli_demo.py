@@ -29,5 +29,6 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert "jump_up_p0: 0.000 m" in again.stderr
     assert " a minute, confidence 0.9" in again.stderr
     assert (tmp_path / "tour" / "beats.png").stat().st_size > 1000
+    assert (tmp_path / "tour" / "family.png").stat().st_size > 1000
     assert '"cuts"' in (tmp_path / "tour" / "groove.json").read_text()
     assert "sheet.html in a browser" in again.stdout
