@@ -134,3 +134,14 @@ def test_missing_frames_are_kept_away_from():
     better = settle(found, query, rows)
     assert all(np.isfinite(one.distance) for one in better)
     assert all(125 not in one.path[:, 1] for one in better)
+
+
+@pytest.mark.parametrize("count", [2, 3, 20])
+def test_short_queries_still_ones_and_those_beside_a_gap_find_themselves(count):
+    rows = between_rests(wave(60, 2)).astype(np.float32)
+    rows[39] = np.nan
+    for first in (0, 40):
+        query = rows[first : first + count]
+        found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=1)
+        best = settle(found, query, rows, whole=(rows, first))[0]
+        assert best.distance == pytest.approx(0.0, abs=1e-6)

@@ -116,6 +116,7 @@ class _Aim:
         self.factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
         self.length, self.rate, self.scale = len(query), rate, scale
         self.seconds, self.steps = seconds, steps
+        speed = np.nan_to_num(speed)  # beside a missing frame
         self.both = self._with_speed(query, speed)
         self.size = self._size(self.both)
         paces = self._paces(speed)
@@ -131,7 +132,8 @@ class _Aim:
         """`one`, in a motion that has rows `first` to `last`, aligned anew."""
         margin = self.length // 3
         low, high = max(first, one.start - margin), min(last, one.end + margin)
-        near = self._with_speed(rows[low:high], speeds(rows, low, high, first, last, self.rate))
+        speed = np.nan_to_num(speeds(rows, low, high, first, last, self.rate))
+        near = self._with_speed(rows[low:high], speed)
         costs, came = accumulated(
             differences(self.both, near),
             steps=self.steps,
