@@ -283,6 +283,17 @@ def test_contrast_is_near_one_for_noise_and_large_for_a_beat(rng):
     assert contrast(np.zeros(100), shortest=0.3, longest=1.5) == 0.0
 
 
+def test_half_and_double_are_always_told(groove):
+    found = ml.beats(groove.motion)
+    ratios = {other.ratio: other for other in found.alternatives}
+    assert ratios[Fraction(1, 2)].seconds == pytest.approx(found.period / 2, rel=0.05)
+    assert ratios[Fraction(2)].seconds == pytest.approx(found.period * 2, rel=0.05)
+    strengths = [other.strength for other in found.alternatives]
+    assert strengths == sorted(strengths, reverse=True) and strengths[0] <= 1.0
+    told = found.as_dict()["alternatives"]
+    assert {"1/2", "2"} <= {other["ratio"] for other in told}
+
+
 def test_ratios_of_levels_are_named():
     assert simple_ratio(2.03) == Fraction(2)
     assert simple_ratio(0.66) == Fraction(2, 3)

@@ -163,6 +163,25 @@ def periods(
     return _distinct(sorted(found, key=lambda one: -one.strength), shortest, longest)
 
 
+def other_levels(signal: Array, best: Period) -> list[Period]:
+    """The levels an octave below and above, with the power they have beside the best.
+
+    Which of them is *the* beat is a matter of taste; they are always worth telling.
+    """
+    frequencies, power = periodogram(signal)
+
+    def heard(seconds: float) -> float:
+        near = np.abs(np.log(np.maximum(frequencies, 1e-9) * seconds)) < 0.5 * _NEAR
+        return float(power[near].max()) if near.any() else 0.0
+
+    whole = max(heard(best.seconds), 1e-300)
+    return [
+        Period(best.seconds * float(ratio), min(heard(best.seconds * float(ratio)) / whole, 1.0),
+               ratio=ratio)
+        for ratio in (Fraction(1, 2), Fraction(2))
+    ]  # fmt: skip
+
+
 def _spectral(seconds: Array, power: Array) -> list[Period]:
     crest = np.flatnonzero(
         (power[1:-1] >= power[:-2]) & (power[1:-1] > power[2:]) & (power[1:-1] > 0.1)

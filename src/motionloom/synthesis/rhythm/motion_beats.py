@@ -9,7 +9,7 @@ for itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ from motionloom.errors import InvalidInput
 from motionloom.synthesis.rhythm.beat_period import (
     Period,
     contrast,
+    other_levels,
     periods,
     self_similarity,
     superposed,
@@ -61,7 +62,8 @@ class Beats:
         itself some beats later. Below `RHYTHMIC` there is no rhythm to speak of.
     alternatives : tuple of Period
         Other periods the motion may be counted in, the strongest first, each with its ratio
-        to `period` where that is simple (1/2: twice as many beats).
+        to `period` where that is simple (1/2: twice as many beats). Half and double are
+        always among them.
     candidates : Candidates
         All evident turns of all joints.
     reference : ndarray, shape (K,)
@@ -199,7 +201,7 @@ def beats(
             len(times),
             candidates.seconds,
         ),
-        alternatives=tuple(found[1:6]),
+        alternatives=_alternatives(found, signal, period),
         candidates=candidates,
         reference=reference,
         repeats=best.repeats,
@@ -309,6 +311,15 @@ def _refined(best: Period, times: Array) -> float:
     if best.repeats or len(usual) < 4:
         return best.seconds
     return float(np.mean(usual))
+
+
+def _alternatives(found: list[Period], signal: Array, period: float) -> tuple[Period, ...]:
+    """What else was found, and in any case the levels an octave away; the strongest first."""
+    others = list(found[1:5])
+    told = {other.ratio for other in others}
+    levels = other_levels(signal, replace(found[0], seconds=period))
+    others += [level for level in levels if level.ratio not in told]
+    return tuple(sorted(others, key=lambda other: -other.strength))
 
 
 def _phase(times: Array, period: float) -> float:
