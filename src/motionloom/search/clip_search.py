@@ -53,36 +53,29 @@ def clip_matches(
 ) -> tuple[list[Found], WholeClips]:
     """The clips nearest to a query: `options.k` of them, or `options.max_matches`."""
     table = clip_table(library, measure)
-    chosen = _chosen(library, table, query, options)
-    if chosen is not None:
-        table = table.some(chosen)
+    allowed = chosen_motions(
+        library, table.names, within=options.within, only=options.only, without=options.without
+    )
+    if allowed is not None and not allowed.all():
+        if not allowed.any():
+            raise LibraryError(
+                f"{library.path}: of the motions chosen, none can be compared by {measure.name}"
+            )
+        table = table.some(np.flatnonzero(allowed))
     rows, joints = table.query_rows(query.clip)
     clips = table.restricted(joints)
-    k = options.k or options.max_matches or len(clips)
-    nearest = measure.nearest(rows, clips, k=min(k, len(clips)))
+    own = query.name if options.exclude_query and query.name in table.names else None
+    wanted = options.k or options.max_matches or len(clips)
+    nearest = measure.nearest(rows, clips, k=min(wanted + (own is not None), len(clips)))
     limit = np.inf if options.max_distance is None else options.max_distance
     found = []
     for c, gap in zip(nearest.clips.tolist(), nearest.distances.tolist(), strict=True):
-        if gap <= limit:
+        if gap <= limit and table.names[c] != own:
             other = clips.rows[clips.starts[c] : clips.starts[c + 1]]
             lengths = (query.end_frame - query.start_frame, int(table.frames[c]))
             path = _in_frames(measure.path(rows, other), (len(rows), len(other)), lengths)
             found.append(Found(c, c + 1, gap, path))
-    return found, WholeClips(table)
-
-
-def _chosen(
-    library: Shelf, table: ClipTable, query: Query, options: Options
-) -> NDArray[np.int64] | None:
-    allowed = chosen_motions(
-        library, table.names, within=options.within, only=options.only, without=options.without
-    )
-    if options.exclude_query and query.name in table.names:
-        allowed = np.ones(len(table.names), np.bool_) if allowed is None else allowed
-        allowed[table.names.index(query.name)] = False
-    if allowed is not None and not allowed.any():
-        raise LibraryError(f"{library.path}: no motion is left to be compared with {query.text}")
-    return None if allowed is None or allowed.all() else np.flatnonzero(allowed)
+    return found[:wanted], WholeClips(table)
 
 
 def _in_frames(

@@ -90,6 +90,10 @@ class ClipTable:
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
         clips = Clips(np.concatenate(rows), ends, self.clips.joints)
+        if "heaps" in self.clips.made:
+            whole = self.clips.whole
+            place = np.cumsum(whole) - 1  # heaps are those of the clips without gaps
+            clips.made["heaps"] = self.clips.made["heaps"].take(place[chosen[whole[chosen]]])
         names = tuple(self.names[c] for c in chosen)
         return ClipTable(
             self.measure, clips, names, self.fps[chosen], self.frames[chosen],
@@ -146,24 +150,35 @@ def clip_table(
         rows = np.ascontiguousarray(rows[:, columns])
     clips = Clips(rows, table.starts, shared)
     if isinstance(measure, EnergyMeasure):
-        clips.made["heaps"] = _kept_heaps(library, measure, clips, options)
+        clips.made["heaps"], clips.made["whole"] = _kept_heaps(library, measure, clips, options)
     return ClipTable(measure, clips, table.names, table.fps, table.frames, left_out, missing, width)
 
 
-def _kept_heaps(library: Shelf, measure: EnergyMeasure, clips: Clips, options: dict) -> Heaps:
+def _kept_heaps(
+    library: Shelf, measure: EnergyMeasure, clips: Clips, options: dict
+) -> tuple[Heaps, NDArray[np.bool_]]:
+    """Heaps of the clips without gaps, and which those are."""
+
     def build(folder: Path, previous: Path | None) -> None:
-        made = measure.heaps(Clips(clips.rows, clips.starts, clips.joints))
+        fresh = Clips(clips.rows, clips.starts, clips.joints)
+        made = measure.heaps(fresh)
         for name in _HEAPS:
             np.save(folder / f"{name}.npy", getattr(made, name))
+        np.save(folder / "whole.npy", fresh.whole)
 
-    def load(folder: Path) -> Heaps:
+    def load(folder: Path) -> tuple[Heaps, NDArray[np.bool_]]:
         try:
-            return Heaps(*(np.load(folder / f"{name}.npy") for name in _HEAPS))
+            heaps = Heaps(*(np.load(folder / f"{name}.npy") for name in _HEAPS))
+            return heaps, np.load(folder / "whole.npy")
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
     return derived(
-        library, "clip-heaps", {**options, "shared": clips.joints}, build=build, load=load
+        library,
+        "clip-heaps",
+        {**options, "shared": clips.joints, "kept": 2},
+        build=build,
+        load=load,
     )
 
 
