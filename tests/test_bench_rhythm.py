@@ -1,0 +1,42 @@
+"""The rivals of the beat bench do what their names say, and missing ones are told."""
+
+import numpy as np
+import pytest
+
+from motionloom.bench import Settings, rhythm
+from motionloom.bench.measuring import Missing
+from motionloom.bench.takes import measured_rhythms
+from motionloom.demo.beat_studies import beat_study
+
+
+def quiet(text):
+    pass
+
+
+def test_kinematic_beats_are_where_the_body_is_slowest():
+    motion, truth = beat_study("regular", seconds=10.0)
+    found = rhythm.kinematic_beats(motion)
+    off = [np.min(np.abs(found - beat)) for beat in truth[1:-1]]
+    assert np.median(off) < 1.0 / 30.0
+
+
+def test_rows_hold_both_errors_and_missing_rivals_keep_theirs():
+    motion, truth = beat_study("regular", seconds=10.0)
+    note = rhythm._beat_errors([(motion, np.array(truth))], "motionloom")
+    assert note.startswith("error 0.") and note.endswith("100 % within one")
+    rows = rhythm._row(
+        "a dance", [motion], lambda name: f"error of {name}", Missing("librosa", "not installed"),
+        Settings(rounds=1), quiet,
+    )  # fmt: skip
+    assert "its error of kinematic beats (AIST++); ours error of motionloom" in rows[0].note
+    assert rows[1].rival == "librosa" and rows[1].ratio is None
+
+
+def test_without_the_data_set_there_are_no_measured_rhythms(tmp_path):
+    assert measured_rhythms(Settings(data=tmp_path), say=quiet) == []
+
+
+@pytest.mark.cmu
+def test_measured_periods_are_met(cmu_data):
+    measured = rhythm._measured(Settings(data=cmu_data), quiet)
+    assert rhythm._period_errors(measured, "motionloom") == "5 of 5 periods within 2 %"
