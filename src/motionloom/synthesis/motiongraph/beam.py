@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,11 +25,16 @@ _HORIZON = 4.0  # seconds that a motion is followed before it must be left
 _SMOOTHING = 0.2  # seconds: what a body sways while it walks is no progress
 _STAGE = 0.25  # metres of a stage along a path
 _STAGE_SECONDS = 0.15
+_LOOK_AHEAD = 0.7  # metres along a path, or seconds along a guide, that a walker steers for
+_STEERS = 2.5  # 1/s: how fast it turns there
+_MOST = 0.35  # rad/s: more than this one sees
+_ONSET = 0.15  # seconds to full turning
 _SLOWEST = 0.25  # m/s: whoever gets along a path more slowly is given up
 
 # Costs of a frame, in square metres: of being there at all, of a motion without the wanted
-# label, of being away from the guide; and of the last frame being away from the goal.
-_TIME, _UNFIT, _GUIDE, _GOAL, _FACING = 0.002, 1.0, 0.02, 30.0, 3.0
+# label, of being away from the guide, of turning by 1 rad/s; and of the last frame being away
+# from the goal.
+_TIME, _UNFIT, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +71,7 @@ class _Way:
     time: int
     parent: _Way | None
     transition: int
+    turning: float = 0.0  # radians by which the last frame was turned
 
 
 def best_route(
@@ -118,7 +124,7 @@ def best_route(
             "no route through the graph serves this: its motions do not go that far. Add motions "
             "that walk, or start elsewhere"
         )
-    return _route(graph, *best)
+    return _route(graph, ground, wish, *best)
 
 
 def _beginnings(graph, ground: _Ground, wish: Wish, rng, start) -> list[_Way]:
@@ -149,75 +155,133 @@ def _followed(graph: MotionGraph, ground: _Ground, wish: Wish, way: _Way):
     """Cost and frame at which a way comes to its end, if it does; and the ways on."""
     half = graph.transitions.blend // 2
     frames, which = graph.departures(way.motion, way.free)
-    start, end = ground.starts[way.motion], ground.starts[way.motion + 1]
-    row = int(start) + way.frame
-    last = min(int(end), row + round(_HORIZON * graph.fps) + 2 * half)
-    turn = np.exp(1j * way.move[2])
-    floor = turn * ground.floor[row:last] + complex(way.move[1], way.move[0])
-    segments = np.searchsorted(wish.stretches, np.arange(way.time, way.time + last - row), "right")
-    fits = _unfit(wish, segments, way.motion)
-    costs, progress, stop = _trace(
-        floor, way.progress, way.time, wish.path, STEP, wish.guide, fits, wish.frames,
-        _TIME, _GUIDE,
-    )  # fmt: skip
+    trace = _traced(graph, ground, wish, way)
+    stop = trace.stop
     ended = None
     if stop >= 0 and way.frame + stop + 1 >= way.free:
-        total = way.cost + costs[stop] + _final(wish, floor[stop], ground, row + stop, way)
-        ended = (total, way.frame + stop + 1)
+        row = int(ground.starts[way.motion]) + way.frame + stop
+        facing = ground.headings[row] + way.move[2] + trace.turned[stop]
+        ended = (
+            way.cost + trace.costs[stop] + _final(wish, trace.places[stop], facing),
+            way.frame + stop + 1,
+        )
     elif stop >= 0 and len(wish.path):  # past the end of the path within a blend
-        ended = (way.cost + costs[stop], way.free)
-    reach = len(costs) if stop < 0 else stop
+        ended = (way.cost + trace.costs[stop], way.free)
+    reach = len(trace.costs) if stop < 0 else stop
     steps = frames + half - way.frame
     good = (steps < reach) & (steps >= 0)
     steps, which = steps[good], which[good]
-    moves = composed(way.move, graph.transitions.moves[which])
+    moves = composed(_moves(ground, way, trace, steps), graph.transitions.moves[which])
     further = []
     for k, number in enumerate(which):
         motion, frame = graph.transitions.target[number]
+        step = int(steps[k])
         further.append(
             _Way(
-                way.cost + float(costs[steps[k]]),
+                way.cost + float(trace.costs[step]),
                 int(motion),
                 int(frame),
                 int(graph.transitions.enter[number, 1]),
                 moves[k],
-                float(progress[steps[k]]),
-                way.time + int(steps[k]),
+                float(trace.progress[step]),
+                way.time + step,
                 way,
                 int(number),
+                float(trace.turns[step]),
             )
         )
     return ended, further
 
 
+class _Trace(NamedTuple):
+    """What happens along a stretch, frame by frame; `stop` is the frame at which it ends or -1."""
+
+    costs: NDArray[np.float64]
+    progress: NDArray[np.float64]
+    places: NDArray[np.complex128]
+    turns: NDArray[np.float64]
+    turned: NDArray[np.float64]
+    stop: int
+
+
+def _traced(graph: MotionGraph, ground: _Ground, wish: Wish, way: _Way) -> _Trace:
+    half = graph.transitions.blend // 2
+    row = int(ground.starts[way.motion]) + way.frame
+    last = min(int(ground.starts[way.motion + 1]), row + round(_HORIZON * graph.fps) + 2 * half)
+    segments = np.searchsorted(wish.stretches, np.arange(way.time, way.time + last - row), "right")
+    return _Trace(
+        *_trace(
+            ground.floor[row:last], complex(way.move[1], way.move[0]), way.move[2], way.turning,
+            way.progress, way.time, wish.path, STEP, wish.guide,
+            _unfit(wish, segments, way.motion), wish.frames, 1.0 / graph.fps,
+        )
+    )  # fmt: skip
+
+
 @njit(cache=True)
-def _trace(floor, progress, time, path, step, guide, unfit, frames, per_frame, guide_weight):
-    """Cost and progress up to each frame of a stretch, and the frame at which it ends or -1."""
+def _trace(
+    floor, shift, yaw, turning, progress, time, path, step, guide, unfit, frames, dt
+):  # fmt: skip
+    """Kernel of `_traced`: the stretch `floor`, moved, and steered along the path."""
     count = len(floor)
     costs, along = np.empty(count), np.empty(count)
-    total, stop = 0.0, -1
+    turns, turned = np.zeros(count), np.zeros(count)
+    places = np.empty(count, np.complex128)
+    total, stop, bend = 0.0, -1, 0.0
     length = (len(path) - 1) * step
+    place = shift + np.exp(1j * yaw) * floor[0]
     for k in range(count):
-        total += per_frame + unfit[k]
-        if len(path) > 0:
-            at = min(int(progress / step), len(path) - 2)
-            tangent = (path[at + 1] - path[at]) / step
-            if k > 0:
-                gone = floor[k] - floor[k - 1]
+        total += _TIME + unfit[k]
+        if k > 0:
+            gone = np.exp(1j * (yaw + bend)) * (floor[k] - floor[k - 1])
+            place += gone
+            if len(path) > 0:
+                at = min(int(progress / step), len(path) - 2)
+                tangent = (path[at + 1] - path[at]) / step
                 progress += gone.real * tangent.real + gone.imag * tangent.imag
                 progress = max(progress, 0.0)
+            if len(path) > 0 or len(guide) > 0:
+                if len(path) > 0:
+                    aim = path[min(int((progress + _LOOK_AHEAD) / step), len(path) - 1)]
+                else:
+                    aim = guide[min(time + k + int(_LOOK_AHEAD / dt), len(guide) - 1)]
+                turning = _turning(turning, gone, aim - place, dt)
+                bend += turning
+                total += _TURN * (turning / dt) ** 2
+        if len(path) > 0:
             at = min(int(progress / step), len(path) - 2)
             share = min(progress / step - at, 1.0)
-            away = floor[k] - (path[at] + share * (path[at + 1] - path[at]))
+            away = place - (path[at] + share * (path[at + 1] - path[at]))
             total += away.real**2 + away.imag**2
         if len(guide) > 0:
-            away = floor[k] - guide[min(time + k, len(guide) - 1)]
-            total += guide_weight * (away.real**2 + away.imag**2)
-        costs[k], along[k] = total, progress
+            away = place - guide[min(time + k, len(guide) - 1)]
+            total += _GUIDE * (away.real**2 + away.imag**2)
+        costs[k], along[k], places[k] = total, progress, place
+        turned[k] = bend
+        turns[k] = turning  # of the first frame, that of the way before: it is its last
         if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
             stop = k
             break
-    return costs, along, stop
+    return costs, along, places, turns, turned, stop
+
+
+@njit(cache=True)
+def _turning(turning, gone, aim, dt):
+    """Radians by which a walker who is going `gone` turns in this frame, towards `aim`."""
+    wanted = 0.0
+    if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
+        off = np.angle(aim * np.conj(gone))
+        wanted = min(max(_STEERS * off, -_MOST), _MOST) * dt
+    most = _MOST * dt * dt / _ONSET
+    return turning + min(max(wanted - turning, -most), most)
+
+
+def _moves(ground: _Ground, way: _Way, trace: _Trace, steps: NDArray[np.int64]):
+    """Where the way's motion stands on the floor after so many frames, shape (n, 3)."""
+    row = int(ground.starts[way.motion]) + way.frame
+    yaw = way.move[2] + trace.turned[steps]
+    shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
+    return np.stack([shift.imag, shift.real, yaw], axis=-1)
 
 
 def _unfit(wish: Wish, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:
@@ -228,13 +292,12 @@ def _unfit(wish: Wish, segments: NDArray[np.int64], motion: int) -> NDArray[np.f
     return _UNFIT * column[segments]
 
 
-def _final(wish: Wish, floor: complex, ground: _Ground, row: int, way: _Way) -> float:
+def _final(wish: Wish, place: complex, facing: float) -> float:
     cost = 0.0
     if wish.goal is not None:
-        cost += _GOAL * abs(floor - wish.goal) ** 2
+        cost += _GOAL * abs(place - wish.goal) ** 2
     if wish.heading is not None:
-        away = np.exp(1j * (ground.headings[row] + way.move[2] - wish.heading)) - 1.0
-        cost += _FACING * abs(away) ** 2
+        cost += _FACING * abs(np.exp(1j * (facing - wish.heading)) - 1.0) ** 2
     return float(cost)
 
 
@@ -266,11 +329,21 @@ def _stage(wish: Wish, fps: float, way: _Way) -> int:
     return int(way.time / (_STAGE_SECONDS * fps))
 
 
-def _route(graph: MotionGraph, cost: float, way: _Way, end_frame: int) -> Route:
+def _route(graph, ground: _Ground, wish: Wish, cost: float, way: _Way, end_frame: int) -> Route:
     taken: list[int] = []
     frames = way.time + end_frame - way.frame
-    while way.parent is not None:
+    turns = np.zeros(frames)
+    until = frames
+    while True:
+        along = _traced(graph, ground, wish, way).turns[: until - way.time]
+        turns[way.time : way.time + len(along)] = along
+        until = way.time
+        if way.parent is None:
+            break
         taken.append(way.transition)
         way = way.parent
     taken.reverse()
-    return Route((way.motion, way.frame), way.move, tuple(taken), end_frame, frames, cost / frames)
+    turns[np.abs(turns) < 1e-12] = 0.0
+    return Route(
+        (way.motion, way.frame), way.move, tuple(taken), end_frame, frames, cost / frames, turns
+    )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blend.ground import composed, moved_poses
+from motionloom.blend.ground import composed, moved_points, moved_poses
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.player import Player, Stretch
 from motionloom.errors import InvalidInput
@@ -83,6 +83,7 @@ class GraphPlayer(Player):
         self._uses = np.zeros(len(graph), np.int64)
         self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
         self._script = None if route is None else deque(route.transitions)
+        self._turns = None if route is None else route.turns
         self._played = self.taken = 0
         self._blended: int | None = None  # frames of the current transition already given
         if route is not None:
@@ -146,7 +147,8 @@ class GraphPlayer(Player):
             self._blended = 0
             return (_empty(len(self.skeleton))), []
         part = slice(first, last)
-        rotations, root = moved_poses(self._move, motion.rotations[part], motion.root[part])
+        moves = self._moves(motion.root[part])
+        rotations, root = moved_poses(moves, motion.rotations[part], motion.root[part])
         contacts = self.graph.footings[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
         self._frame = last
@@ -158,7 +160,8 @@ class GraphPlayer(Player):
         assert number is not None and done is not None
         made = self.graph.crossing(number)
         part = slice(done, min(done + count, len(made)))
-        rotations, root = moved_poses(self._move, made.rotations[part], made.root[part])
+        moves = self._moves(made.root[part])
+        rotations, root = moved_poses(moves, made.rotations[part], made.root[part])
         seam = self._played + made.seam - done
         found = made.seam in range(part.start, part.stop)
         sources = self._halves(number, part, made.seam)
@@ -170,6 +173,21 @@ class GraphPlayer(Player):
         if part.stop == len(made):
             self._arrive(number, made.move)
         return (rotations, root, contacts), sources, [seam] if found else []
+
+    def _moves(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The move of the next frames: one (3,), or one each where the route turns the body."""
+        if self._turns is None:
+            return self._move
+        turns = self._turns[self._played : self._played + len(root)]
+        moves = np.empty((len(root), 3))
+        for k, turn in enumerate(turns):
+            if turn:  # about where the body is
+                here = moved_points(self._move, root[k])
+                yaw = self._move[2] + turn
+                there = moved_points([0.0, 0.0, yaw], root[k])
+                self._move = np.array([here[0] - there[0], here[2] - there[2], yaw])
+            moves[k] = self._move
+        return moves
 
     def _arrive(self, number: int, move: NDArray[np.float64]) -> None:
         self._motion, self._frame = (int(x) for x in self.graph.transitions.enter[number])

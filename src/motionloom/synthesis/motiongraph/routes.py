@@ -39,6 +39,9 @@ class Route:
         How many there are in all.
     cost : float
         What the search minimised, mean per frame.
+    turns : ndarray, shape (frames,), optional
+        Radians by which the body is turned on the spot in each frame, to bend a straight
+        walk along a path.
     """
 
     start: tuple[int, int]
@@ -47,6 +50,7 @@ class Route:
     end_frame: int
     frames: int
     cost: float = 0.0
+    turns: NDArray[np.float64] | None = None
 
 
 def plan(
@@ -75,7 +79,7 @@ def plan(
     if path is not None:
         wish = path_wish(path, seconds, graph.fps)
     elif goal is not None:
-        wish = goal_wish(goal, seconds, graph.fps)
+        wish = goal_wish(goal, seconds, graph)
     if labels is not None:
         wish = label_wish(wish, labels, seconds, graph)
     begin = None if start is None else graph.place(start)

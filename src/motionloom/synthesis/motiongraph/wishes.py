@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from motionloom.synthesis.motiongraph.graph import MotionGraph
 
 STEP = 0.05  # metres between the points of a path
+_MOVING = 0.3  # m/s
+_LONGEST = 3.0  # a detour is at most so many times the way
 
 Floor = NDArray[np.complex128]
 
@@ -73,14 +75,14 @@ def path_wish(path: Any, seconds: float | None, fps: float) -> Wish:
     return Wish(path=np.interp(at, along, floor.real) + 1j * np.interp(at, along, floor.imag))
 
 
-def goal_wish(goal: Any, seconds: float | None, fps: float) -> Wish:
+def goal_wish(goal: Any, seconds: float | None, graph: MotionGraph) -> Wish:
     """To x, z (and a heading) at a time, from the origin, facing +Z."""
     values = np.asarray(goal, np.float64)
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
         raise InvalidInput("say after how many seconds the goal shall be reached")
-    frames = max(round(seconds * fps), 1)
+    frames = max(round(seconds * graph.fps), 1)
     there = complex(values[1], values[0])
     heading = float(values[2]) if len(values) == 3 else None
     # A curve from here to there that begins and ends in the directions faced (Hermite).
@@ -88,7 +90,30 @@ def goal_wish(goal: Any, seconds: float | None, fps: float) -> Wish:
     first = abs(there)
     last = abs(there) * (np.exp(1j * heading) if heading is not None else there / (first or 1.0))
     guide = (u**3 - 2 * u**2 + u) * first + (3 * u**2 - 2 * u**3) * there + (u**3 - u**2) * last
+    guide = _lengthened(guide, there, usual_speed(graph) * seconds)
     return Wish(guide=guide, frames=frames, goal=there, heading=heading)
+
+
+def usual_speed(graph: MotionGraph) -> float:
+    """Metres per second at which the graph's motions get along where they do, on average."""
+    steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
+    speeds = np.linalg.norm(steps, axis=1) * graph.fps
+    moving = speeds[speeds > _MOVING]
+    return float(np.median(moving)) if len(moving) else 0.0
+
+
+def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
+    """The guide with bends to both sides, so that there is something to walk all the time."""
+    if abs(there) < 1e-6 or length > _LONGEST * abs(there):
+        return guide
+    u = np.linspace(0.0, np.pi, len(guide))  # level at both ends: there the guide knows better
+    aside = 1j * there / abs(there) * np.sin(2.0 * u) * np.sin(u) ** 2
+    low, high = 0.0, length
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        long = np.abs(np.diff(guide + middle * aside)).sum() > length
+        low, high = (low, middle) if long else (middle, high)
+    return guide + low * aside
 
 
 def label_wish(
