@@ -36,7 +36,7 @@ class Stitch:
     >>> still = np.tile(np.float32([1, 0, 0, 0]), (3, 1, 1))
     >>> _ = stitch.added(still, np.zeros((3, 3), np.float32))
     >>> raised = np.float32([[0, 1, 0], [0, 1, 0], [0, 1, 0]])
-    >>> stitch.seam(still[:2], raised[:2])
+    >>> stitch.seam(still, raised)
     >>> stitch.added(still, raised)[1][:, 1].round(2)
     array([0.  , 0.05, 0.17], dtype=float32)
     """
@@ -53,22 +53,24 @@ class Stitch:
 
         Parameters
         ----------
-        rotations : ndarray, shape (2, J, 4)
-            Its first two frames, as they will be given to `added`.
-        root : ndarray, shape (2, 3)
+        rotations : ndarray, shape (3, J, 4)
+            Its first three frames, as they will be given to `added`.
+        root : ndarray, shape (3, 3)
         """
         if self._last is None:
             return
         before, places = self._last
-        step = rot.log(rot.multiply(before[1], rot.inverse(before[0])))
-        ahead = rot.multiply(rot.exp(step), before[1])
-        new = rotations.astype(np.float64)
-        own = rot.log(rot.multiply(new[1], rot.inverse(new[0])))
-        self._turns = rot.log(rot.multiply(ahead, rot.inverse(new[0])))
+        new, path = rotations.astype(np.float64), root.astype(np.float64)
+        # Steps into the seam: the one the last motion would make, and the one the next comes
+        # with, both led on by how steps change.
+        step, own = _led_on(*_turning(before)), _led_on(*_turning(new)[::-1])
+        self._turns = rot.log(
+            rot.multiply(rot.multiply(rot.exp(step), before[-1]), rot.inverse(new[0]))
+        )
         self._spins = (step - own) / self._dt
-        move = places[1] - places[0]
-        self._shift = places[1] + move - root[0]
-        self._drift = (move - (root[1] - root[0]).astype(np.float64)) / self._dt
+        move, coming = _led_on(*np.diff(places, axis=0)), _led_on(*np.diff(path, axis=0)[::-1])
+        self._shift = places[-1] + move - path[0]
+        self._drift = (move - coming) / self._dt
         self._age = 0
 
     def added(
@@ -87,17 +89,28 @@ class Stitch:
             self._age += len(turned)
             if self._age * self._dt * self._fade > 20.0:  # 2e-9 of it is left
                 self._age = None
-        if len(turned) > 1:
-            self._last = (turned[-2:].astype(np.float64), moved[-2:].astype(np.float64))
-        elif self._last is None:
-            self._last = (np.repeat(turned, 2, axis=0).astype(np.float64),
-                          np.repeat(moved, 2, axis=0).astype(np.float64))  # fmt: skip
-        else:
-            self._last = (
-                np.stack([self._last[0][1], turned[0].astype(np.float64)]),
-                np.stack([self._last[1][1], moved[0].astype(np.float64)]),
-            )
+        self._remember(turned, moved)
         return turned, moved
+
+    def _remember(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
+        """Keep the last three frames."""
+        if self._last is None:
+            first = np.repeat(rotations[:1], 3, axis=0), np.repeat(root[:1], 3, axis=0)
+            self._last = (first[0].astype(np.float64), first[1].astype(np.float64))
+        self._last = (
+            np.concatenate([self._last[0], rotations[-3:].astype(np.float64)])[-3:],
+            np.concatenate([self._last[1], root[-3:].astype(np.float64)])[-3:],
+        )
+
+
+def _turning(rotations: Array) -> Array:
+    """Rotation vectors (n - 1, J, 3) from frame to frame."""
+    return rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1])))
+
+
+def _led_on(before: Array, last: Array) -> Array:
+    """The step after two steps, if they go on changing half as much."""
+    return last + 0.5 * (last - before)
 
 
 @njit(cache=True, nogil=True)

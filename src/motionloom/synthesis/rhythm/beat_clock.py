@@ -102,6 +102,7 @@ def _checked_tempo(bpm: float) -> float:
     tempo = float(bpm)
     if not _SLOWEST <= tempo <= _FASTEST:
         raise InvalidInput(
-            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {tempo:g}"
+            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; "
+            f"got {tempo:g}"
         )
     return tempo

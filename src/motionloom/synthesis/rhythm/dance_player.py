@@ -179,9 +179,9 @@ class DancePlayer(Player):
             self._weights = node.weights_for(wish)
         self._places = node.places(self._weights, self._place)
         self.path = [*self.path[-999:], self._node]
-        begin = np.array([0.0, 1.0])
+        begin = np.array([0.0, 1.0, 2.0])
         for stitch, (rotations, root, _) in zip(
-            self._stitches, node.poses(self._weights, begin, self._places[:2]), strict=True
+            self._stitches, node.poses(self._weights, begin, self._places[:3]), strict=True
         ):
             stitch.seam(rotations, root)
 
