@@ -16,8 +16,8 @@ from motionloom.synthesis.reconstruction.control_signal import ControlSignal
 from motionloom.synthesis.reconstruction.local_model import LocalModel
 from motionloom.synthesis.reconstruction.pose_solver import Body, Expectation, likeliest_pose
 
-_REST_SPREAD = 0.8  # radians from the rest pose; 0.4 and 1.6 were tried and do worse
-_STEP_SPREAD = 0.15  # radians from the pose before; 0.05 and 0.4 do worse
+_REST_SPREAD = 0.4  # radians from the rest pose; 0.8 and 1.6 do worse
+_STEP_SPREAD = 0.4  # radians from the pose before; 0.05 and 0.15 do worse
 _MARKER_SPREAD = 0.001
 
 

@@ -21,6 +21,9 @@ SIX = ("hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
 """The six points of Krüger et al. 2010, section 5.2."""
 
 LEAST_MARKERS = 3
+
+_SHORT = 0.14  # seconds: gaps that a curve through both sides bridges within millimetres
+_LEAST_SEEN = 8  # samples a curve needs
 # What people call them besides the role itself, without sides; letters only.
 _ALIASES = {
     "hips": ("hips", "hip", "root", "pelvis", "waist", "sacrum", "sacr"),
@@ -64,13 +67,34 @@ class ControlSignal:
     name: str
 
     def filled(self) -> Array:
-        """`points` with gaps bridged by straight lines, the ends held."""
+        """`points` with gaps bridged: short ones by a curve, others by a line; ends held."""
         frames = np.arange(len(self.points))
         out = self.points.copy()
         for m in range(len(self.roles)):
             seen = np.isfinite(self.points[:, m, 0])
             for c in range(3):
                 out[:, m, c] = np.interp(frames, frames[seen], self.points[seen, m, c])
+        short = self.short_gaps
+        if short.any():
+            from scipy.interpolate import CubicSpline
+
+            for m in np.flatnonzero(short.any(axis=0)).tolist():
+                seen = np.isfinite(self.points[:, m, 0])
+                curve = CubicSpline(frames[seen], self.points[seen, m])
+                out[short[:, m], m] = curve(frames[short[:, m]])
+        return out
+
+    @property
+    def short_gaps(self) -> NDArray[np.bool_]:
+        """Where (T, M) a point was missed for a moment, between two times it was seen."""
+        out = np.zeros((len(self.points), len(self.roles)), bool)
+        for m in range(len(self.roles)):
+            seen = np.flatnonzero(np.isfinite(self.points[:, m, 0]))
+            if len(seen) < _LEAST_SEEN:
+                continue
+            ends = np.flatnonzero((np.diff(seen) > 1) & (np.diff(seen) - 1 <= _SHORT * self.fps))
+            for k in ends:
+                out[seen[k] + 1 : seen[k + 1], m] = True
         return out
 
     @property

@@ -34,6 +34,7 @@ _FIRST_RATE = 15.0  # frames per second of the first pass
 _HEADING_SECONDS = 0.25  # standard deviations of smoothing over time, tuned on three takes
 _POSE_SECONDS = 0.13
 _SMOOTH_SPREAD = 0.06  # radians: how far a pose may be from the smoothed motion
+_BRIDGED_SPREAD = 0.004  # metres: what a curve over a short gap is off by
 _FOOT_SPREAD = 0.01  # metres a standing foot may slide
 
 
@@ -51,6 +52,11 @@ def solve_sequence(
 ) -> Found:
     """Poses of all frames of a control signal."""
     filled = signal.filled()
+    # Moments in which a marker was missed are as good as seen, but for some millimetres.
+    short = signal.short_gaps
+    known = np.where(short[..., None], filled, signal.points)
+    spreads = np.where(np.isfinite(signal.points[..., 0]), MARKER_SPREAD, np.inf)
+    spreads[short] = _BRIDGED_SPREAD
     points = prior.skeleton.points([*signal.roles, *_feet(prior)])
     body = Body.of(prior.skeleton, prior.joints, points, prior.limits())
     searched = [signal.roles.index(role) for role in prior.searched]
@@ -63,7 +69,7 @@ def solve_sequence(
     some = np.arange(0, len(filled), step)
     rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing[some]))
     first = _pass(
-        prior, body, signal.points[some], filled[some], rows, gaps, facing[some],
+        prior, body, known[some], spreads[some], filled[some], rows, gaps, facing[some],
         GUESSED_HEADING, None, None, progress,
     )  # fmt: skip
     rough = _between(prior, first, some, signal)
@@ -73,19 +79,30 @@ def solve_sequence(
         hips = place[:, 2] + 1j * place[:, 0]
     turn = np.exp(1j * rough.headings())
     facing = _smooth(turn, _HEADING_SECONDS * signal.fps)
-    mended = np.where(np.isfinite(signal.points), signal.points, _seen(rough, signal))
+    mended = np.where(np.isfinite(known), known, _seen(rough, signal))
     if prior.by_pose is not None:
         rows, gaps = prior.near_poses(rough)
     else:
         rows, gaps = prior.near_markers(body_rows(mended[:, searched], hips, facing))
     return _pass(
-        prior, body, signal.points, mended, rows, gaps, facing,
+        prior, body, known, spreads, mended, rows, gaps, facing,
         FOUND_HEADING, rough, _standing(rough, prior), progress,
     )  # fmt: skip
 
 
 def _pass(
-    prior, body, seen, filled, rows, gaps, facing, heading_spread, rough, feet, progress
+    prior,
+    body,
+    seen,
+    marker_spreads,
+    filled,
+    rows,
+    gaps,
+    facing,
+    heading_spread,
+    rough,
+    feet,
+    progress,
 ) -> Found:
     """Solve every frame by itself, drawn towards the motion `rough` where there is one."""
     prior.fetch(rows)
@@ -94,7 +111,7 @@ def _pass(
     goals = np.zeros((n_frames, n_markers + n_feet, 3))
     goals[:, :n_markers] = np.where(np.isfinite(seen), seen, 0.0)
     spreads = np.full((n_frames, n_markers + n_feet), np.inf)
-    spreads[:, :n_markers][np.isfinite(seen[..., 0])] = MARKER_SPREAD**2
+    spreads[:, :n_markers] = marker_spreads**2
     if feet is not None:
         goals[:, n_markers:], spreads[:, n_markers:] = feet
     headings = np.angle(facing)

@@ -1,0 +1,366 @@
+"""A body from tracked points: the model, the solver, the markers, the whole."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Markers, Motion, Skeleton
+from motionloom.motion import rotations as rot
+from motionloom.synthesis.reconstruction import (
+    SIX,
+    evaluate_reconstruction,
+    joint_errors,
+    reconstruction_stream,
+    tracked,
+)
+from motionloom.synthesis.reconstruction.control_signal import control_signal
+from motionloom.synthesis.reconstruction.evaluation import distinct_joints, repeats
+from motionloom.synthesis.reconstruction.local_model import LocalModel, local_model
+from motionloom.synthesis.reconstruction.marker_frame import MarkerFrame
+from motionloom.synthesis.reconstruction.performer import fitted_skeleton
+from motionloom.synthesis.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from tests.naive import reconstruction as naive
+
+CLIPS = ("walk", "kick_front_high_right", "jump_up", "dance_groove")
+
+
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory):
+    library = ml.Library.create(tmp_path_factory.mktemp("reconstruction") / "takes.loom")
+    for clip in CLIPS:
+        for performer in (0, 1, 2):
+            library.add_motion(ml.demo.clip(clip, performer=performer))
+    return library
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ml.demo.clip("walk", performer=3)
+
+
+def wobbly_poses(rng, count=60, joints=4, size=0.3):
+    base = rot.normalize(rng.normal(size=(joints, 4)))
+    mixing = rng.normal(size=(3 * joints, 3 * joints)) * size / np.sqrt(3 * joints)
+    vectors = (rng.normal(size=(count, 3 * joints)) @ mixing).reshape(count, joints, 3)
+    poses = rot.multiply(base, rot.exp(vectors))
+    return (poses * rng.choice([-1.0, 1.0], size=(count, joints, 1))).astype(np.float32)
+
+
+# --- the local model -------------------------------------------------------------------------
+
+
+def test_the_model_is_the_covariance_about_the_mean_rotation(rng):
+    poses, weights = wobbly_poses(rng), rng.uniform(0.2, 1.0, 60)
+    model = local_model(poses, weights, kept=1.0)
+    mean, covariance = naive.local_covariance(poses, weights)
+    assert rot.angle_between(model.mean, mean).max() < 0.02  # two means of rotations
+    rebuilt = (model.directions * model.variances) @ model.directions.T
+    np.testing.assert_allclose(rebuilt, covariance, atol=2e-3)
+
+
+def test_the_model_keeps_the_variance_it_is_asked_for(rng):
+    poses = wobbly_poses(rng)
+    some, every = local_model(poses, np.ones(60)), local_model(poses, np.ones(60), kept=1.0)
+    count = len(some.variances)
+    assert count < len(every.variances)
+    total = every.variances.sum()
+    assert some.variances.sum() >= 0.985 * total
+    assert some.variances[:-1].sum() < 0.99 * total
+
+
+def test_poses_that_are_all_one_still_leave_room(rng):
+    model = local_model(np.repeat(wobbly_poses(rng)[:1], 20, axis=0), np.ones(20))
+    assert model.rest_variance > 0.0
+    assert (model.variances > 0.0).all()
+
+
+# --- the solver ------------------------------------------------------------------------------
+
+
+def small_body(rng, limits=9.0):
+    skeleton = Skeleton(
+        ["hips", "spine", "arm", "tip"], [-1, 0, 1, 2],
+        [[0, 0, 0], [0, 0.3, 0.02], [0.2, 0.1, 0], [0.3, 0, 0]],
+    )  # fmt: skip
+    joints = np.array([0, 1, 2])
+    points = np.array([0, 2, 3])
+    bound = np.full((3, 3), limits)
+    return skeleton, Body.of(skeleton, joints, points, (-bound, bound))
+
+
+def test_the_pose_is_where_the_written_out_energy_is_least(rng):
+    skeleton, body = small_body(rng)
+    for trial in range(3):
+        poses = wobbly_poses(rng, joints=3)
+        model = local_model(poses, np.ones(60))
+        outside = np.eye(9) - model.directions @ model.directions.T
+        covariance = (model.directions * model.variances) @ model.directions.T
+        covariance += model.rest_variance * outside
+        heading, root = 0.7, np.array([0.3, 1.0, -0.2])
+        true = poses[trial].astype(np.float64)
+        true[0] = rot.multiply(rot.yaw(heading + 0.1), true[0])
+        goals = skeleton_points(skeleton, true, root)[[0, 2, 3]].astype(np.float64)
+        goals += rng.normal(scale=0.02, size=(3, 3))
+        expected = poses[trial + 10].astype(np.float64)
+        expected[0] = rot.multiply(rot.yaw(heading), expected[0])
+        found = likeliest_pose(
+            body, model, heading, goals, np.full(3, 0.02**2),
+            Expectation(expected, 0.3**2, root, 0.1**2), heading_variance=0.2**2, steps=60,
+        )  # fmt: skip
+        known = (
+            model.mean, covariance, heading, 0.2**2, expected, 0.3**2, skeleton.parents,
+            skeleton.offsets, [0, 2, 3], goals, 0.02**2, root, 0.1**2,
+        )  # fmt: skip
+        least, x = naive.likeliest(np.concatenate([np.zeros(10), root]), *known)
+        mine = skeleton_points(skeleton, found.turns, found.root)
+        about = rot.multiply(rot.yaw(x[9]), rot.yaw(heading))
+        turns = rot.multiply(model.mean, rot.exp(x[:9].reshape(3, 3)))
+        turns[0] = rot.multiply(about, turns[0])
+        theirs = skeleton_points(skeleton, turns, x[10:])
+        assert np.abs(mine - theirs).max() < 0.01, (trial, least)
+
+
+def skeleton_points(skeleton, turns, root):
+    rotations = np.concatenate([turns, [[1.0, 0, 0, 0]]])[None]
+    return Motion(skeleton, rotations, root[None], 30).positions()[0]
+
+
+def test_markers_out_of_reach_are_approached_and_nothing_breaks(rng):
+    skeleton, body = small_body(rng)
+    model = local_model(wobbly_poses(rng, joints=3), np.ones(60))
+    far = np.array([[0, 1, 0], [0, 9, 0], [5, 9, 0]], float)
+    still = Expectation(model.mean, np.inf, far[0], 1.0)
+    found = likeliest_pose(
+        body, model, 0.0, far, np.full(3, 1e-6), still, heading_variance=0.01, steps=20
+    )
+    assert np.isfinite(found.turns).all()
+    np.testing.assert_allclose(np.linalg.norm(found.turns, axis=1), 1.0, atol=1e-9)
+
+
+def test_an_unseen_marker_pulls_at_nothing(rng):
+    _, body = small_body(rng)
+    model = local_model(wobbly_poses(rng, joints=3), np.ones(60))
+    goals = np.array([[0, 1, 0], [0, 1.4, 0], [0.2, 1.4, 0]], float)
+    still = Expectation(model.mean, np.inf, goals[0], 1.0)
+    spread = np.array([1e-6, np.inf, 1e-6])
+    one = likeliest_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
+    goals[1] = 99.0
+    other = likeliest_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
+    np.testing.assert_array_equal(one.turns, other.turns)
+
+
+def test_a_joint_stops_near_its_limit(rng):
+    goals = np.array([[0, 1, 0], [0, 1.3, 0], [-0.3, 1.4, 0.3]], float)
+    flat = LocalModel(np.tile(rot.IDENTITY, (3, 1)), np.eye(9)[:, :1], np.array([1.0]), 1.0)
+    still = Expectation(flat.mean, np.inf, goals[0], 1.0)
+    bends = []
+    for limit in (9.0, 0.2):
+        _, body = small_body(rng, limit)
+        found = likeliest_pose(
+            body, flat, 0.0, goals, np.full(3, 0.05**2), still, heading_variance=1e-6, steps=30
+        )
+        bends.append(np.abs(rot.log(found.turns[1:])).max())
+    assert bends[0] > 0.5
+    assert bends[1] < 0.3
+
+
+# --- markers ---------------------------------------------------------------------------------
+
+
+def test_headings_from_markers_turn_with_the_body(lib, walk):
+    rows = lib.features("e15", scale_free=True).rows
+    for roles in (SIX, SIX[1:]):
+        frame = MarkerFrame.fit(rows, has_hips="hips" in roles)
+        points = tracked(walk, roles).positions
+        hips, facing = frame(points)
+        moved = tracked(walk.transform(yaw=1.0, shift=(2, 0, 5)), roles).positions
+        hips_there, facing_there = frame(moved)
+        np.testing.assert_allclose(facing_there, facing * np.exp(1j), atol=1e-4)
+        np.testing.assert_allclose(hips_there, hips * np.exp(1j) + 5 + 2j, atol=1e-4)
+        off = np.angle(facing * np.exp(-1j * walk.headings()))
+        assert np.degrees(np.abs(off).mean()) < 15.0
+
+
+def test_usual_names_are_understood(walk):
+    names = ("Anna:Pelvis", "L.Wrist", "RightWrist", "LANK", "r_ankle", "Head")
+    signal = control_signal(Markers(names, tracked(walk).positions, 30))
+    assert signal.roles == SIX
+    assert signal.labels == names
+
+
+@pytest.mark.parametrize(
+    ("labels", "roles", "message"),
+    [
+        (("a", "b", "c", "d", "e", "f"), None, "only 0 name a joint. Say which is which: roles="),
+        (SIX, {"left_wrst": "head"}, "no role is called 'left_wrst'; did you mean left_wrist"),
+        (SIX, {"head": "hed"}, "no marker is labelled 'hed'; did you mean head"),
+        (SIX, {"head": "head", "hips": "hips"}, "at least 3 tracked points"),
+        (("hips", "pelvis", "c", "d", "e", "f"), None, "'hips' and 'pelvis' both look like hips"),
+    ],
+)
+def test_says_which_marker_is_not_understood(walk, labels, roles, message):
+    markers = Markers(labels, tracked(walk).positions, 30)
+    with pytest.raises(InvalidInput, match=message):
+        control_signal(markers, roles)
+
+
+def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
+    markers = tracked(walk)
+    with pytest.raises(InvalidInput, match="are they in mm"):
+        control_signal(Markers(SIX, 1000 * markers.positions, 30))
+    with pytest.raises(InvalidInput, match="Are they in metres"):
+        control_signal(Markers(SIX, 1e-3 * markers.positions, 30))
+    unseen = markers.positions.copy()
+    unseen[:, 2:] = np.nan
+    with pytest.raises(InvalidInput, match="only 2 were ever seen, never right_wrist"):
+        control_signal(Markers(SIX, unseen, 30))
+    with pytest.raises(InvalidInput, match="got list"):
+        control_signal([1, 2])
+
+
+# --- the whole -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_a_walk_of_a_stranger_is_found_again(lib, walk, mode):
+    body = lib.reconstruct(tracked(walk, noise=0.001), skeleton=walk.skeleton, mode=mode)
+    errors, names = joint_errors(walk, body)
+    # Measured: 0.9 cm off-line, 1.2 on-line.
+    assert errors.mean() < (1.6 if mode == "offline" else 2.0)
+    markers = [names.index(walk.skeleton.roles[role]) for role in SIX]
+    assert errors[:, markers].mean() < 0.5
+    assert body.confidence.shape == (len(walk),)
+    assert ((body.confidence > 0) & (body.confidence <= 1)).all()
+
+
+def test_where_and_which_way_it_happens_does_not_matter(lib, walk):
+    here = lib.reconstruct(walk, skeleton=walk)
+    there = lib.reconstruct(walk.transform(yaw=2.0, shift=(3, 0, 1)), skeleton=walk)
+    moved = here.transform(yaw=2.0, shift=(3, 0, 1))
+    assert np.abs(there.positions() - moved.positions()).max() < 0.02
+
+
+def test_gaps_cost_little_and_a_lost_marker_is_told(lib, walk):
+    whole = joint_errors(walk, lib.reconstruct(walk, skeleton=walk))[0].mean()
+    gappy = tracked(walk).positions.copy()
+    gappy[np.random.default_rng(1).random(gappy.shape[:2]) < 0.1] = np.nan
+    found = lib.reconstruct(Markers(SIX, gappy, walk.fps), skeleton=walk)
+    assert joint_errors(walk, found)[0].mean() < 1.5 * whole
+    assert found.lost == ()
+    lost = tracked(walk).positions.copy()
+    lost[:, SIX.index("right_wrist")] = np.nan
+    found = lib.reconstruct(Markers(SIX, lost, walk.fps), skeleton=walk)
+    assert found.lost == ("right_wrist",)
+    assert joint_errors(walk, found)[0].mean() < 6.0
+    assert "right_wrist" not in found.markers
+
+
+@pytest.mark.parametrize("roles", [("head", "left_wrist", "right_wrist"), SIX[1:]])
+def test_three_points_will_do_and_hips_may_be_missing(lib, walk, roles):
+    found = lib.reconstruct(tracked(walk, roles), skeleton=walk)
+    errors, names = joint_errors(walk, found)
+    assert errors[:, [names.index(walk.skeleton.roles[role]) for role in roles]].mean() < 1.0
+    assert errors.mean() < 15.0
+
+
+def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
+    markers = tracked(walk)
+    whole = lib.reconstruct(markers[:10], skeleton=walk, mode="online")
+    stream = reconstruction_stream(lib, SIX, walk.skeleton, fps=walk.fps)
+    roots = [stream.step(points)[1] for points in markers.positions[:10]]
+    np.testing.assert_allclose(whole.root, roots, atol=1e-5)
+
+
+def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
+    giant = walk.onto(walk.skeleton.scaled(1.3))
+    fitted = fitted_skeleton(lib, control_signal(giant))
+    bones = lambda s: np.linalg.norm(s.offsets, axis=1).sum()  # noqa: E731
+    assert 0.85 < bones(fitted) / bones(giant.skeleton) < 1.15
+    assert len(lib.reconstruct(giant)) == len(giant)
+
+
+def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
+    found = lib.reconstruct(walk, skeleton=walk, features="e30")
+    assert joint_errors(walk, found)[0].mean() < 2.0
+    with pytest.raises(InvalidInput, match="e30 needs more. Use e15, or mode='offline'"):
+        lib.reconstruct(walk, skeleton=walk, features="e30", mode="online")
+
+
+def test_says_what_is_wrong(lib, walk):
+    with pytest.raises(InvalidInput, match='mode must be "offline" or "online"; got \'live\''):
+        lib.reconstruct(walk, mode="live")
+    with pytest.raises(InvalidInput, match="the skeleton does not fit the markers"):
+        lib.reconstruct(walk, skeleton=walk.skeleton.scaled(0.5))
+    with pytest.raises(InvalidInput, match="neighbours must be at least 8; got 2"):
+        lib.reconstruct(walk, skeleton=walk, neighbours=2)
+    bare = Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
+    with pytest.raises(RoleError, match="hips"):
+        lib.reconstruct(walk, skeleton=bare)
+
+
+def test_confidence_goes_with_its_frames(lib, walk):
+    body = lib.reconstruct(walk, skeleton=walk)
+    np.testing.assert_array_equal(body[5:9].confidence, body.confidence[5:9])
+    assert body.resample(60).confidence is None
+
+
+# --- the evaluation and the commands ---------------------------------------------------------
+
+
+def test_the_take_itself_and_what_repeats_it_are_left_out(lib, tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    for clip in CLIPS[:3]:
+        library.add_motion(ml.demo.clip(clip), name=f"A_{clip}")
+    library.add_motion(ml.demo.clip("walk").transform(yaw=1.0), name="B_again")
+    assert repeats(library, library["A_walk"]) == ("A_walk", "B_again")
+    error = evaluate_reconstruction(library, "A_walk")
+    assert error.left_out == ("A_walk", "B_again")
+    with pytest.raises(InvalidInput, match="leave no motion"):
+        library.remove("B_again")
+        evaluate_reconstruction(library, "A_walk", without_subject=True)
+
+
+def test_joints_at_one_place_count_once():
+    skeleton = Skeleton(["a", "b", "c"], [-1, 0, 1], [[0, 0, 0], [0, 0, 0], [0, 1, 0]])
+    assert distinct_joints(skeleton) == [0, 2]
+
+
+def test_the_commands_write_a_body_and_measure_it(lib, walk, tmp_path):
+    markers = tracked(walk).save(tmp_path / "six.c3d")
+    body = tmp_path / "body.bvh"
+    run = CliRunner().invoke(
+        app, ["reconstruct", str(markers), "--library", str(lib.path), "-o", str(body), "--json"]
+    )
+    assert run.exit_code == 0, run.output
+    told = json.loads(run.stdout)
+    assert told["frames"] == len(walk) == len(ml.load(body))
+    assert set(told["markers"]) == set(SIX)
+    run = CliRunner().invoke(
+        app, ["evaluate-reconstruct", str(lib.path), "--motions", "walk_p0", "--json"]
+    )
+    assert run.exit_code == 0, run.output
+    told = json.loads(run.stdout)
+    assert told["motions"]["walk_p0"]["mean_cm"] == told["mean_cm"] < told["max_cm"]
+    table = tracked(walk).save(tmp_path / "six.csv")
+    run = CliRunner().invoke(
+        app,
+        ["reconstruct", str(table), "--library", str(lib.path), "-o", str(body), "--roles", "head"],
+    )
+    assert "expected ROLE=LABEL" in str(run.exception)
+
+
+@pytest.mark.cmu
+@pytest.mark.slow
+def test_as_near_as_the_paper_on_cmu(cmu30, tmp_path):
+    """A tenth of CMU as prior; with all of it the error is 1.8 cm (docs/reconstruct.md)."""
+    library = ml.Library.create(tmp_path / "cmu.loom")
+    for subject in ("13", "14", "86", "02", "05", "15", "35", "60", "74", "141"):
+        library.add(cmu30 / subject)
+    error = evaluate_reconstruction(library, "86_01", without_subject=True)
+    assert error.mean_cm < 2.3
+    assert not any(name.startswith("86_") for name in error.result.markers)
