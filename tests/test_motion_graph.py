@@ -291,8 +291,27 @@ def s_curve(length):
 def test_a_path_is_followed(graph):
     path = s_curve(10.0)
     walk = graph.walk(path=path, seed=1)
-    assert distances(walk, path).mean() < 0.3
-    assert np.linalg.norm(walk.root[-1, [0, 2]] - path[-1]) < 1.0
+    assert distances(walk, path).mean() < 0.1
+    assert np.linalg.norm(walk.root[-1, [0, 2]] - path[-1]) < 0.3
+    quality = graph.quality(walk)
+    assert quality.seam_acceleration_ratio < 1.5 and quality.foot_slide_m < 0.015
+
+
+def test_straight_walks_are_bent_along_a_path(walks):
+    straight = motion_graph([walks[0], walks[3]])
+    path = s_curve(20.0)
+    walk = straight.walk(path=path, seed=1)
+    assert distances(walk, path).mean() < 0.15
+    assert straight.quality(walk).foot_slide_m < 0.015
+    turned = np.diff(walk.headings()) * walk.fps
+    assert np.abs(np.convolve(turned, np.ones(30) / 30, "valid")).max() < 0.6  # never on the spot
+
+
+def test_a_route_that_cannot_be_walked_is_told(walks):
+    still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
+    graph = motion_graph([still])
+    with pytest.raises(InvalidInput, match="no route through the graph serves this"):
+        graph.walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
 
 def test_a_goal_is_reached_in_time(graph):
@@ -535,4 +554,6 @@ def test_a_path_of_twenty_metres_is_followed_with_captured_walks(cmu30):
     graph = motion_graph(takes)
     path = s_curve(20.0)
     walk = graph.walk(path=path, seed=1)
-    assert distances(walk, path).mean() < 0.3
+    assert distances(walk, path).mean() < 0.1
+    quality = graph.quality(walk)
+    assert quality.seam_acceleration_ratio < 1.5 and quality.foot_slide_m < 0.015
