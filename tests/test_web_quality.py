@@ -102,3 +102,24 @@ def test_there_is_a_threshold_that_finds_all_and_nothing_else(corpus, name):
             if found == there and not wrong:
                 break
         assert (found, wrong) == (there, [])
+
+
+LOW, LEAP = "kick_front_low_right_p0:10-60", "kick_leap_front_right_p0"
+
+
+def test_a_kick_twice_as_high_is_found_by_steps_alone(corpus):
+    """Any threshold that finds it at once finds other things before; by steps, one finds all."""
+    lib, truths = corpus
+    heights = [truths[name][0].parameters["target"][1] for name in (LOW.split(":")[0], LEAP)]
+    assert heights[1] > 2.0 * heights[0]
+    case = Case(LOW, "fighting", "kick", ("leg", "right"))
+    hits = lib.search(LOW, method="web", max_distance=1.0, max=None)
+    leap = min(hit.distance for hit in hits if hit.motion == LEAP)
+    wrong = [hit.distance for hit in hits if not any(map(case.is_like, truths[hit.motion]))]
+    print(f"\nin one step: the leap at {leap:.3f} m, something else at {min(wrong):.3f} m")
+    assert min(wrong) < leap
+    family = lib.family(LOW, method="web", max_distance=0.1)
+    tiers = {node.motion: node.tier for node in family.nodes}
+    assert tiers[LEAP] >= 2
+    found, there, others = outcome(lib, truths, case, 0.1, within=None)
+    assert (found, others) == (there, [])
