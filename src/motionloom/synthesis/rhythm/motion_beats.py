@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SHORTEST, LONGEST = 0.28, 1.5  # seconds: 214 and 40 beats a minute
-RHYTHMIC = 0.35  # confidence below which a motion has no rhythm to speak of
+RHYTHMIC = 0.25  # confidence below which a motion has no rhythm to speak of
 _REPEAT_SECONDS = 4.0  # movements that repeat themselves do so within this
 _HUBER = 0.04  # of a period: farther candidates count by their side only
 
