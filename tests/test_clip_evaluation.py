@@ -55,7 +55,7 @@ def test_precision_at_recalls_is_the_best_from_there_on():
 
 
 def test_scores_are_those_of_the_distances(lib):
-    found = evaluate_clips(lib, methods=["dtw-clip", "dtw"])
+    found = lib.evaluate(methods=["dtw-clip", "dtw"])
     assert found.label_counts == {"cartwheel": 1, "jump": 3, "kick": 3, "walk": 3}
     assert found.unlabelled == 1 and not found.left_out
     for score in found.methods.values():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
     from motionloom.motion.markers import Markers
     from motionloom.search import Family, Match, Matches
+    from motionloom.search.clip_evaluation import Evaluation
     from motionloom.search.web import Web
     from motionloom.search.web_store import WebReport
     from motionloom.synthesis.motiongraph import MotionGraph
@@ -139,7 +140,7 @@ class Library(Storage):
         max : int or None
             At most so many matches.
         max_distance : float, optional
-            No matches beyond so many metres per cell. With ``web`` 0.06 unless given.
+            No matches beyond so many metres per cell.
         tiers : int or "all"
             More than 1: matches become queries, so many times or until nothing new
             appears; `distance` is then the distance to the query in the match graph (see
@@ -217,8 +218,7 @@ class Library(Storage):
         max : int or None
             At most so many members besides the query.
         max_distance : float, optional
-            How alike two members must be to be joined, in metres per cell. Default 0.08,
-            with method ``web`` 0.06.
+            How alike two members must be to be joined, in metres per cell. Default 0.08.
         tiers : int or "all"
             So many steps, or until nothing new appears.
 
@@ -329,6 +329,32 @@ class Library(Storage):
         from motionloom.search.web_store import WebStore
 
         return WebStore(self, distance).web(a, b)
+
+    def evaluate(
+        self,
+        *,
+        labels: str | Path | Mapping[str, str] | None = None,
+        methods: Sequence[str] | None = None,
+    ) -> Evaluation:
+        """How good measures of whole clips are on the labelled motions of this library.
+
+        Parameters
+        ----------
+        labels : path or mapping, optional
+            A CSV file with columns ``clip`` and ``label``, or a mapping from name to label.
+            Default: the library's own labels.
+        methods : sequence of str, optional
+            Names in `motionloom.search.clip_measures.CLIP_MEASURES`, and ``dtw`` for
+            ``dtw-angles``. Default: ``dtw-clip``, ``emd``, ``dtw``, ``scaling``, ``dtw-e15``.
+
+        Returns
+        -------
+        evaluation : Evaluation
+            ``methods[name].mean_average_precision`` and so on; ``best``; ``to_json()``.
+        """
+        from motionloom.search.clip_evaluation import DEFAULT_METHODS, evaluate_clips
+
+        return evaluate_clips(self, labels=labels, methods=methods or DEFAULT_METHODS)
 
     def neighbours(
         self,

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 
 BAND = 0.1  # of the longer clip; Keogh 2002, and Tam et al. 2007, section 4
-_SLACK = 1e-5  # of a bound: its sums are rounded otherwise than an alignment's
+_ROUNDING = 2.0**-22  # of a sum of squares in single precision, for each number of a frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +150,9 @@ def dtw_nearest(
     bounds, rests = np.zeros(len(rows)), np.zeros((len(rows), len(query) + 1))
     if prune:
         _keogh(rows, there, low, high, bounds, rests)
+        # Their sums are rounded otherwise than an alignment's.
+        bounds *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
+        rests *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
     order = there[np.argsort(bounds[there], kind="stable")]
     columns = np.ascontiguousarray(query.T)
     found, costs, computed = _nearest(
@@ -317,11 +320,10 @@ def _nearest(rows, columns, reach, order, bounds, rests, k):
             if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
                 worst = at
         limit = costs[worst]
-        if bounds[c] * (1.0 - _SLACK) > limit:
+        if bounds[c] > limit:
             break
         computed += 1
-        rest = rests[c] * (1.0 - _SLACK)
-        cost = _fill(rows[c], columns, reach, limit, rest, cells, above, here)
+        cost = _fill(rows[c], columns, reach, limit, rests[c], cells, above, here)
         if cost < limit or (cost == limit and c < found[worst]):
             found[worst], costs[worst] = c, cost
     return found, costs, computed
