@@ -1,6 +1,6 @@
 """The match web straight from Kovar & Gleicher (2004), section 3.2, one cell at a time."""
 
-from .alignment import minima_and_region, time_alignment
+from naive.alignment import minima_and_region, time_alignment
 
 
 def web(grid, *, alpha, max_slope, least_length, reach, allowed=lambda i, j: True):

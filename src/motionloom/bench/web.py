@@ -62,7 +62,8 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
 
 def _motions(settings: Settings, scratch: Path, say: Say) -> tuple[list[Motion], str, str]:
     """Motions of the built-in corpus and of files, about as many frames of each, mixed."""
-    from motionloom import demo, load
+    from motionloom import demo
+    from motionloom.formats import load
 
     rng = np.random.default_rng(settings.seed)
     say("making motions")
