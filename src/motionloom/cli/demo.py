@@ -91,11 +91,11 @@ def demo(
     remark(f"   $ motionloom web {place} build --within kick")
     webs = WebStore(lib).build(within="kick")
     remark(f"   {webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
-    query, graph = "kick_front_low_right_p0:10-60", folder / "family.png"
-    remark(f"   $ motionloom family {place} {query} --method web --within kick --max 15 -o {graph}")
-    members = lib.family(query, method="web", within="kick", max=15)
+    low, drawn = "kick_front_low_right_p0:10-60", folder / "family.png"
+    remark(f"   $ motionloom family {place} {low} --method web --within kick --max 15 -o {drawn}")
+    members = lib.family(low, method="web", within="kick", max=15)
     shown = [lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes]
-    write_match_graph(members, shown, graph)
+    write_match_graph(members, shown, drawn)
 
     remark("9. All kicks like this one, as one kick that lands where it is asked to:")
     kick, here = "kick_front_mid_right_p0:0-70", folder / "kick_here.bvh"

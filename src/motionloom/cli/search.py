@@ -115,7 +115,7 @@ def family(
         typer.Option(
             "--max-distance",
             "--threshold",
-            help="How alike two members must be to be joined, in metres. [0.08; web: 0.06]",
+            help="How alike two members must be to be joined, in metres. [0.08]",
         ),
     ] = None,
     tiers: Annotated[

@@ -38,7 +38,7 @@ def web(
     ] = None,
     threshold: Annotated[
         float, typer.Option(help="For --query: no matches beyond so many metres per cell.")
-    ] = 0.06,
+    ] = 0.08,
     workers: Annotated[
         int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
     ] = None,

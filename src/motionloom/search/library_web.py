@@ -7,7 +7,7 @@ moved like a slider.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -34,9 +34,9 @@ from motionloom.search.web_store import WebStore
 if TYPE_CHECKING:
     from motionloom.search.methods import Options
 
-# Metres per cell, of point clouds. On the built-in corpus and on CMU's takes, members of one
-# action are joined by steps smaller than this, and hardly anything else is.
-WEB_DISTANCE = 0.06
+# Metres per cell, of point clouds, for families. Between members of one action of the built-in
+# corpus steps of 0.05 to 0.1 are enough, in CMU's takes 0.07 to 0.09.
+WEB_DISTANCE = 0.08
 # Matches last at least half and at most twice as long as the query, those of matches too: a
 # family must not shrink from step to step until everything is alike.
 WEB_DURATIONS = (0.5, 2.0)
@@ -103,6 +103,8 @@ def web_search(library: Shelf, query: Query, options: Options) -> tuple[list[Fou
 
 def web_steps(library: Shelf, query: Query, options: Options) -> Callable[[Node], Sequence[Match]]:
     """For `grow_family`: a function that gives the matches of the query and of any match."""
+    if options.max_distance is None:
+        options = replace(options, max_distance=WEB_DISTANCE)
     finder = _Finder(library, query, options)
     labels = cache(library.labels)
 
@@ -134,6 +136,7 @@ class _Finder:
 
     def __init__(self, library: Shelf, query: Query, options: Options) -> None:
         self.library, self.options = library, options
+        self.threshold = np.inf if options.max_distance is None else options.max_distance
         self.web = library_web(library, options.distance)
         self.timeline = self.web.timeline
         self.allowed = chosen_motions(
@@ -163,7 +166,7 @@ class _Finder:
             stretch.index,
             stretch.start,
             stretch.end,
-            threshold=WEB_DISTANCE if o.max_distance is None else o.max_distance,
+            threshold=self.threshold,
             max_overlap=o.max_overlap,
             allowed=self.allowed,
             durations=(self.lengths[0] / length, self.lengths[1] / length),

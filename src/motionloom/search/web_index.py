@@ -43,6 +43,8 @@ class WebIndex:
     passing : tuple of (bounds, paths)
         For rows and for columns: paths that pass the frames of block k are
         ``paths[bounds[k]:bounds[k + 1]]``.
+    greatest : float
+        The greatest distance at any cell.
     """
 
     starts: NDArray[np.int64]
@@ -55,6 +57,7 @@ class WebIndex:
     bridge_paths: NDArray[np.int64]
     arrive_paths: NDArray[np.int64]
     passing: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]
+    greatest: float
 
     def starting(self, way: int, frame: int) -> NDArray[np.int64]:
         """Paths with a cell in a row (`way` 0) or column (1), shape (S,)."""
@@ -129,6 +132,7 @@ def web_index(
             _blocks(every[:, way], offsets, int(every[:, way].max(initial=0)) >> _BLOCK)
             for way in range(ways)
         ),
+        float(np.diff(sums).max(initial=0.0)),
     )
 
 

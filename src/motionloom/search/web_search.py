@@ -62,6 +62,8 @@ def web_matches(
     """
     if not len(index):
         return []
+    # No mean is larger than the greatest value; labels are compared at a finite threshold.
+    threshold = min(float(threshold), index.greatest * (1.0 + 1e-6))
     shortest, longest = (ratio * (end - start) for ratio in durations)
     ways = []
     for way in range(len(index.passing)):
@@ -70,7 +72,7 @@ def web_matches(
             other = index.cells[index.offsets[paths], 1 - way]
             paths = paths[allowed[np.searchsorted(index.starts, other, side="right") - 1]]
         arrays = _arrays(index, way)
-        ways.append(_sequences(*arrays, paths, start, end - 1, float(threshold)))  # type: ignore
+        ways.append(_sequences(*arrays, paths, start, end - 1, threshold))  # type: ignore
     means = np.concatenate([one[0] for one in ways])
     # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
     ends = np.concatenate([one[1] for one in ways])
