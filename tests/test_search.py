@@ -93,7 +93,7 @@ def test_filters_choose_the_motions(lib):
 
 def test_the_query_s_own_place_can_be_left_out(lib):
     query = f"{KICK}_p0:10-40"
-    for method in METHODS:
+    for method in ("dtw", "lazy"):
         for hit in lib.search(query, method=method, exclude_query=True, k=500):
             assert hit.motion != f"{KICK}_p0" or hit.start_frame >= 30 or hit.end_frame <= 20
     for hits in lib.neighbours(query, k=3, exclude_query=True):
