@@ -22,8 +22,9 @@ from motionloom.errors import InvalidInput
 from motionloom.library.labelling import labelling
 from motionloom.library.shelf import Shelf
 from motionloom.library.sources import Source
-from motionloom.search.clip_measures import CLIP_MEASURES, ClipMeasure, clip_measure
+from motionloom.search.clip_measures import CLIP_MEASURES, clip_measure
 from motionloom.search.clip_table import ClipTable, clip_table, gaps_in
+from motionloom.search.clips import ClipMeasure
 from motionloom.search.evaluation import ranked_precision
 
 RECALLS = np.linspace(0.0, 1.0, 11)

@@ -17,8 +17,7 @@ that all of them have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +43,7 @@ from motionloom.distance.rotation_curves import (
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
+from motionloom.search.clips import ClipMeasure, Clips
 from motionloom.search.energy import energy_matrix, energy_nearest
 from motionloom.search.heaps import Heaps
 
@@ -51,82 +51,6 @@ PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
 _SCALING_RATE = 120.0  # of CMU's takes; the query is the first 128 frames
 _LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
-
-
-@dataclass(frozen=True, eq=False)
-class Clips:
-    """Rows of many clips, with the columns of the joints that all have.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (N, D)
-    starts : ndarray of int64, shape (C + 1,)
-        Clip c has rows ``starts[c]`` to ``starts[c + 1]``.
-    joints : tuple of str
-        What they are compared by.
-    """
-
-    rows: NDArray[np.float32]
-    starts: NDArray[np.int64]
-    joints: tuple[str, ...]
-    made: dict = field(default_factory=dict, repr=False)  # what a measure keeps for the next call
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def stack(self) -> NDArray[np.float32]:
-        """Rows of clips of one length, shape (C, T, D)."""
-        return self.rows.reshape(len(self), -1, self.rows.shape[1])
-
-    @property
-    def whole(self) -> NDArray[np.bool_]:
-        """Which clips have no missing values, shape (C,)."""
-        if "whole" not in self.made:
-            bad = ~np.isfinite(self.rows.sum(axis=1, dtype=np.float64))
-            self.made["whole"] = ~np.logical_or.reduceat(bad, self.starts[:-1])
-        return self.made["whole"]
-
-
-class ClipMeasure(Protocol):
-    """What a measure has; see the top of this module."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def unit(self) -> str:
-        """What distances are measured in."""
-
-    @property
-    def about(self) -> str:
-        """What it is, in a few words."""
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """What it can compare; those that a skeleton lacks are left out."""
-
-    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
-        """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""
-
-    def length(self, frames: int, fps: float) -> int:
-        """How many rows a clip has."""
-
-    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:
-        """Rows of a clip, (length, width), NaN for joints that it lacks."""
-
-    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
-        """Which of all `width` columns those of some joints are."""
-
-    def matrix(self, clips: Clips) -> NDArray[np.float64]:
-        """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
-
-    def nearest(self, query: NDArray, clips: Clips, *, k: int, prune: bool = True) -> Nearest:
-        """The `k` clips nearest to one with rows `query`."""
-
-    def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
-        """Which rows of two clips belong together, pairs (L, 2)."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
 from motionloom.library.shelf import Shelf
-from motionloom.search.clip_measures import ClipMeasure
 from motionloom.search.clip_table import ClipTable, clip_table
+from motionloom.search.clips import ClipMeasure
 from motionloom.search.filters import chosen_motions
 from motionloom.search.match import Match
 from motionloom.search.minima import Found

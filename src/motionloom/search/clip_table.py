@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,8 @@ from motionloom.library.derived_rows import build_rows, load_rows
 from motionloom.library.records import Entry
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
-from motionloom.search.clip_measures import ClipMeasure, Clips, EnergyMeasure
+from motionloom.search.clip_measures import EnergyMeasure
+from motionloom.search.clips import ClipMeasure, Clips
 from motionloom.search.heaps import Heaps
 
 _VERSION = 1  # raise it when a measure gives other rows than before
@@ -121,7 +121,7 @@ def clip_table(
             f"{first}: {left_out[first]}"
         )
     width = measure.clip_rows(library[next(iter(joints))]).shape[1]
-    options = _options(measure)
+    options = {"version": _VERSION, "measure": repr(measure)}
 
     def build(folder: Path, previous: Path | None) -> None:
         build_rows(
@@ -203,15 +203,6 @@ def _joints(
         else:
             joints[entry.name] = found
     return joints, left_out
-
-
-def _options(measure: ClipMeasure) -> dict[str, Any]:
-    if not is_dataclass(measure):
-        raise InvalidInput(
-            f"a measure must be a dataclass, so that its rows can be kept; got {measure!r}"
-        )
-    kept = {f.name: getattr(measure, f.name) for f in fields(measure) if f.name != "about"}
-    return {"version": _VERSION, **kept}
 
 
 def _rows(motion: Motion, measure: ClipMeasure) -> NDArray[np.float64]:
