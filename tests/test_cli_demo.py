@@ -18,7 +18,7 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert first.exit_code == 0, first.output
     left = json.loads(first.stdout)
     assert left["motions"] == len(some)
-    for file in (*left["pictures"], left["sheet"], left["glb"]):
+    for file in (*left["pictures"], left["sheet"], left["glb"], left["body"]):
         assert (tmp_path / file).stat().st_size > 1000
     again = CliRunner().invoke(app, ["demo", str(tmp_path / "tour")])
     assert again.exit_code == 0

@@ -32,6 +32,7 @@ def demo(
     from motionloom.plots.beats import write_beats
     from motionloom.plots.match_graph import write_match_graph
     from motionloom.search.web_store import WebStore
+    from motionloom.synthesis.reconstruction import joint_errors
     from motionloom.synthesis.rhythm import beats
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,6 +147,18 @@ def demo(
     groove.save(score)
     remark(f"   {len(groove.movements)} movements in {len(groove.graph)} nodes")
 
+    remark("13. A whole body from wrists, ankles, head and hips of a walk:")
+    body = folder / "body.bvh"
+    remark(
+        f"   $ motionloom reconstruct {takes / 'walk_p0.bvh'} --library {place} "
+        f"--skeleton walk_p0 --without walk_p0 -o {body}"
+    )
+    truth = lib["walk_p0"]
+    inferred = lib.reconstruct(truth, skeleton=truth, without="walk_p0")
+    inferred.save(body)
+    off = joint_errors(truth, inferred)[0].mean()
+    remark(f"   {len(inferred)} frames, joints {off:.1f} cm off on average.")
+
     if json:
         print_json(
             {
@@ -156,6 +169,7 @@ def demo(
                 "pictures": [str(picture) for picture in pictures],
                 "sheet": str(sheet),
                 "glb": str(glb),
+                "body": str(body),
                 "kick": str(here),
                 "walk": str(endless),
             }
