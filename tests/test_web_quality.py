@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 import motionloom as ml
+from motionloom.search.evaluation import read_tasks, score
 from motionloom.search.web_store import WebStore
 
 CATEGORIES = {
@@ -123,3 +124,27 @@ def test_a_kick_twice_as_high_is_found_by_steps_alone(corpus):
     assert tiers[LEAP] >= 2
     found, there, others = outcome(lib, truths, case, 0.1, within=None)
     assert (found, others) == (there, [])
+
+
+@pytest.mark.cmu
+@pytest.mark.slow
+def test_captured_actions_are_found_within_their_take(cmu_data, cmu30, tmp_path):
+    """The tasks of tests/test_search_quality.py; `web` beside `dtw` and `lazy`."""
+    tasks = read_tasks(cmu_data / "queries" / "dev.csv")
+    names = {task.motion for task in tasks}
+    lib = ml.Library.create(tmp_path / "tasks.loom")
+    lib.add(*(path for path in cmu30.rglob("*.bvh") if path.stem in names))
+    for name in names:
+        WebStore(lib).build(only=name, workers=1)
+    ways = {"dtw": {}, "lazy": {"method": "lazy", "k": 4096}, "web": {"method": "web"}}
+    precisions = {way: [] for way in ways}
+    print()
+    for task in tasks:
+        query = f"{task.motion}:{round(task.start * 30)}-{round(task.end * 30)}"
+        for way, options in ways.items():
+            hits = lib.search(query, only=task.motion, max=None, **options)
+            found = score([(hit.start, hit.end) for hit in hits], task.occurrences, task.optional)
+            precisions[way].append(found.average_precision)
+        print(task.action, {way: f"{values[-1]:.2f}" for way, values in precisions.items()})
+    assert [value > 0.99 for value in precisions["web"]].count(True) >= 5
+    assert sum(precisions["web"]) > sum(precisions["lazy"])
