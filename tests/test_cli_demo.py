@@ -11,6 +11,8 @@ from motionloom.demo import writing
 def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monkeypatch):
     some = (
         "walk_p0", "walk_p3", "kick_leap_front_right_p0", "dance_groove_p1", "jump_up_p0",
+        "kick_front_low_right_p0", "kick_front_mid_right_p0", "kick_front_high_right_p0",
+        "kick_front_mid_right_p1",
     )  # fmt: skip
     monkeypatch.setattr(writing, "names", lambda: some)
     monkeypatch.setattr("motionloom.demo.names", lambda: some)
@@ -25,7 +27,8 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert f"0 added, {len(some)} unchanged" in again.stderr
     assert "kick_leap_front_right_p0, 0.33 to 2.00 s: 0.000 m" in again.stderr
     assert "fault: at 60 fps the body falls" in again.stderr
-    assert "1 pairs of motions, 0 built now" in again.stderr
+    assert "15 pairs of motions, 0 built now" in again.stderr
+    assert "transitions between 1 walks; feet slide 0." in again.stderr
     assert "jump_up_p0: 0.000 m" in again.stderr
     assert " a minute, confidence 0.9" in again.stderr
     assert (tmp_path / "tour" / "beats.png").stat().st_size > 1000
