@@ -291,11 +291,14 @@ def _print_matches(matches: Matches) -> None:
     from rich.table import Table
 
     table = Table(title=f"{len(matches)} matches of {matches.query}")
+    longest = max((len(match.motion) for match in matches), default=0)
     for name, side in (
         ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
         ("distance", "right"), ("tier", "right"), ("label", "left"),
     ):  # fmt: skip
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
+        # Names of motions are asked for again: others give way to them.
+        least = min(longest, 40) if name == "motion" else None
+        table.add_column(name, justify=side, min_width=least)  # type: ignore[arg-type]
     for rank, match in enumerate(matches, start=1):
         table.add_row(
             str(rank),
