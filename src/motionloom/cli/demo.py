@@ -92,9 +92,9 @@ def demo(
     remark(f"   $ motionloom web {place} build --within kick")
     webs = WebStore(lib).build(within="kick")
     remark(f"   {webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
-    low, drawn = "kick_front_low_right_p0:10-60", folder / "family.png"
-    remark(f"   $ motionloom family {place} {low} --method web --within kick --max 15 -o {drawn}")
-    members = lib.family(low, method="web", within="kick", max=15)
+    leap, drawn = "kick_leap_front_right_p0:10-60", folder / "family.png"
+    remark(f"   $ motionloom family {place} {leap} --method web --within kick --max 15 -o {drawn}")
+    members = lib.family(leap, method="web", within="kick", max=15)
     shown = [lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes]
     write_match_graph(members, shown, drawn)
 
