@@ -451,6 +451,12 @@ def test_says_what_is_wrong_with_a_graph(walks, motions, options, message):
         motion_graph(walks[:motions], **options)
 
 
+def test_a_motion_of_one_frame_leads_nowhere(walks):
+    with pytest.raises(InvalidInput, match="no transitions were found among 1 motions"):
+        motion_graph([walks[0][:1]])
+    assert motion_graph([walks[0], replace(walks[1][:1], name="still")]).names == ("walk_p0",)
+
+
 def test_motions_need_names_of_their_own(walks):
     with pytest.raises(InvalidInput, match="'walk_p0' occurs twice"):
         motion_graph([walks[0], walks[0]])

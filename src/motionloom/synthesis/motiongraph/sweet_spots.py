@@ -64,6 +64,11 @@ class Spots:
     def __len__(self) -> int:
         return len(self.frames)
 
+    @property
+    def scores(self) -> Array:
+        """The least threshold that each spot holds, shape (n,)."""
+        return np.maximum(self.errors, self.means)
+
     def kept(self, mask: NDArray[Any]) -> Spots:
         """Those where `mask` (n,) is true, or those numbered."""
         return replace(

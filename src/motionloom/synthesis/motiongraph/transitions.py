@@ -202,7 +202,7 @@ def find_transitions(
         if not lonely:
             break
         for pair, found in good.items():
-            if lonely & set(pair):
+            if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = _joined(list(made.values()))
     return Found(whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth)
@@ -259,15 +259,16 @@ def blended(
 
 def _threshold(good: dict[tuple[int, int], Spots], wanted: int, options) -> float:
     """The least threshold at which `wanted` spots are left, or all that there are."""
-    steps = np.unique(
-        np.concatenate([np.maximum(found.errors, found.means) for found in good.values()])
-    )
-    if not len(steps):
+    scores = {pair: found.scores for pair, found in good.items() if len(found)}
+    if not scores:
         return 0.0
+    steps = np.unique(np.concatenate(list(scores.values())))
+    best = {pair: float(found.min()) for pair, found in scores.items()}
     low, high = 0, len(steps) - 1
     while low < high:
         middle = (low + high) // 2
-        left = sum(len(pruned(found, steps[middle], **options)[0]) for found in good.values())
+        alike = (good[pair] for pair, score in best.items() if score <= steps[middle])
+        left = sum(len(pruned(found, steps[middle], **options)[0]) for found in alike)
         low, high = (low, middle) if left >= wanted else (middle + 1, high)
     return float(steps[low])
 
@@ -299,8 +300,8 @@ class _Maker:
 
     def __init__(self, motions, footings, blend: int, smooth: float | None) -> None:
         self.motions, self.footings, self.blend, self.smooth = motions, footings, blend, smooth
-        self.usual = usual_acceleration(motions)
-        self.each = [usual_acceleration([motion]) for motion in motions]
+        self.usual = _usual(motions)
+        self.each = [_usual([motion]) for motion in motions]
         self.abrupt: set[tuple[int, ...]] = set()
         self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
 
@@ -332,6 +333,12 @@ class _Maker:
             if not good[k]:
                 self.abrupt.add(key)
         return planned.kept(good)
+
+
+def _usual(motions: Sequence[Motion]) -> float:
+    """Usual acceleration of those motions that are long enough to have any."""
+    moving = [motion for motion in motions if len(motion) > 2]
+    return usual_acceleration(moving) if moving else 0.0
 
 
 def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> float:
