@@ -31,6 +31,7 @@ FOUND_HEADING = np.radians(5.0)  # ... and one from a pose, smoothed
 FREE = 1.0  # metres: a root that may go where the markers put it
 
 _FIRST_RATE = 15.0  # frames per second of the first pass
+_GUESS_SECONDS = 0.35
 _HEADING_SECONDS = 0.25  # standard deviations of smoothing over time, tuned on three takes
 _POSE_SECONDS = 0.13
 _SMOOTH_SPREAD = 0.06  # radians: how far a pose may be from the smoothed motion
@@ -63,13 +64,12 @@ def solve_sequence(
     framed = (["hips"] if prior.frame.has_hips else []) + list(prior.searched)
     guide = filled[:, [signal.roles.index(role) for role in framed]]
     hips, facing = prior.frame(guide)
-    facing = _smooth(facing, _HEADING_SECONDS * signal.fps)
-
     step = max(1, round(signal.fps / _FIRST_RATE))
     some = np.arange(0, len(filled), step)
-    rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing[some]))
+    facing = _smooth(facing, _GUESS_SECONDS * signal.fps)[some]
+    rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing))
     first = _pass(
-        prior, body, known[some], spreads[some], filled[some], rows, gaps, facing[some],
+        prior, body, known[some], spreads[some], filled[some], rows, gaps, facing,
         GUESSED_HEADING, None, None, progress,
     )  # fmt: skip
     rough = _between(prior, first, some, signal)

@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 NEIGHBOURS = 512
 """Poses in a local model. On CMU, 256 are 2 % worse and 1024 as good and slower."""
 
+# Neighbours may be so much further than the true ones; the paper found that it does not matter.
+_EPSILON = 0.5
 _LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
 _LIMIT_SLACK = 0.1  # radians beyond what was seen
 _TIP_POSES = 16  # nearest poses whose mean sets joints that carry nothing
@@ -148,6 +150,7 @@ class _Table:
             self.features.rows,
             k=count,
             radius=radius / scale,
+            epsilon=_EPSILON,
             allowed=self._allowed,
         )
         if np.isfinite(radius) and len(found) < count * len(rows):  # by a rounding
