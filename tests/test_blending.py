@@ -6,7 +6,8 @@ from naive import blending as naive
 
 import motionloom as ml
 from motionloom.blend import Blend, register
-from motionloom.blend.ground import composed
+from motionloom.blend.floor_alignment import at_times
+from motionloom.blend.ground import composed, inverse, moved_points
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.registration_curve import RegistrationCurve
 from motionloom.errors import InvalidInput
@@ -149,6 +150,23 @@ def test_planting_takes_away_what_the_mixing_slides(families):
     raw = foot_slide(blend(weights, plant=False), contacts).per_contact_m
     assert raw > 0.005
     assert foot_slide(blend(weights), contacts).per_contact_m < 0.1 * raw
+
+
+def test_feet_that_stand_in_both_examples_stand_on_each_other(walks):
+    """Where two walks are put on each other, the foot that stands counts most."""
+    registration = walks.registration
+    apart = []
+    for n in (1, 2):
+        seen = []
+        for k in (0, n):
+            example, times = registration.examples[k], registration.curve.times[:, k]
+            ball = example.motion.role_positions(["left_foot"])[:, 0].astype(float)
+            back = inverse(registration.curve.grounds[:, k])
+            stands = example.contacts["left_ball"][np.rint(times).astype(int)]
+            seen.append((moved_points(back, at_times(ball, times)), stands))
+        both = seen[0][1] & seen[1][1]
+        apart.append(np.linalg.norm((seen[0][0] - seen[1][0])[both][:, [0, 2]], axis=1).mean())
+    assert max(apart) < 0.035  # 0.05 if all joints counted alike
 
 
 def test_balls_in_contact_come_down_to_their_ground():
