@@ -19,7 +19,11 @@ WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "wal
 def main():
     graph = motion_graph([ml.demo.clip(name) for name in WALKS])
     write_error_function(graph, HERE / "motion-graphs.png", dpi=90)
-    picture = Image.open(HERE / "motion-graphs.png").convert("RGB").quantize(64, Image.Quantize.FASTOCTREE)
+    picture = (
+        Image.open(HERE / "motion-graphs.png")
+        .convert("RGB")
+        .quantize(64, Image.Quantize.FASTOCTREE)
+    )
     picture.save(HERE / "motion-graphs.png", optimize=True)
     s = np.linspace(0.0, 1.0, 300)
     path = np.stack([2.0 * np.sin(2 * np.pi * s), 16.0 * s], axis=1)

@@ -29,14 +29,9 @@ import numpy as np
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.derived import derived
+from motionloom.synthesis.motiongraph.building import alike, checked_finding, motion_graph
 from motionloom.synthesis.motiongraph.components import nodes_of
-from motionloom.synthesis.motiongraph.graph import (
-    MotionGraph,
-    Removed,
-    alike,
-    checked_finding,
-    motion_graph,
-)
+from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
 from motionloom.synthesis.motiongraph.sweet_spots import Pruning
 from motionloom.synthesis.motiongraph.transitions import Transitions
 from motionloom.whole_file import whole_file
