@@ -143,20 +143,22 @@ class _Table:
         self._allowed = None if motions is None else np.repeat(motions, counts)
         self.allowed_count = int(counts.sum() if motions is None else counts[motions].sum())
 
-    def nearest(self, rows: NDArray, count: int, radius: float):
+    def nearest(
+        self, rows: NDArray, count: int, radius: float, *, epsilon: float = _EPSILON
+    ) -> tuple[NDArray[np.int64], Array]:
         scale = self.features.feature_set.scale
         _, found, distances = self._index.nearest(
             rows.astype(np.float32),
             self.features.rows,
             k=count,
             radius=radius / scale,
-            epsilon=_EPSILON,
+            epsilon=epsilon,
             allowed=self._allowed,
         )
-        if np.isfinite(radius) and len(found) < count * len(rows):  # by a rounding
-            return self.nearest(rows, count, np.inf)
         if len(found) == count * len(rows):
             return found.reshape(-1, count), scale * distances.reshape(-1, count)
+        if epsilon > 0.0 or np.isfinite(radius):  # a short cut missed some: look everywhere
+            return self.nearest(rows, count, np.inf, epsilon=0.0)
         raise InvalidInput("a frame has no neighbours: the markers hold values that are not finite")
 
 
