@@ -281,7 +281,7 @@ def test_only_the_section_of_the_bench_is_rewritten(tmp_path):
 
 
 def test_an_unknown_bench_lists_the_benches_there_are():
-    with pytest.raises(InvalidInput, match="no bench is called 'lod'; .* dtw, knn, lazy, load"):
+    with pytest.raises(InvalidInput, match="no bench is called 'lod'; .* dtw, .*knn, lazy, load"):
         bench_module("lod")
 
 

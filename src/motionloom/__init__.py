@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion as Motion
     from motionloom.motion import Skeleton as Skeleton
     from motionloom.motion import concatenate as concatenate
-    from motionloom.synthesis.rhythm import beats as beats
     from motionloom.synthesis.parameters import at as at
     from motionloom.synthesis.parameters import average_speed as average_speed
     from motionloom.synthesis.parameters import centre_of_mass as centre_of_mass
@@ -100,3 +99,4 @@ if TYPE_CHECKING:
     from motionloom.synthesis.parameters import joint_speed as joint_speed
     from motionloom.synthesis.parameters import lowest as lowest
     from motionloom.synthesis.parameters import turn as turn
+    from motionloom.synthesis.rhythm import beats as beats

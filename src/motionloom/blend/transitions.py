@@ -15,7 +15,7 @@ kept, and moved along the floor as a whole each time it is played.
 References
 ----------
 .. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.2.
-.. [2] O. Kravcevich. Motion synthesis using relative joint distances. 2014, section 4.6.
+.. [2] A. Kravcevich. Motion synthesis using relative joint distances. 2014, section 4.6.
 """
 
 from __future__ import annotations

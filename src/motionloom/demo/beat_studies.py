@@ -63,7 +63,7 @@ def beat_study(
     rng = np.random.default_rng([seed, performer, STUDIES.index(kind)])
     score = Score(numbered(performer), rng)
     lead, count = 1.0, int(np.ceil(seconds / gap)) + 5
-    beats = lead + gap * np.arange(count)
+    beats = np.asarray(lead + gap * np.arange(count), np.float64)
     if kind == "perturbed":
         beats = beats + gap * rng.uniform(-jitter, jitter, size=count)
     dance_to(

@@ -60,9 +60,7 @@ def sway(
     return _dance(score, beats, _grapevine, tempo_bpm, action, start=score.time, jitter=jitter)
 
 
-def dance_to(
-    score: Score, beats: Array, *, style: str = "free", late: float = 0.0
-) -> Performed:
+def dance_to(score: Score, beats: Array, *, style: str = "free", late: float = 0.0) -> Performed:
     """A dance to given beats: one bar over and over ("cycle"), or another each time ("free").
 
     Arms and chest are early or late by up to `late` seconds, each time anew; feet are not.
@@ -100,9 +98,7 @@ def _dance(
         else:
             before_late = slips
         first, second = pair if count % 2 == 0 else pair[::-1]
-        _arms(
-            score, first, first if together else second, before + before_late[0], now + slips[0]
-        )
+        _arms(score, first, first if together else second, before + before_late[0], now + slips[0])
         _bounce(score, before, now, depth=0.045 * score.performer.bounce)
         way = 1.0 if count % 2 == 0 else -1.0
         turn = 1.0 if together else 2.2

@@ -74,8 +74,9 @@ class CardinalBasis:
         else:
             radii = np.ones(1)
         flat = np.column_stack([np.ones(count), places])
-        linear = np.linalg.lstsq(flat, np.eye(count), rcond=None)[0]
-        radial = np.linalg.lstsq(_bumps(gaps / radii), np.eye(count) - flat @ linear, rcond=None)[0]
+        linear = np.asarray(np.linalg.lstsq(flat, np.eye(count), rcond=None)[0], np.float64)
+        rest = np.eye(count) - flat @ linear
+        radial = np.asarray(np.linalg.lstsq(_bumps(gaps / radii), rest, rcond=None)[0], np.float64)
         return cls(places, linear, radial, radii)
 
     def weights_for(self, target: ArrayLike) -> Array:

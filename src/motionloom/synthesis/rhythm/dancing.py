@@ -126,8 +126,10 @@ def _joined(body: tuple[Stretch, ...], parts, player: DancePlayer) -> Motion:
 def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
     """How many of the music's beats the motion has, within one frame: all, and those on time.
 
-    The beats of the motion are found anew, from the motion alone; the first and last music
-    beats, where there is no motion on one side, do not count.
+    The beats of the motion are found anew, from the motion alone; all that is told is which
+    tempos to count in, from three quarters of the music's slowest to four thirds of its
+    quickest, for a waltz can as well be counted in bars. The first and last music beats, where
+    there is no motion on one side, do not count.
 
     Examples
     --------
@@ -140,12 +142,14 @@ def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
     True
     """
     fps = motions[0].fps
-    found = beats(list(motions)).times
+    gaps = np.diff(music.beats)
+    tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
+    found = beats(list(motions), tempo_bpm=tempos).times
     heard = music.beats[(music.beats > 0.5) & (music.beats < motions[0].duration - 0.5)]
     if not len(found) or not len(heard):
         return len(heard), 0
-    gaps = np.abs(found[None] - heard[:, None]).min(axis=1)
-    return len(heard), int(np.sum(gaps <= 1.0 / fps + 1e-6))
+    off = np.abs(found[None] - heard[:, None]).min(axis=1)
+    return len(heard), int(np.sum(off <= 1.0 / fps + 1e-6))
 
 
 def retargeted(choreography: Choreography, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:

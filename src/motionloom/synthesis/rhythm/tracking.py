@@ -19,10 +19,11 @@ Array = NDArray[np.float64]
 
 _WIDTH = 0.03  # seconds; half-width of the bump that a candidate makes
 _WINDOW, _HOP = 6.0, 0.5  # seconds over which a local tempo is heard
-_SPAN = 1.55  # tempo may rise or fall by so much, short of the next octave
+_SPAN = 1.4  # tempo may rise or fall by so much, short of three beats in the time of two
 _STEPS = 61  # periods tried within that span
+_STIFF_LEVEL = 4.0  # cost of a period that is off the usual one by a factor e, squared
 _STIFF_TEMPO = 12.0  # cost of a change of period by a factor e
-_STIFF_GAP = 15.0  # cost of a gap that is off its period by a factor e, squared
+_STIFF_GAP = 30.0  # cost of a gap that is off its period by a factor e, squared
 
 
 def density(candidates: Candidates, *, rate: float = RATE) -> Array:
@@ -65,7 +66,8 @@ def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
     pieces = np.stack([signal[c - window // 2 : c - window // 2 + window] for c in centres])
     power = np.abs(pieces @ waves.T) ** 2
     power /= np.maximum(power.max(axis=1, keepdims=True), 1e-300)
-    path = _cheapest_path(-np.log(power + 0.05), np.log(tried))
+    unusual = _STIFF_LEVEL * np.log(tried / period) ** 2
+    path = _cheapest_path(unusual - np.log(power + 0.05), np.log(tried))
     return np.interp(np.arange(len(signal)), centres, tried[path])
 
 
