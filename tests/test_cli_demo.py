@@ -20,7 +20,8 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert first.exit_code == 0, first.output
     left = json.loads(first.stdout)
     assert left["motions"] == len(some)
-    for file in (*left["pictures"], left["sheet"], left["glb"], left["body"]):
+    made = ("sheet", "glb", "family", "kick", "walk", "beats", "choreography", "body")
+    for file in (*left["pictures"], *(left[name] for name in made)):
         assert (tmp_path / file).stat().st_size > 1000
     again = CliRunner().invoke(app, ["demo", str(tmp_path / "tour")])
     assert again.exit_code == 0
@@ -31,7 +32,4 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert "transitions between 1 walks; feet slide 0." in again.stderr
     assert "jump_up_p0: 0.000 m" in again.stderr
     assert " a minute, confidence 0.9" in again.stderr
-    assert (tmp_path / "tour" / "beats.png").stat().st_size > 1000
-    assert (tmp_path / "tour" / "family.png").stat().st_size > 1000
-    assert '"cuts"' in (tmp_path / "tour" / "groove.json").read_text()
     assert "sheet.html in a browser" in again.stdout

@@ -1,0 +1,76 @@
+"""Steps that make new motion of the library's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from motionloom.cli.tour.tour import Tour
+
+
+def parametric_kick(tour: Tour) -> dict[str, Any]:
+    """Make one kick of many, and have it land at a point."""
+    kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
+    tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --within kick --name kick")
+    tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
+    family = tour.lib.family(kick, within="kick", max_distance=0.1, max=24)
+    space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
+    found = space.reach([-0.2, 0.7, 0.8])
+    found.motion.save(here)
+    tour.say(
+        f"{len(family)} kicks; the ankle is there at frame {found.frames[0]}, "
+        f"{100 * found.error:.1f} cm off."
+    )
+    return {"kick": str(here)}
+
+
+def endless_walk(tour: Tour) -> dict[str, Any]:
+    """Wander over a motion graph of one performer's walks."""
+    walks = [name for name in tour.lib.names if name.startswith("walk") and name.endswith("_p0")]
+    endless = tour.folder / "endless.bvh"
+    tour.command(f"graph {tour.place} build --only {','.join(sorted(walks))}")
+    tour.command(f"walk {tour.place} --seconds 30 --seed 1 -o {endless}")
+    graph = tour.lib.motion_graph(only=sorted(walks))
+    walk = graph.walk(seconds=30, seed=1)
+    walk.save(endless)
+    slide = graph.quality(walk).foot_slide_m
+    tour.say(
+        f"{len(graph)} transitions between {len(graph.motions)} walks; feet slide "
+        f"{100 * slide:.1f} cm per step."
+    )
+    return {"walk": str(endless)}
+
+
+def dance(tour: Tour) -> dict[str, Any]:
+    """Find a dance's beats and cut its choreography."""
+    from motionloom.plots.beats import write_beats
+    from motionloom.synthesis.rhythm import beats
+
+    name, drawn, score = "dance_groove_p1", tour.folder / "beats.png", tour.folder / "groove.json"
+    tour.command(f"beats {tour.place}:{name} -o {drawn}")
+    rhythm = beats(tour.lib[name])
+    write_beats(tour.lib[name], rhythm, drawn)
+    tour.say(
+        f"{len(rhythm)} beats at {rhythm.bpm:.1f} a minute, confidence {rhythm.confidence:.2f}"
+    )
+    tour.command(f"movements {tour.place} --within dance_groove --meter 4 -o {score}")
+    groove = tour.lib.choreography(meter=4, within="dance_groove", kind="groove")
+    groove.save(score)
+    tour.say(f"{len(groove.movements)} movements in {len(groove.graph)} nodes")
+    return {"beats": str(drawn), "choreography": str(score)}
+
+
+def whole_body(tour: Tour) -> dict[str, Any]:
+    """Infer a body from six of its points, its own take left out."""
+    from motionloom.synthesis.reconstruction import joint_errors
+
+    body = tour.folder / "body.bvh"
+    tour.command(
+        f"reconstruct {tour.takes / 'walk_p0.bvh'} --library {tour.place} "
+        f"--skeleton walk_p0 --without walk_p0 -o {body}"
+    )
+    truth = tour.lib["walk_p0"]
+    inferred = tour.lib.reconstruct(truth, skeleton=truth, without="walk_p0")
+    inferred.save(body)
+    off = joint_errors(truth, inferred)[0].mean()
+    tour.say(f"{len(inferred)} frames, joints {off:.1f} cm off on average.")
+    return {"body": str(body)}
