@@ -25,7 +25,7 @@ from motionloom.motion.heading import facing
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
 RATE = 30.0  # frames per second that speeds are taken at
 
-# Chosen by cross-validation over performers on 222 CMU clips in five groups; see docs/clips.md.
+# Chosen on 222 CMU clips in five groups, from a grid; docs/clips.md says how.
 TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: metres per metre per second
 LENGTH_METRES = 1.0  # per factor e of length
 
