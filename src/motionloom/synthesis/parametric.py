@@ -28,6 +28,7 @@ from motionloom.blend import Blend, BlendPlayer, Registration
 from motionloom.blend.ground import composed
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.contacts import FootContacts
 from motionloom.synthesis.cardinal_basis import CardinalBasis
 from motionloom.synthesis.parameter_space import (
     DELTA,
@@ -193,6 +194,10 @@ class ParametricMotion:
     def blend(self, weights: ArrayLike, *, name: str | None = None) -> Motion:
         """The motion with given blend weights (N,)."""
         return self._made(np.asarray(weights, np.float64), name or self.name or "blend")[0]
+
+    def contacts(self, weights: ArrayLike) -> FootContacts:
+        """When the feet of the blend with given weights (N,) stand."""
+        return self._blend.contacts(weights)
 
     def measure(self, weights: ArrayLike) -> Array:
         """Parameters (d,) of the blend with given weights (N,)."""

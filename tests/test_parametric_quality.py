@@ -1,0 +1,90 @@
+"""How near parametric motions come: the eight of the paper's table, and captured families."""
+
+import numpy as np
+import pytest
+from naive.parameter_space import is_valid
+
+import motionloom as ml
+from motionloom.bench.table_one import ROWS, corpus_library, parametric_row, random_targets
+from motionloom.blend import register
+from motionloom.motion.quality import floor_penetration, foot_slide, joint_accelerations
+from motionloom.synthesis.parametric import parametrize
+
+# Query -> takes to search, how alike members are, what it is asked by.
+CAPTURED = {
+    "35_01:23-60": (None, 0.06, "final_root_position"),  # walks, as the paper's 96
+    "144_06:215-249": (["144_05", "144_06", "86_01", "135_03"], 0.10, "right_ankle@230"),  # kicks
+    "144_15:60-100": (["144_15", "144_16", "144_22"], 0.08, "right_wrist@66"),  # punches
+}
+WALKS = ("07", "08", "12", "16", "35")
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    with corpus_library(tuple({row.label for row in ROWS})) as library:
+        yield library
+
+
+def judged(motion, count):
+    """Errors in the written motion's own parameters, slide, depth and acceleration ratios."""
+    most = max(joint_accelerations(one.motion).max() for one in motion.registration.examples)
+    rows = []
+    for target in random_targets(motion, count, seed=1):
+        found = motion.reach(target)
+        assert is_valid(found.weights, motion.space.delta)
+        made, contacts = found.motion, motion.contacts(found.weights)
+        rows.append(
+            (
+                found.error,
+                foot_slide(made, contacts).per_contact_m,
+                floor_penetration(made, contacts),
+                joint_accelerations(made).max() / most,
+            )
+        )
+    return np.array(rows).T
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_the_eight_of_the_table_land_where_they_are_asked_to(corpus, row, capsys):
+    motion = parametric_row(corpus, row)
+    errors, slide, depth, ratio = judged(motion, 200)
+    with capsys.disabled():
+        print(
+            f"\n{row.name}: {len(motion.examples)} examples, {len(motion.accessible)} samples, "
+            f"off by {100 * np.median(errors):.2f} / {100 * np.percentile(errors, 95):.2f} cm, "
+            f"slide {100 * slide.mean():.2f} cm, acceleration at most {ratio.max():.2f}"
+        )
+    assert np.median(errors) < 0.01 and np.percentile(errors, 95) < 0.03
+    assert slide.mean() < 0.01 and depth.max() < 0.01 and ratio.max() < 1.5
+
+
+@pytest.fixture(scope="module")
+def takes(cmu30, tmp_path_factory):
+    library = ml.Library.create(tmp_path_factory.mktemp("cmu") / "takes.loom")
+    wanted = {name for names, _, _ in CAPTURED.values() for name in names or ()}
+    for path in sorted(cmu30.rglob("*.bvh")):
+        if path.stem in wanted or path.stem.split("_")[0] in WALKS:
+            library.add_motion(ml.load(path), name=path.stem)
+    return library
+
+
+@pytest.mark.cmu
+@pytest.mark.slow
+@pytest.mark.parametrize("query", CAPTURED)
+def test_captured_families_land_where_they_are_asked_to(takes, query, capsys):
+    names, near, by = CAPTURED[query]
+    family = takes.family(query, max_distance=near, max=96, only=names)
+    registration = register(takes, family, leave_out_unmatched=True)
+    motion = parametrize(registration, by, seed=1)
+    errors, slide, _, ratio = judged(motion, 100)
+    fewer = parametrize(registration, by, samples=0, redundant=0.00635)
+    with capsys.disabled():
+        print(
+            f"\n{query} by {by}: {len(motion.examples)} examples, "
+            f"{len(fewer.examples)} after a quarter of an inch, "
+            f"off by {100 * np.median(errors):.2f} / {100 * np.percentile(errors, 95):.2f} cm, "
+            f"slide {100 * slide.mean():.2f} cm, acceleration at most {ratio.max():.2f}"
+        )
+    assert np.median(errors) < 0.01 and np.percentile(errors, 95) < 0.03
+    assert ratio.max() < 1.5 and len(fewer.examples) < len(motion.examples)
