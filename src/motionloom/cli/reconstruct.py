@@ -97,7 +97,8 @@ def evaluate_reconstruct(
     without_subject: Annotated[
         bool,
         typer.Option(
-            "--without-subject", help="Leave out all by the same performer (NAME up to '_')."
+            "--without-subject",
+            help="Leave out all by the same performer: NAME up to '_', and who shares takes.",
         ),
     ] = False,
     mode: Annotated[Mode, typer.Option(help="Off-line or on-line.")] = "offline",

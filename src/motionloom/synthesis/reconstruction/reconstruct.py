@@ -21,7 +21,7 @@ from motionloom.synthesis.reconstruction.online import Stream
 from motionloom.synthesis.reconstruction.performer import check_skeleton, fitted_skeleton
 from motionloom.synthesis.reconstruction.prior import NEIGHBOURS, Prior
 
-# Neighbours so many metres away make a frame half as sure: twice what CMU's takes have.
+# Neighbours so many metres away make a frame half as sure. A choice, not a calibration.
 _HALF_SURE = 0.20
 
 
