@@ -50,7 +50,7 @@ def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) ->
     """The frames in the bytes of an AMC file for the bones of its skeleton."""
     if b"\r" in data and b"\n" not in data:
         data = data.replace(b"\r", b"\n")
-    degrees, start = _header(data, path, repairs)
+    degrees, start = _header(data, repairs)
     body = np.frombuffer(data, np.uint8).copy()
     body[:start][body[:start] != 10] = 32  # line numbers stay those of the file
     lines, unknown_at = _lines(body, bones)
@@ -80,7 +80,7 @@ def columns_of(bones: list[Bone]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([len(bone.dof) for bone in bones])]).astype(np.int64)
 
 
-def _header(data: bytes, path: Path, repairs: Repairs) -> tuple[bool | None, int]:
+def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
     """What the lines before the first frame say, and where they end."""
     degrees, full, place = None, False, 0
     for match in re.finditer(rb"[^\n]*\n?", data):

@@ -97,7 +97,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
     frames, frames_line = found.get("frames", (None, line))
     frame_time, time_line = found.get("time", (None, line))
     return BvhText(
-        hierarchy=_decode_names(data[: motion.start()], path, repairs),
+        hierarchy=_decode_names(data[: motion.start()], repairs),
         body=np.frombuffer(data, np.uint8),
         rows_start=position,
         rows_line=data.count(b"\n", 0, position) + 1,
@@ -159,7 +159,7 @@ def _without_padding(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
     return data
 
 
-def _decode_names(head: bytes, path: str | Path, repairs: Repairs) -> str:
+def _decode_names(head: bytes, repairs: Repairs) -> str:
     try:
         text = head.decode("utf-8")
     except UnicodeDecodeError as error:

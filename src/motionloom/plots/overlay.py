@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.camera import Camera, camera_for
+from motionloom.plots.camera import camera_for
 from motionloom.plots.paper import FAINT, TEXT, metres
 from motionloom.plots.stickfigure import StickFigure, stick_figure
 from motionloom.plots.strokes import PAPER, grid_step
@@ -83,7 +83,7 @@ def draw_overlay(
         seen.append(line)
         if frames is not None:
             seen.append(_draw_pose(axes, motion, frames[n], figure, camera, colours[n], width))
-    _finish(axes, np.concatenate(seen), title, camera)
+    _finish(axes, np.concatenate(seen), title)
 
 
 def write_overlay(motions: Sequence[Motion], path: str | Path, **options) -> Path:
@@ -120,7 +120,7 @@ def _draw_pose(axes, motion, frame, figure, camera, colour, width) -> NDArray[np
     return bones.reshape(-1, 2)
 
 
-def _finish(axes: Axes, seen: NDArray[np.float64], title: str, camera: Camera) -> None:
+def _finish(axes: Axes, seen: NDArray[np.float64], title: str) -> None:
     low, high = np.nanmin(seen, axis=0), np.nanmax(seen, axis=0)
     room = 0.06 * float(np.max(high - low))
     axes.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - 2.5 * room, high[1] + room))

@@ -116,7 +116,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
             stands_for[point] = stands_for[parents[point]]
     carried = _carried(parents, length * drawn)
     if max_points is not None:
-        drawn = _thinned(parents, drawn, carried, max_points)
+        drawn = _thinned(drawn, carried, max_points)
     children = np.flatnonzero(drawn)
     ends = np.stack([stands_for[parents[children]], children], axis=1)
     anchor = int(stands_for[hips])
@@ -207,7 +207,7 @@ def _carried(parents: NDArray[np.intp], length: NDArray[np.float64]) -> NDArray[
     return carried
 
 
-def _thinned(parents, drawn, carried, max_points):
+def _thinned(drawn, carried, max_points):
     """`drawn` with tips taken away, thinnest first, until `max_points` - 1 bones are left."""
     drawn = drawn.copy()
     # What hangs from a bone carries less than the bone, so tips go before what bears them.

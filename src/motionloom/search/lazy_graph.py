@@ -88,7 +88,7 @@ def lazy_matches(
     kept: list[tuple[float, Found]] = []
     taken = Taken(max_overlap, occupied)
     for end in ends[np.argsort(costs[ends], kind="stable")].tolist():
-        path = _path(offsets, rows, came, end, length, steps == "slope")
+        path = _path(offsets, rows, came, end, length)
         start, stop = int(path[0, 1]), int(path[-1, 1]) + 1
         if costs[end] > max_distance * cells[end] or not shortest <= stop - start <= longest:
             continue
@@ -243,7 +243,7 @@ def _minima(rows, motions, costs, reach):
 
 
 @nb.njit(cache=True, nogil=True)
-def _path(offsets, rows, came, end, length, slope):
+def _path(offsets, rows, came, end, length):
     """Pairs of query frame and row, followed back; bridges are straight."""
     path = np.empty((2 * length + len(rows), 2), np.int64)
     at = len(path)

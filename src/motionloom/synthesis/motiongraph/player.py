@@ -238,7 +238,7 @@ class GraphPlayer(Player):
             return self._script.popleft() if self._script else None
         frames, which = self.graph.departures(self._motion, self._frame)
         if self._ways is not None:
-            which = self._labelled(frames, which, now)
+            which = self._labelled(frames, which)
             frames = self.graph.transitions.leave[which, 1]
         if now:
             which = which[frames == frames[0]]
@@ -250,7 +250,7 @@ class GraphPlayer(Player):
         weights = 1.0 / (1.0 + self._uses[which]) ** 2
         return int(self._rng.choice(which, p=weights / weights.sum()))
 
-    def _labelled(self, frames, which, now: bool):
+    def _labelled(self, frames, which):
         """Of these transitions those that serve the wanted label."""
         assert self._ways is not None
         target = self.graph.transitions.target[which, 0]

@@ -77,7 +77,7 @@ def plan(
         return _to_place(graph, seconds, np.random.default_rng(seed), start, end)
     wish = Wish()
     if path is not None:
-        wish = path_wish(path, seconds, graph.fps)
+        wish = path_wish(path, seconds)
     elif goal is not None:
         wish = goal_wish(goal, seconds, graph)
     if labels is not None:

@@ -56,7 +56,7 @@ class Wish:
     stretches: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
-def path_wish(path: Any, seconds: float | None, fps: float) -> Wish:
+def path_wish(path: Any, seconds: float | None) -> Wish:
     """Along floor positions (n, 2), x and z in metres."""
     if seconds is not None:
         raise InvalidInput("a walk along a path lasts as long as the path takes; leave out seconds")
