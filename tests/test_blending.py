@@ -11,7 +11,6 @@ from motionloom.blend.ground import composed, inverse, moved_points
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.registration_curve import RegistrationCurve
 from motionloom.errors import InvalidInput
-from motionloom.motion.contacts import FOOT_PARTS
 from motionloom.motion.quality import foot_slide, joint_accelerations, quality_report
 
 KINDS = ("front_mid", "front_high", "outside_mid", "side_mid")
@@ -172,7 +171,7 @@ def test_feet_that_stand_in_both_examples_stand_on_each_other(walks):
 def test_balls_in_contact_come_down_to_their_ground():
     walk = ml.demo.clip("walk")
     contacts = walk.contacts()
-    standing = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+    standing = contacts.standing_parts()
     level = np.median([p.height for p in contacts.plants["left_ball"]])
     for lift in (0.02, -0.02):
         root = walk.root + np.float32([0.0, lift, 0.0])

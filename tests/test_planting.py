@@ -8,13 +8,12 @@ import pytest
 import motionloom as ml
 from motionloom.blend.planting import FootPlanter
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.contacts import FOOT_PARTS
 from motionloom.motion.quality import foot_slide, joint_accelerations
 
 
 def standing(motion):
     contacts = motion.contacts()
-    return np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+    return contacts.standing_parts()
 
 
 def with_longer_way(motion, factor):

@@ -7,7 +7,6 @@ import motionloom as ml
 from motionloom.blend.player import Player, Stretch, frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Source
-from motionloom.motion.contacts import FOOT_PARTS
 
 
 class ClipPlayer(Player):
@@ -18,7 +17,7 @@ class ClipPlayer(Player):
     def __init__(self, motion):
         self.motion, self.skeleton, self.fps = motion, motion.skeleton, motion.fps
         contacts = motion.contacts()
-        self.feet = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+        self.feet = contacts.standing_parts()
         self.at, self.aside, self.reads = 0, 0.0, []
 
     def read(self, count):

@@ -27,7 +27,7 @@ from motionloom.blend.registration import Registration
 from motionloom.blend.registration_curve import Track
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Source
-from motionloom.motion.contacts import FOOT_PARTS, SIDES, FootContacts
+from motionloom.motion.contacts import SIDES, FootContacts
 from motionloom.motion.foot_planting import ground_under
 
 _SUM = 1e-6  # how far from 1 weights may sum up to
@@ -100,7 +100,7 @@ class Blend:
         contacts = self._contacts(track, frames)
         if not any(contacts.plants.values()):
             return motion
-        standing = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+        standing = contacts.standing_parts()
         grounds = _grounds(contacts)
         self._planter.forget()
         rotations, root = self._planter.plant(

@@ -55,10 +55,9 @@ class FootPlanter:
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.motion.contacts import FOOT_PARTS
     >>> walk = ml.demo.clip("walk")
     >>> contacts = walk.contacts()
-    >>> standing = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+    >>> standing = contacts.standing_parts()
     >>> slow = 0.9 * walk.root  # slides: shorter way, same steps
     >>> rotations, root = FootPlanter(walk.skeleton, walk.fps).plant(walk.rotations, slow, standing)
     >>> rotations.shape == walk.rotations.shape

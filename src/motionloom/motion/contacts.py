@@ -77,6 +77,9 @@ class FootContacts:
     >>> contacts = FootContacts(plants, floor=0.03, frames=6, fps=30.0)
     >>> contacts["left_ball"].astype(int), contacts.intervals("left_ball")
     (array([0, 0, 1, 1, 1, 0]), ((2, 5),))
+    >>> contacts.standing_parts()[1:3].astype(int)
+    array([[0, 0, 0, 0],
+           [0, 1, 0, 0]])
     """
 
     plants: dict[str, tuple[Plant, ...]]
@@ -98,6 +101,10 @@ class FootContacts:
     def standing(self, side: str) -> Mask:
         """Whether heel or ball of the foot ``"left"`` or ``"right"`` stands, shape (T,)."""
         return self[f"{side}_heel"] | self[f"{side}_ball"]
+
+    def standing_parts(self) -> Mask:
+        """Whether each of `FOOT_PARTS` stands, in that order, shape (T, 4)."""
+        return np.stack([self[part] for part in FOOT_PARTS], axis=1)
 
     def _plants(self, part: str) -> tuple[Plant, ...]:
         if part not in FOOT_PARTS:

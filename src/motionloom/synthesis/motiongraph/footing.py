@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion
-from motionloom.motion.contacts import FOOT_PARTS, SIDES, intervals
+from motionloom.motion.contacts import SIDES, intervals
 
 Mask = NDArray[np.bool_]
 
@@ -54,7 +54,7 @@ class Footing:
         True
         """
         contacts = motion.contacts()
-        parts = np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+        parts = contacts.standing_parts()
         standing = np.stack(
             [_without_gaps(contacts.standing(side), _GAP * motion.fps) for side in SIDES], axis=1
         )

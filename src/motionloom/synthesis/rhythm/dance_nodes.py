@@ -148,4 +148,4 @@ def _standing(body: Motion) -> NDArray[np.bool_]:
         contacts = body.contacts()
     except RoleError:
         return np.zeros((len(body), len(FOOT_PARTS)), bool)
-    return np.stack([contacts[part] for part in FOOT_PARTS], axis=1)
+    return contacts.standing_parts()
