@@ -40,6 +40,33 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.split() == ["False", "False"]
 
 
+def test_info_of_a_library_lists_what_is_in_it(walk, tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    lib.add(walk)
+    lib.set_labels("walk", ["gait"])
+    told = run("info", lib.path)
+    assert told.returncode == 0, told.stderr
+    assert "walk" in told.stdout
+    assert "gait (1)" in told.stdout
+    facts = json.loads(run("info", lib.path, "--json").stdout)
+    (motion,) = facts["motions"]
+    assert (motion["name"], motion["labels"]) == ("walk", ["gait"])
+    assert motion["frames"] == facts["frames"] == len(lib["walk"])
+
+
+def test_an_interruption_says_that_nothing_is_lost():
+    code = (
+        "import motionloom.cli as cli\n"
+        "def interrupted(): raise KeyboardInterrupt\n"
+        "cli.app.command('wait')(interrupted)\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "wait"], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert "run the same command to go on" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_info_as_json_keeps_its_contract(walk):
     done = run("info", walk, "--json")
     facts = json.loads(done.stdout)

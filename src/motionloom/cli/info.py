@@ -11,11 +11,12 @@ from motionloom.cli.arguments import motion_from
 from motionloom.cli.terminal import print_json
 
 if TYPE_CHECKING:
+    from motionloom.loom import Library
     from motionloom.motion import Motion
 
 
 def info(
-    file: Annotated[str, typer.Argument(metavar="FILE|LIB:NAME", help="What to look at.")],
+    file: Annotated[str, typer.Argument(metavar="FILE|LIB|LIB:NAME", help="What to look at.")],
     unit: Annotated[
         str | None,
         typer.Option(help="Unit of the file: m, cm, mm, inch, foot, cmu or metres."),
@@ -37,7 +38,13 @@ def info(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
-    """Show frames, rate, unit, height, joints, their roles, and what was repaired."""
+    """Show frames, rate, unit, height, joints, their roles, and what was repaired.
+
+    Of a library: what is in it, motion by motion, and under which labels.
+    """
+    if (Path(file) / "catalogue.sqlite").is_file():
+        _library_info(file, json=json)
+        return
     options: dict[str, Any] = {
         "unit": unit, "fps": fps, "up": up, "root": root, "roles": roles,
         "partial": partial, "strict": strict,
@@ -77,6 +84,78 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "repairs": list(origin.repairs),
         "warnings": list(origin.warnings),
     }
+
+
+def library_facts(library: Library) -> dict[str, Any]:
+    """What `info LIB --json` prints."""
+    entries = library.entries()
+    return {
+        "library": str(library.path),
+        "motions": [
+            {
+                "name": entry.name,
+                "frames": entry.frames,
+                "fps": entry.fps,
+                "seconds": entry.seconds,
+                "labels": list(library.labels(entry.name)),
+            }
+            for entry in entries
+        ],
+        "frames": library.frames,
+        "seconds": library.seconds,
+        "skeletons": len({entry.skeleton for entry in entries}),
+        "labels": library.label_counts(),
+        "parametric": list(library.parametric_names),
+    }
+
+
+def _library_info(path: str, *, json: bool) -> None:
+    from motionloom.loom import Library
+
+    with Library(path) as library:
+        facts = library_facts(library)
+    if json:
+        print_json(facts)
+    else:
+        _print_library(facts)
+
+
+def _print_library(facts: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    motions, labels = facts["motions"], facts["labels"]
+    rates = sorted({motion["fps"] for motion in motions})
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    rows = [
+        ("library", facts["library"]),
+        ("motions", f"{len(motions)}, {facts['frames']} frames, {facts['seconds'] / 60:.1f} min"),
+        ("rates", ", ".join(f"{fps:g}" for fps in rates) + " fps" if rates else "none"),
+        ("skeletons", facts["skeletons"]),
+        ("labels", ", ".join(f"{name} ({n})" for name, n in labels.items()) or "none"),
+        ("parametric", ", ".join(facts["parametric"]) or "none"),
+    ]
+    for key, value in rows:
+        table.add_row(f"[bold]{key}[/]", escape(str(value)))
+    console.print(table)
+    listing = Table(box=None, padding=(0, 2, 0, 0))
+    listing.add_column("motion")
+    listing.add_column("frames", justify="right")
+    listing.add_column("fps", justify="right")
+    listing.add_column("seconds", justify="right")
+    listing.add_column("labels")
+    for motion in motions:
+        listing.add_row(
+            escape(motion["name"]),
+            str(motion["frames"]),
+            f"{motion['fps']:g}",
+            f"{motion['seconds']:.2f}",
+            escape(", ".join(motion["labels"])),
+        )
+    if motions:
+        console.print(listing)
 
 
 def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
