@@ -85,12 +85,13 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
         sys.stderr.close()
         sys.exit(1)
-    except KeyboardInterrupt:
-        print(
-            "interrupted; nothing is half-written, run the same command to go on",
-            file=sys.stderr,
-        )
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == 130:  # how Typer passes on Ctrl-C, without a word
+            print(
+                "interrupted; nothing is half-written, run the same command to go on",
+                file=sys.stderr,
+            )
+        raise
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}")
