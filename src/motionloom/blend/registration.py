@@ -373,5 +373,5 @@ def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, flo
     return (
         f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: a "
         f"foot stands in one while it does not in the other: {shown}. Leave them out with "
-        "leave_out_unmatched=True"
+        "leave_out_unmatched=True (--leave-out-unmatched)"
     )
