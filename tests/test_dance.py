@@ -216,6 +216,20 @@ def test_a_path_a_body_and_no_music_at_hand(lib, tmp_path, takes):
     assert len(ml.load(tmp_path / "dance.glb")) == 180
 
 
+def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
+    for meter, name in ((4, "groove"), (3, "waltz")):
+        done = run("movements", lib.path, "--meter", meter, "--keep", name)
+        assert done.exit_code == 0, done.output
+    tune = write_tune(tmp_path / "three.mid", bars=4, meter=3, tempo_bpm=110)
+    for kind, meter in (("groove", 4), ("Waltz", 3), ("any", 3)):
+        done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", kind)
+        assert done.exit_code == 0 and f"movements of {meter} beats" in done.output
+    done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "tango")
+    assert "no choreography for tango; there are: groove (4 beats), waltz" in str(done.exception)
+    done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--within", "b")
+    assert "leave out --takes, --within, --graph" in str(done.exception)
+
+
 def test_wrong_input_is_one_line(lib, tmp_path, capsys):
     from motionloom.errors import MotionloomError
 

@@ -80,6 +80,10 @@ def movements(
     ] = 0.5,
     threshold: Annotated[float, typer.Option(help="Least likelihood of a transition.")] = 0.05,
     kind: Annotated[str, typer.Option(help="What is danced: waltz, salsa, ...")] = "",
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Keep it in the library, for motionloom dance --kind."),
+    ] = None,
     add: Annotated[
         list[str] | None,
         typer.Option(help="Add or set a transition.", metavar="FROM:TO:LIKELIHOOD"),
@@ -117,6 +121,10 @@ def movements(
     made = _edited(made, add or [], remove or [], weigh or [], rules)
     for path in output or []:
         _write(made, path)
+    if keep is not None:
+        from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
+
+        keep_choreography(lib, made, keep)
     if json:
         print_json({**_facts(made), **made.as_dict(), "files": [str(p) for p in output or []]})
         return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from motionloom.synthesis.rhythm.music import Music
 
 TUNE = "tune"
+ANY = "any"
 
 
 def dance(
@@ -42,6 +43,12 @@ def dance(
     graph: Annotated[
         Path | None, typer.Option(help="A choreography (.json) made by motionloom movements.")
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="What is danced: one kept by motionloom movements --keep; any: by meter."
+        ),
+    ] = None,
     meter: Annotated[int | None, typer.Option(help="Beats per movement. [estimated]")] = None,
     follow: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A point to go after: CSV of seconds,x,z.")
@@ -64,7 +71,12 @@ def dance(
 
     _check_output(output)
     lib = Library(library)
-    steps = _choreography(lib, takes, within, graph, meter, quiet=json)
+    if kind is None:
+        steps = _choreography(lib, takes, within, graph, meter, quiet=json)
+    elif takes or within or graph:
+        raise InvalidInput("--kind names a kept choreography; leave out --takes, --within, --graph")
+    else:
+        steps = _kept(lib, song, kind, meter)
     music = _music(song, steps, meter)
     made = danced(
         steps,
@@ -120,6 +132,20 @@ def _choreography(
         return lib.choreography(
             meter=meter, takes=takes_from(takes), within=within, progress=advance
         )
+
+
+def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography:
+    """A kept choreography of this kind; of the song's meter if any will do."""
+    from motionloom.synthesis.rhythm.choreography import for_music
+    from motionloom.synthesis.rhythm.choreography_storage import kept_choreographies
+    from motionloom.synthesis.rhythm.music import load_music
+
+    known = kept_choreographies(lib, lambda name: lib[name])
+    if kind != ANY:
+        return for_music(known, kind=kind)
+    if song != TUNE or Path(song).exists():
+        meter = load_music(song, meter=meter).meter
+    return for_music(known, meter=meter)
 
 
 def _music(song: str, steps: Choreography, meter: int | None) -> Music:

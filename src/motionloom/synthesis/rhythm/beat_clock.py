@@ -35,6 +35,12 @@ class MusicClock:
     Between beats time runs smoothly (a `motionloom.alignment.Timewarp`), also where the tempo
     changes; before the first and after the last beat it runs on at the tempo there.
 
+    Parameters
+    ----------
+    music : Music
+    positions : ndarray, shape (K,), optional
+        Where in the dance its K beats are. Default: 0, 1, 2, ...
+
     Examples
     --------
     >>> song = Music(np.array([0.5, 1.0, 1.5, 2.5]), 4, np.array([0]), 3.0)
@@ -42,7 +48,7 @@ class MusicClock:
     array([-1.,  0.,  1.,  2.])
     """
 
-    def __init__(self, music: Music) -> None:
+    def __init__(self, music: Music, positions: Array | None = None) -> None:
         if len(music.beats) < 2:
             raise InvalidInput(
                 f"{music.name or 'the music'} has {len(music.beats)} beats; dancing needs two"
@@ -51,11 +57,16 @@ class MusicClock:
         gaps = np.diff(beats)
         # One more beat at either end keeps the tempo there, where the curve goes straight on.
         times = np.concatenate([[beats[0] - gaps[0]], beats, [beats[-1] + gaps[-1]]])
-        self._warp = Timewarp(times, np.arange(-1.0, len(beats) + 1.0))
+        places = np.arange(len(beats), dtype=np.float64) if positions is None else positions
+        self._warp = Timewarp(times, np.concatenate([[places[0] - 1], places, [places[-1] + 1]]))
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
         """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
-        return np.asarray(self._warp((first_frame + np.arange(count)) / fps))
+        return self.beats_at_times((first_frame + np.arange(count)) / fps)
+
+    def beats_at_times(self, seconds: Array) -> Array:
+        """Position of moments in beats."""
+        return np.asarray(self._warp(seconds))
 
 
 class TempoClock:

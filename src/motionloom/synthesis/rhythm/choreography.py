@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Takes = Sequence[Motion | Sequence[Motion]]
 
+_UNEVEN = 0.25  # of a period: gaps between the beats of a movement stray by less
+
 
 @dataclass(frozen=True, eq=False)
 class Choreography:
@@ -113,6 +115,15 @@ class Choreography:
         return tuple(
             DanceNode.of([self.movements[k] for k in group]) for group in self.graph.members
         )
+
+    @cached_property
+    def ease(self) -> Array:
+        """How smoothly movement j goes on from movement i, 0 to 1, shape (N, N)."""
+        gaps = differences(
+            end_postures(self.movements, last=True), end_postures(self.movements, last=False)
+        )
+        usual = float(np.median(np.percentile(gaps, 25.0, axis=1)))
+        return np.exp(-((gaps / max(usual, 1e-9)) ** 2))
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
         """The same movements, danced by other bodies."""
@@ -245,16 +256,11 @@ def choreography(
     sequences: list[list[Movement]] = []
     for motions, found, mirrored in analysed:
         try:
-            sequences.append(
-                cut_movements(
-                    motions,
-                    found,
-                    meter=meter,
-                    first_beat=downbeat(found, meter),
-                    beat_frames=beat_frames,
-                    mirrored=mirrored,
-                )  # fmt: skip
-            )
+            cut = cut_movements(
+                motions, found, meter=meter, first_beat=downbeat(found, meter),
+                beat_frames=beat_frames, mirrored=mirrored,
+            )  # fmt: skip
+            sequences += _even_runs(cut, found.period * motions[0].fps)
         except InvalidInput as error:
             left_out[motions[0].name] = str(error)
     movements = [movement for sequence in sequences for movement in sequence]
@@ -293,6 +299,24 @@ def _analysed(
         if progress is not None:
             progress(1)
     return out, left_out
+
+
+def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]:
+    """Stretches of movements whose beats are even; all, if hardly any are.
+
+    A beat that comes far too early or late is one that was not heard, more often than one that
+    was danced, and would be danced off the music.
+    """
+    even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < _UNEVEN)) for m in movements]
+    if 2 * sum(even) < len(even):
+        return [movements]
+    runs: list[list[Movement]] = [[]]
+    for movement, keeps_time in zip(movements, even, strict=True):
+        if keeps_time:
+            runs[-1].append(movement)
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
 
 
 def _onto(motion: Motion, like: Motion) -> Motion:
@@ -348,7 +372,13 @@ def load_choreography(path: str | Path, motion_of: Callable[[str], Motion]) -> C
     """
     path = Path(path)
     graph = load_graph(path)
-    data = json.loads(path.read_text(encoding="utf-8"))
+    return choreography_from(json.loads(path.read_text(encoding="utf-8")), graph, motion_of, path)
+
+
+def choreography_from(
+    data: Mapping[str, Any], graph: TransitionGraph, motion_of: Callable[[str], Motion], path: Path
+) -> Choreography:
+    """A choreography from what its `as_dict` gave; `path` is named in errors."""
     try:
         cuts, beat_frames = data["cuts"], int(data["beat_frames"])
         fps, kind = float(data["fps"]), str(data.get("kind", ""))

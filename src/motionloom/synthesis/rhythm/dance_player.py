@@ -171,10 +171,11 @@ class DancePlayer(Player):
             self._place = self._places[-1]
         self._natural = 0.0
         wish = self._wished_travel()
+        before = self._chief()
         self._node = self._drawn(wish)
         node = self.nodes[self._node]
         if wish is None:
-            self._weights = np.eye(len(node))[self._rng.integers(len(node))]
+            self._weights = np.eye(len(node))[self._one_of(self._node, before)]
         else:
             self._weights = node.weights_for(wish)
         self._places = node.places(self._weights, self._place)
@@ -184,6 +185,20 @@ class DancePlayer(Player):
             self._stitches, node.poses(self._weights, begin, self._places[:3]), strict=True
         ):
             stitch.seam(rotations, root)
+
+    def _chief(self) -> int | None:
+        """The movement that most of what is danced comes from."""
+        if self._node is None:
+            return None
+        return self.choreography.graph.members[self._node][int(self._weights.argmax())]
+
+    def _one_of(self, node: int, before: int | None) -> int:
+        """One movement of a node, by chance; those that go on smoothly are likelier."""
+        members = list(self.choreography.graph.members[node])
+        if before is None:
+            return int(self._rng.integers(len(members)))
+        chances = self.choreography.ease[before, members] + 1e-3
+        return int(self._rng.choice(len(members), p=chances / chances.sum()))
 
     def _drawn(self, wish: Array | None) -> int:
         graph = self.choreography.graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _STEERED = 5  # frames between looks at where to go
+_LISTENED = 6  # times that a dance is listened to and set right
+_SET_RIGHT = 0.2  # beats by which it may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,17 +90,27 @@ def dance(
     """
     heard = music if isinstance(music, Music) else load_music(music)
     bodies = choreography if skeleton is None else choreography.onto(skeleton)
-    first = int(heard.downbeats[0]) if len(heard.downbeats) else 0
-    clock = MusicClock(heard)
-    player = DancePlayer(bodies, clock if synced else None, seed=seed, first_beat=first)
-    frames = frame_count(heard.seconds if seconds is None else seconds, None, player.fps)
     path = None if follow is None else _checked_path(follow)
+    first = int(heard.downbeats[0]) if len(heard.downbeats) else 0
+
+    def danced(clock: MusicClock | None) -> Dance:
+        player = DancePlayer(bodies, clock, seed=seed, first_beat=first)
+        frames = frame_count(heard.seconds if seconds is None else seconds, None, player.fps)
+        return _danced(player, heard, frames, path)
+
+    clock = MusicClock(heard)
+    return _set_right(danced, heard, clock) if synced else danced(None)
+
+
+def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) -> Dance:
+    """So many frames of a player, after a point if there is a path."""
+    ahead = 0.5 * player.choreography.meter * player.choreography.period
     parts: list[tuple[Stretch, ...]] = []
     nodes: list[int] = []
     done = 0
     while done < frames:
         if path is not None:
-            now = done / player.fps + 0.5 * bodies.meter * bodies.period
+            now = done / player.fps + ahead
             player.steer(target=[np.interp(now, path[:, 0], path[:, c]) for c in (1, 2)])
         size = min(frames - done, 1024 if path is None else _STEERED)
         seen = len(player.path)
@@ -106,7 +118,40 @@ def dance(
         nodes += player.path[seen:]
         done += size
     motions = tuple(_joined(body, parts, player) for body in zip(*parts, strict=True))
-    return Dance(motions, heard, tuple(nodes))
+    return Dance(motions, music, tuple(nodes))
+
+
+def _set_right(danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock) -> Dance:
+    """A dance whose beats, as they come out, are on the music's.
+
+    Beats of a movement shift a little where it goes on from another one, where feet are held
+    and bodies blended. So the dance is listened to, and its clock set right by what is heard.
+    """
+    made = danced(clock)
+    best, most = made, -1
+    positions = np.arange(len(music.beats), dtype=np.float64)
+    for left in range(_LISTENED, -1, -1):
+        found, heard = _found_beats(made.motions, music), _heard_beats(made.motions, music)
+        on_time = _within(found, heard, 1.0 / made.motions[0].fps)
+        if on_time > most:
+            best, most = made, on_time
+        if not left or on_time == len(heard) or not len(found):
+            break
+        positions = _positions(clock, music, found, positions)
+        clock = MusicClock(music, positions)
+        made = danced(clock)
+    return best
+
+
+def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) -> Array:
+    """Where in the dance its beats really are, as near to the counted ones as is decent."""
+    gaps = np.gradient(music.beats)
+    nearest = found[np.abs(found[None] - music.beats[:, None]).argmin(axis=1)]
+    near = np.abs(nearest - music.beats) < 0.3 * gaps
+    there = np.where(near, clock.beats_at_times(nearest), positions)
+    counted = np.arange(len(music.beats), dtype=np.float64)
+    right: Array = counted + np.clip(there - counted, -_SET_RIGHT, _SET_RIGHT)
+    return right
 
 
 def _joined(body: tuple[Stretch, ...], parts, player: DancePlayer) -> Motion:
@@ -141,15 +186,25 @@ def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
     >>> total > 30 and within > 0.9 * total
     True
     """
-    fps = motions[0].fps
+    heard = _heard_beats(motions, music)
+    return len(heard), _within(_found_beats(motions, music), heard, 1.0 / motions[0].fps)
+
+
+def _found_beats(motions: Sequence[Motion], music: Music) -> Array:
     gaps = np.diff(music.beats)
     tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
-    found = beats(list(motions), tempo_bpm=tempos).times
-    heard = music.beats[(music.beats > 0.5) & (music.beats < motions[0].duration - 0.5)]
+    return beats(list(motions), tempo_bpm=tempos).times
+
+
+def _heard_beats(motions: Sequence[Motion], music: Music) -> Array:
+    return music.beats[(music.beats > 0.5) & (music.beats < motions[0].duration - 0.5)]
+
+
+def _within(found: Array, heard: Array, limit: float) -> int:
     if not len(found) or not len(heard):
-        return len(heard), 0
+        return 0
     off = np.abs(found[None] - heard[:, None]).min(axis=1)
-    return len(heard), int(np.sum(off <= 1.0 / fps + 1e-6))
+    return int(np.sum(off <= limit + 1e-6))
 
 
 def retargeted(choreography: Choreography, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:

@@ -43,6 +43,9 @@ SHORTEST, LONGEST = 0.28, 1.5  # seconds: 214 and 40 beats a minute
 RHYTHMIC = 0.25  # confidence below which a motion has no rhythm to speak of
 _REPEAT_SECONDS = 4.0  # movements that repeat themselves do so within this
 _HUBER = 0.04  # of a period: farther candidates count by their side only
+# What the reference beat counts for among its candidates, of what they usually weigh: where a
+# dancer hardly turns, two stray candidates are no beat.
+_REFERENCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +217,8 @@ def huber_beats(candidates: Candidates, reference: Array) -> Array:
     """Motion beats from candidates around reference beats, equations (9) to (11), shape (K,).
 
     Around each reference beat, half-way to its neighbours, the weighted Huber estimate of
-    location; the reference beat itself where no candidate falls.
+    location; the reference beat itself where no candidate falls. Beyond the paper, the reference
+    beat counts a little itself.
     """
     if len(reference) < 2:
         return reference.copy()
@@ -225,11 +229,14 @@ def huber_beats(candidates: Candidates, reference: Array) -> Array:
     weights = candidates.weights
     out = reference.copy()
     bounds = np.searchsorted(candidates.times, np.stack([left, right]))
+    sums = np.concatenate([[0.0], np.cumsum(weights)])
+    own = _REFERENCE * float(np.median(sums[bounds[1]] - sums[bounds[0]]))
     for k, (start, end) in enumerate(bounds.T):
         if end > start:
             out[k] = _huber(
-                candidates.times[start:end], weights[start:end], reference[k],
-                _HUBER * (right[k] - left[k]),
+                np.append(candidates.times[start:end], reference[k]),
+                np.append(weights[start:end], own),
+                reference[k], _HUBER * (right[k] - left[k]),
             )  # fmt: skip
     return out
 

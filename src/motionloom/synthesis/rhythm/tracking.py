@@ -64,11 +64,25 @@ def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
     lag = (np.arange(window) - window // 2) / rate
     waves = np.hanning(window) * np.exp(-2j * np.pi * lag / tried[:, None])
     pieces = np.stack([signal[c - window // 2 : c - window // 2 + window] for c in centres])
-    power = np.abs(pieces @ waves.T) ** 2
+    power = _without_slopes(np.abs(pieces @ waves.T) ** 2)
     power /= np.maximum(power.max(axis=1, keepdims=True), 1e-300)
     unusual = _STIFF_LEVEL * np.log(tried / period) ** 2
     path = _cheapest_path(unusual - np.log(power + 0.05), np.log(tried))
     return np.interp(np.arange(len(signal)), centres, tried[path])
+
+
+def _without_slopes(power: Array) -> Array:
+    """Power (W, N) less what rises to either end: the foot of a peak beyond, of another level.
+
+    A waltz counted in two a bar would otherwise pull its beats half-way there.
+    """
+    levelled = power.copy()
+    for row in levelled:
+        for side in (row, row[::-1]):
+            rising = np.flatnonzero(np.diff(side) > 0.0)
+            valley = int(rising[0]) if len(rising) else len(side) - 1
+            side[:valley] = side[valley]
+    return levelled
 
 
 def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:
@@ -126,9 +140,18 @@ def tracked_beats(
     now = int(tail[np.argmax(best[tail])]) if len(tail) else -1
     found = []
     while now >= 0:
-        found.append(now / rate)
+        found.append((now + _summit(height, now)) / rate)
         now = int(back[now])
     return np.array(found[::-1])
+
+
+def _summit(height: Array, place: int) -> float:
+    """How far off a sample its parabola has its top, at most half a sample; 0 where none is."""
+    if not 0 < place < len(height) - 1:
+        return 0.0
+    before, here, after = height[place - 1 : place + 2]
+    bend = before - 2.0 * here + after
+    return 0.0 if bend >= 0.0 else float(np.clip(0.5 * (before - after) / bend, -0.5, 0.5))
 
 
 def with_ends(beats: Array, first: float, last: float, *, before: float, after: float) -> Array:

@@ -236,13 +236,14 @@ def load_graph(path: str | Path) -> TransitionGraph:
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
         data = _from_graphml(text) if path.suffix.lower() == ".graphml" else json.loads(text)
-        return _from_dict(data)
+        return graph_from(data)
     except (json.JSONDecodeError, xml.ParseError, KeyError, TypeError, ValueError) as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise MotionFormatError(f"not a movement transition graph: {what}", path=path) from None
 
 
-def _from_dict(data: Mapping[str, Any]) -> TransitionGraph:
+def graph_from(data: Mapping[str, Any]) -> TransitionGraph:
+    """A graph from what its `as_dict` gave."""
     nodes = data["nodes"]
     names = [str(node["name"]) for node in nodes]
     places = {name: k for k, name in enumerate(names)}
