@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from motionloom.search.clip_evaluation import Evaluation
     from motionloom.search.web import Web
     from motionloom.search.web_store import WebReport
+    from motionloom.synthesis.dance_floor import DanceFloor
     from motionloom.synthesis.motiongraph import MotionGraph
     from motionloom.synthesis.parametric import ParametricMotion
     from motionloom.synthesis.reconstruction import Reconstruction
@@ -573,6 +574,54 @@ class Library(Storage):
             for take in takes
         ]
         return choreography(danced, meter=meter, **options)
+
+    def dance_floor(
+        self,
+        count: int = 12,
+        *,
+        seconds: float = 60.0,
+        seed: int = 0,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> DanceFloor:
+        """Characters that dance next to each other, each at random, none in another's way.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+        seconds : float
+        seed : int
+            The same seed, the same dances.
+        within, only, without : str or several, optional
+            Labels and names of what they dance. Default: motions with a label that begins
+            with ``dance``, or all if there are none.
+        **options
+            ``kind``, ``floor``, ``width``: see
+            `motionloom.synthesis.dance_floor.dance_floor`.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"))
+        >>> floor = lib.dance_floor(2, seconds=3)
+        >>> [motion.name for motion in floor.motions]
+        ['dancer_1', 'dancer_2']
+        """
+        from motionloom.search.filters import chosen_motions
+        from motionloom.synthesis.dance_floor import dance_floor, dance_takes
+
+        chosen = chosen_motions(self, self.names, within=within, only=only, without=without)
+        if chosen is None:
+            names = dance_takes(self.names, self.labels)
+        else:
+            names = [name for k, name in enumerate(self.names) if chosen[k]]
+        takes = [self[name] for name in names]
+        return dance_floor(takes, count, seconds=seconds, seed=seed, **options)
 
     def reconstruct(
         self,

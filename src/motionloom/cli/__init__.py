@@ -27,6 +27,7 @@ from motionloom.cli import (
     study,
 )
 from motionloom.cli import dance as dancing
+from motionloom.cli import dance_floor as floors
 from motionloom.cli import graph as graphs
 from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
@@ -63,6 +64,7 @@ app.command("study")(study.study)
 app.command("beats")(rhythm.beats)
 app.command("movements")(rhythm.movements)
 app.command("dance")(dancing.dance)
+app.command("dancefloor")(floors.dancefloor)
 app.command("bench")(bench.bench)
 app.command("warm-up")(demo.warm_up)
 

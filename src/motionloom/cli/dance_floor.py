@@ -1,0 +1,116 @@
+"""``motionloom dancefloor``: many characters that dance next to each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from motionloom.cli.terminal import print_json, remark
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+
+
+def dancefloor(
+    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="A .glb or .gltf file with all characters.")
+    ],
+    count: Annotated[int, typer.Option("-n", "--count", help="How many characters.")] = 12,
+    seconds: Annotated[float, typer.Option(help="How long.")] = 60.0,
+    seed: Annotated[int, typer.Option(help="Another seed makes other dances.")] = 0,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="TAKE,...", help="Only these motions.")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option(help="choreography (takes with a rhythm), graph, or auto.")
+    ] = "auto",
+    floor: Annotated[
+        str | None, typer.Option(metavar="WIDTHxDEPTH", help="Metres. [as large as needed]")
+    ] = None,
+    top: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also draw it from above: .png, .svg.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Let characters dance next to each other, each at random, none in another's way.
+
+    Without --within or --only they dance what is labelled dance..., or all there is.
+    """
+    from motionloom.formats.gltf import write
+    from motionloom.loom import Library
+
+    _check_suffix(output, (".glb", ".gltf"), "a dance floor is written to")
+    if top is not None:
+        _check_suffix(top, (".png", ".svg", ".pdf"), "a view from above is drawn to")
+    chosen = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    made = Library(library).dance_floor(
+        count,
+        seconds=seconds,
+        seed=seed,
+        kind=kind,
+        floor=None if floor is None else _floor(floor),
+        within=within or None,
+        only=chosen,
+    )
+    write(list(made.motions), output)
+    if top is not None:
+        from motionloom.plots.dance_floor import write_floor
+
+        write_floor(made.motions, top)
+    quality = made.quality()
+    first = made.motions[0]
+    if json:
+        print_json(
+            {
+                "file": str(output),
+                "frames": len(first),
+                "fps": first.fps,
+                "quality": quality.to_json(),
+                "sources": [source for motion in made.motions for source in _sources(motion)],
+                "characters": [_character(motion) for motion in made.motions],
+                "kind": made.kind,
+                "least_distance_m": made.least_distance,
+                "floor_m": list(made.size),
+            }
+        )
+        return
+    wide, deep = made.size
+    remark(
+        f"{len(made)} characters ({made.kind}), {len(first)} frames at {first.fps:g} fps, on "
+        f"{wide:.1f} by {deep:.1f} m; no two bodies nearer than {made.least_distance:.2f} m"
+    )
+    print(output)
+
+
+def _sources(motion: Motion) -> list[dict[str, Any]]:
+    """What a character's motion is made of, with the character's name."""
+    parts = motion.provenance.to_json() if motion.provenance else []
+    return [{"character": motion.name, **part} for part in parts]
+
+
+def _character(motion: Motion) -> dict[str, Any]:
+    x, _, z = (float(mean) for mean in motion.root.mean(axis=0))
+    return {"name": motion.name, "x": x, "z": z}
+
+
+def _floor(text: str) -> tuple[float, float]:
+    try:
+        wide, deep = (float(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise InvalidInput(
+            f"a floor is written WIDTHxDEPTH in metres: 10x8; got {text!r}"
+        ) from None
+    return wide, deep
+
+
+def _check_suffix(path: Path, suffixes: tuple[str, ...], what: str) -> None:
+    if path.suffix.lower() not in suffixes:
+        raise InvalidInput(f"{path}: {what} {', '.join(suffixes)}; got {path.suffix!r}")

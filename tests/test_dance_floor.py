@@ -1,0 +1,156 @@
+"""A dance floor: many characters, none in another's way."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import InvalidInput
+from motionloom.synthesis.dance_floor import dance_floor, dance_takes
+from motionloom.synthesis.floor_packing import floor_points, footprint, least_distance, packed
+
+
+@pytest.fixture(scope="module")
+def dances():
+    return [ml.demo.clip("dance_groove", performer=p) for p in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def floor(dances):
+    return dance_floor(dances, 5, seconds=8, seed=3)
+
+
+def brute_least_distance(motions):
+    """Every joint against every joint, in every frame."""
+    nearest = np.inf
+    for a in range(len(motions)):
+        for b in range(a):
+            p, q = (motions[k].positions(end_sites=True)[..., [0, 2]] for k in (a, b))
+            nearest = min(nearest, np.linalg.norm(p[:, :, None] - q[:, None], axis=-1).min())
+    return nearest
+
+
+def test_no_two_bodies_come_closer_than_a_body_width(floor):
+    assert floor.least_distance == pytest.approx(brute_least_distance(floor.motions), abs=1e-6)
+    assert floor.least_distance >= 0.5
+
+
+def test_no_body_is_ever_where_another_ever_was(floor):
+    from scipy.spatial import cKDTree
+
+    trees = [cKDTree(floor_points(motion).reshape(-1, 2)) for motion in floor.motions]
+    for a, tree in enumerate(trees):
+        for other in trees[:a]:
+            assert tree.query(other.data)[0].min() >= 0.5
+
+
+def test_the_same_seed_gives_the_same_floor_and_another_another(dances, floor):
+    again = dance_floor(dances, 5, seconds=8, seed=3)
+    other = dance_floor(dances, 5, seconds=8, seed=4)
+    for a, b in zip(floor.motions, again.motions, strict=True):
+        assert np.array_equal(a.rotations, b.rotations)
+        assert np.array_equal(a.root, b.root)
+    assert not np.array_equal(floor.motions[0].rotations, other.motions[0].rotations)
+
+
+def test_characters_dance_dances_of_their_own(floor):
+    poses = [motion.rotations for motion in floor.motions]
+    assert all(not np.array_equal(a, b) for k, a in enumerate(poses) for b in poses[:k])
+
+
+def test_takes_without_a_rhythm_are_walked_through_as_a_graph():
+    made = dance_floor([ml.demo.clip("take_locomotion")], 3, seconds=10, kind="graph")
+    assert made.kind == "graph"
+    assert made.least_distance >= 0.5
+    assert made.quality().seam_acceleration_ratio < 1.5
+
+
+def test_a_floor_is_kept_to(dances):
+    made = dance_floor(dances, 4, seconds=5, floor=(7.0, 6.0), seed=1)
+    points = np.concatenate([floor_points(m).reshape(-1, 2) for m in made.motions])
+    assert np.all(np.abs(points) <= [3.5 - 0.25 + 1e-3, 3.0 - 0.25 + 1e-3])
+
+
+def test_a_floor_that_is_too_small_says_how_many_fit(dances):
+    with pytest.raises(InvalidInput, match="9 characters do not fit on a floor of 4 by 3 m: there"):
+        dance_floor(dances, 9, seconds=5, floor=(4.0, 3.0))
+    with pytest.raises(InvalidInput, match="width and a depth"):
+        packed(dances, floor=(0.0, 3.0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"count": 0}, "at least one character; got 0"),
+        ({"kind": "ballet"}, "one of auto, choreography, graph; got 'ballet'"),
+        ({"width": -1.0}, "width must be a distance"),
+        ({"seconds": 0.0}, "at least one frame"),
+    ],
+)
+def test_wrong_wishes_are_named(dances, wrong, message):
+    with pytest.raises(InvalidInput, match=message):
+        dance_floor(dances, **{"count": 2, "seconds": 2.0, **wrong})
+
+
+def test_takes_that_never_come_back_make_no_endless_dance():
+    with pytest.raises(InvalidInput, match="no transitions were found|no cycle"):
+        dance_floor([ml.demo.clip("kick_front_mid_right")], 2, seconds=5)
+    with pytest.raises(InvalidInput, match="got none"):
+        dance_floor([], 2)
+
+
+def test_footprints_hold_every_point_of_random_clouds():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        points = rng.normal(size=(rng.integers(1, 50), 2)) * 2.0
+        cells, corner = footprint(points, 0.25)
+        where = np.floor(points / 0.25).astype(int) - corner
+        assert cells[where[:, 0], where[:, 1]].all()
+        assert cells.sum() == len(np.unique(where, axis=0))
+
+
+def test_least_distance_of_one_character_is_infinite(dances):
+    assert least_distance(dances[:1]) == np.inf
+
+
+def test_dances_are_chosen_by_label_where_there_are_any():
+    labels = {"a": ("walk",), "b": ("Dance",), "c": ()}
+    assert dance_takes(["a", "b", "c"], labels.get) == ["b"]
+    assert dance_takes(["a", "c"], labels.get) == ["a", "c"]
+
+
+def test_the_command_writes_one_file_with_all_characters(dances, tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for number, dance in enumerate(dances):
+        lib.add_motion(dance, name=f"dance_{number}")
+    glb, top = tmp_path / "floor.glb", tmp_path / "top.png"
+    asked = ["dancefloor", str(lib.path), "-n", "3", "--seconds", "4", "-o", str(glb)]
+    result = CliRunner().invoke(app, [*asked, "--top", str(top), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert {"file", "frames", "fps", "quality", "sources", "characters"} <= set(told)
+    assert told["frames"] == 120
+    assert len(told["characters"]) == 3
+    assert told["least_distance_m"] >= 0.5
+    assert {source["motion"] for source in told["sources"]} <= {"dance_0", "dance_1"}
+    assert top.stat().st_size > 1000
+    data = glb.read_bytes()
+    document = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+    assert len(document["skins"]) == 3
+
+
+def test_the_command_names_what_is_wrong(dances, tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    lib.add_motion(dances[0], name="dance")
+    run = CliRunner().invoke
+    asked = ["dancefloor", str(lib.path), "-n", "2", "--seconds", "3"]
+    for extra, message in (
+        (["-o", "floor.bvh"], "written to .glb, .gltf; got '.bvh'"),
+        (["-o", "floor.glb", "--floor", "wide"], "WIDTHxDEPTH in metres"),
+        (["-o", "floor.glb", "--floor", "1x1"], "do not fit on a floor of 1 by 1 m"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            run(app, [*asked, *extra], catch_exceptions=False)
