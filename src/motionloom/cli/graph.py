@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motionloom.cli.options import JSON, LIB, ONLY, PICTURES, WITHIN, WITHOUT, listed, open_library
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionFormatError
 
@@ -16,21 +17,17 @@ if TYPE_CHECKING:
     from motionloom.synthesis.motiongraph import MotionGraph
 
 _ACTIONS = ("build", "info", "picture", "export", "learn")
-_LIB = typer.Argument(metavar="LIB", help="The library.")
+_PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
 _DISTANCE = typer.Option(help="How frames are compared: jrd, pc11 ... [jrd]")
 _METHOD = typer.Option(help="sectors (three prunings) or minima (local minima). [sectors]")
 _THRESHOLD = typer.Option(help="How alike frames must be, in the distance's unit.")
 _PER_MINUTE = typer.Option(help="Choose the threshold so that there are so many. [60]")
 _BLEND = typer.Option(help="Seconds that a transition takes. [0.4]")
-_WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
-_ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
-_WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
 _WEIGHTS = typer.Option(metavar="FILE", help="Weights of joint pairs, as `learn` writes them.")
-_JSON = typer.Option("--json", help="Machine-readable output.")
 
 
 def graph(
-    library: Annotated[Path, _LIB],
+    library: Annotated[Path, LIB],
     action: Annotated[str, typer.Argument(metavar="build|info|picture|export|learn")],
     output: Annotated[
         Path | None,
@@ -41,9 +38,9 @@ def graph(
     threshold: Annotated[float | None, _THRESHOLD] = None,
     per_minute: Annotated[float | None, _PER_MINUTE] = None,
     blend: Annotated[float | None, _BLEND] = None,
-    within: Annotated[list[str] | None, _WITHIN] = None,
-    only: Annotated[str | None, _ONLY] = None,
-    without: Annotated[str | None, _WITHOUT] = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
+    only: Annotated[str | None, ONLY] = None,
+    without: Annotated[str | None, WITHOUT] = None,
     any_footing: Annotated[
         bool, typer.Option("--any-footing", help="Let the feet disagree at transitions.")
     ] = False,
@@ -56,7 +53,7 @@ def graph(
         typer.Option(metavar="FILE", help="learn: rows of NAME:FRAME, NAME:FRAME, similar."),
     ] = None,
     top: Annotated[int | None, typer.Option(help="learn: keep the largest weights.")] = None,
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find where motions may be left for one another, and keep it with the library.
 
@@ -66,7 +63,7 @@ def graph(
     """
     if action not in _ACTIONS:
         raise InvalidInput(f"graph does {', '.join(_ACTIONS)}; got {action!r}")
-    lib = _open(library)
+    lib = open_library(library)
     if action == "learn":
         _learn(lib, tags, output, top, json)
         return
@@ -92,7 +89,7 @@ def graph(
 
 
 def walk(
-    library: Annotated[Path, _LIB],
+    library: Annotated[Path, LIB],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Any format that can be written; .bvh streams.")
     ],
@@ -118,10 +115,10 @@ def walk(
     threshold: Annotated[float | None, _THRESHOLD] = None,
     per_minute: Annotated[float | None, _PER_MINUTE] = None,
     blend: Annotated[float | None, _BLEND] = None,
-    within: Annotated[list[str] | None, _WITHIN] = None,
-    only: Annotated[str | None, _ONLY] = None,
-    without: Annotated[str | None, _WITHOUT] = None,
-    json: Annotated[bool, _JSON] = False,
+    within: Annotated[list[str] | None, WITHIN] = None,
+    only: Annotated[str | None, ONLY] = None,
+    without: Annotated[str | None, WITHOUT] = None,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Make new motion from a library's motion graph.
 
@@ -131,7 +128,7 @@ def walk(
     from motionloom.formats import writer_options
 
     writer_options(output)  # complains before the work
-    lib = _open(library)
+    lib = open_library(library)
     settings = _settings(
         distance, method, threshold, per_minute, blend, within, only, without, False, None
     )
@@ -176,12 +173,6 @@ def _last(lib: Library) -> dict[str, Any]:
     return remembered(lib) or {}
 
 
-def _open(path: Path) -> Library:
-    from motionloom.loom import Library
-
-    return Library(path)
-
-
 def _settings(
     distance, method, threshold, per_minute, blend, within, only, without, any_footing, weights
 ) -> dict[str, Any] | None:
@@ -193,8 +184,8 @@ def _settings(
         "per_minute": per_minute,
         "blend_seconds": blend,
         "within": within or None,
-        "only": _listed(only),
-        "without": _listed(without),
+        "only": listed(only),
+        "without": listed(without),
         "footing": False if any_footing else None,
         "weights": None if weights is None else str(weights.absolute()),
     }
@@ -213,23 +204,17 @@ def _distance(settings: dict[str, Any]):
     return load_weights(weights)
 
 
-def _listed(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _pair(text: str | None) -> tuple[str, str] | None:
     if text is None:
         return None
-    names = _listed(text) or []
+    names = listed(text) or []
     if len(names) != 2:
         raise InvalidInput(f"--pair must name two motions, TAKE,TAKE; got {text}")
     return names[0], names[1]
 
 
 def _check_output(action: str, output: Path | None) -> None:
-    suffixes = {"picture": (".png", ".svg", ".pdf"), "export": (".mogra", ".json")}.get(action)
+    suffixes = {"picture": PICTURES, "export": (".mogra", ".json")}.get(action)
     if suffixes is None:
         return
     if output is None:
@@ -284,14 +269,16 @@ def _print_info(made: MotionGraph) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="spots left after each condition")
+    table = Table(title="spots left after each condition, pairs with most of them first")
     for name in ("motions", "", "sectors", "below threshold", "not doubled", "alike around"):
         table.add_column(name, justify="left" if name in ("motions", "") else "right")
-    for (a, b), counts in list(made.prunings.items())[:60]:
-        table.add_row(a, b, *map(str, counts.__dict__.values()))
+    counted = [(pair, tuple(counts.__dict__.values())) for pair, counts in made.prunings.items()]
+    counted.sort(key=lambda row: row[1][::-1], reverse=True)
+    for (a, b), counts in counted[:_PAIRS_SHOWN]:
+        table.add_row(a, b, *map(str, counts))
     Console().print(table)
-    if len(made.prunings) > 60:
-        remark(f"and {len(made.prunings) - 60} pairs more")
+    if len(counted) > _PAIRS_SHOWN:
+        remark(f"and {len(counted) - _PAIRS_SHOWN} pairs more")
 
 
 def _walked(made, seconds, seed, wishes, output: Path, log, free: bool, *, quiet: bool):

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motionloom.cli.options import JSON, LIB, WITHIN, check_picture, open_library
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
     from motionloom.synthesis.parametric import ParametricMotion
-
-_LIB = typer.Argument(metavar="LIB", help="The library.")
-_JSON = typer.Option("--json", help="Machine-readable output.")
 
 
 def parametrize(
-    library: Annotated[Path, _LIB],
+    library: Annotated[Path, LIB],
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="NAME:START-END in frames, or seconds with an s.")
     ],
@@ -52,10 +49,7 @@ def parametrize(
     max_matches: Annotated[
         int, typer.Option("--max", metavar="N", help="At most so many members.")
     ] = 100,
-    within: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated."),
-    ] = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
     samples: Annotated[int, typer.Option(help="Blends that are tried.")] = 1000,
     delta: Annotated[float, typer.Option(help="How far blend weights may leave 0 to 1.")] = 0.1,
     redundant: Annotated[
@@ -69,10 +63,12 @@ def parametrize(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="Of the samples.")] = 0,
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Make a parametric motion of everything that is like the query, and keep it by name."""
-    lib = _open(library)
+    lib = open_library(library)
+    if picture is not None:
+        check_picture(picture)
     if out is not None and out.suffix.lower() != ".json":
         raise InvalidInput(f"{out}: a parametric motion is described in a .json file")
     kept_as = name or (out.stem if out is not None else query.split(":")[0])
@@ -109,7 +105,7 @@ def parametrize(
 
 
 def synthesize(
-    library: Annotated[Path, _LIB],
+    library: Annotated[Path, LIB],
     name: Annotated[str, typer.Argument(help="The parametric motion, as it is kept.")],
     at: Annotated[
         str, typer.Option(metavar="X,Y,...", help="The target: as many numbers as it is asked by.")
@@ -122,12 +118,12 @@ def synthesize(
     ] = True,
     tolerance: Annotated[float, typer.Option(help="How near is near enough.")] = 0.01,
     scheme: Annotated[str, typer.Option(help="samples (bounded), or cardinal.")] = "samples",
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Write the motion that does what is asked, or comes as near to it as it can."""
     from motionloom.motion.quality import quality_report
 
-    lib = _open(library)
+    lib = open_library(library)
     motion = lib.parametric(name)
     target = _numbers(at, motion)
     found = motion.reach(target, refine=refine, tolerance=tolerance, scheme=scheme)
@@ -220,9 +216,3 @@ def _write_json(path: Path, about: dict[str, Any]) -> None:
 
     with whole_file(path) as scratch:
         scratch.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-
-
-def _open(path: Path) -> Library:
-    from motionloom.loom import Library
-
-    return Library(path)

@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motionloom.cli.options import (
+    JSON,
+    LIB,
+    ONLY,
+    WITHIN,
+    WITHOUT,
+    check_picture,
+    listed,
+    open_library,
+)
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
@@ -16,7 +26,6 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
 
-_LIB = typer.Argument(metavar="LIB", help="The library.")
 _QUERY = typer.Argument(
     metavar="QUERY",
     help="NAME:START-END in frames, or in seconds with an s; or a file, with or without a range.",
@@ -32,9 +41,6 @@ _RADIUS = typer.Option(help="Neighbours within so many metres, for lazy.")
 _DISTANCE = typer.Option(
     "--max-distance", "--threshold", help="No matches beyond so many metres per cell."
 )
-_WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
-_ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
-_WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
 _STEPS = typer.Option(help="slope (half to twice the speed) or classic.")
 _WEIGHTS = typer.Option(help="moving: joints count by how much they move in the query; or equal.")
 _RANK = typer.Option(
@@ -43,11 +49,10 @@ _RANK = typer.Option(
 _EXPORT = typer.Option(metavar="DIR", help="Write each match to this folder, as a cropped BVH.")
 _SHEET = typer.Option(metavar="FILE", help="Put all matches on one page, as live figures.")
 _STRIP = typer.Option(metavar="FILE", help="Draw the query and the best matches, one per row.")
-_JSON = typer.Option("--json", help="Machine-readable output.")
 
 
 def search(
-    library: Annotated[Path, _LIB],
+    library: Annotated[Path, LIB],
     query: Annotated[str, _QUERY],
     method: Annotated[str, _METHOD] = "dtw",
     features: Annotated[str, _FEATURES] = "e15",
@@ -61,9 +66,9 @@ def search(
         str, typer.Option(metavar="1|N|all", help="Search again from what was found, so often.")
     ] = "1",
     distance: Annotated[str, _WEB_DISTANCE] = "pc11",
-    within: Annotated[list[str] | None, _WITHIN] = None,
-    only: Annotated[str | None, _ONLY] = None,
-    without: Annotated[str | None, _WITHOUT] = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
+    only: Annotated[str | None, ONLY] = None,
+    without: Annotated[str | None, WITHOUT] = None,
     steps: Annotated[str, _STEPS] = "slope",
     weights: Annotated[str, _WEIGHTS] = "moving",
     rank: Annotated[str | None, _RANK] = None,
@@ -73,7 +78,7 @@ def search(
     export: Annotated[Path | None, _EXPORT] = None,
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find everything in a library that looks like a stretch of motion.
 
@@ -81,7 +86,7 @@ def search(
     in the library, comes first with distance 0.
     """
     _check_targets(sheet, strip)
-    lib = _open(library)
+    lib = open_library(library)
     matches = lib.search(
         query,
         max=max_matches,
@@ -101,7 +106,7 @@ def search(
 
 
 def family(
-    library: Annotated[Path, _LIB],
+    library: Annotated[Path, LIB],
     query: Annotated[str, _QUERY],
     method: Annotated[str, _METHOD] = "dtw",
     features: Annotated[str, _FEATURES] = "e15",
@@ -122,9 +127,9 @@ def family(
         str, typer.Option(metavar="N|all", help="So many steps, or until nothing new appears.")
     ] = "all",
     distance: Annotated[str, _WEB_DISTANCE] = "pc11",
-    within: Annotated[list[str] | None, _WITHIN] = None,
-    only: Annotated[str | None, _ONLY] = None,
-    without: Annotated[str | None, _WITHOUT] = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
+    only: Annotated[str | None, ONLY] = None,
+    without: Annotated[str | None, WITHOUT] = None,
     steps: Annotated[str, _STEPS] = "slope",
     weights: Annotated[str, _WEIGHTS] = "moving",
     same: Annotated[
@@ -147,16 +152,16 @@ def family(
     export: Annotated[Path | None, _EXPORT] = None,
     sheet: Annotated[Path | None, _SHEET] = None,
     strip: Annotated[Path | None, _STRIP] = None,
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find what is like the query, then what is like that, until nothing new appears.
 
     Members are printed in order of their distance to the query in the match graph.
     """
     _check_targets(sheet, strip)
-    if output is not None and output.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"cannot draw to {output}: the suffix must be one of .png, .svg, .pdf")
-    lib = _open(library)
+    if output is not None:
+        check_picture(output)
+    lib = open_library(library)
     found = lib.family(
         query,
         max=max_matches,
@@ -180,12 +185,6 @@ def family(
         remark(f"{len(found.nodes)} nodes with the query, {len(found.edges)} edges")
 
 
-def _open(path: Path) -> Library:
-    from motionloom.loom import Library
-
-    return Library(path)
-
-
 def _options(
     method, features, k, radius, max_distance, within, only, without, steps, weights, exclude_query
 ) -> dict[str, Any]:
@@ -198,18 +197,12 @@ def _options(
         "radius": radius,
         "max_distance": max_distance,
         "within": within or None,
-        "only": _listed(only),
-        "without": _listed(without),
+        "only": listed(only),
+        "without": listed(without),
         "steps": steps,
         "weights": None if weights == "equal" else "moving",
         "exclude_query": exclude_query,
     }
-
-
-def _listed(text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _tiers(text: str) -> int | str:
