@@ -43,6 +43,10 @@ def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
     assert told == built
     text = run("graph", place, "info").stdout
     assert f"{built['transitions']} transitions" in text
+    assert len(text.splitlines()) <= 30
+    counts = [int(line.split("│")[-2]) for line in text.splitlines() if line.startswith("│")]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 0
     run("graph", place, "picture", "-o", tmp_path / "all.png")
     run("graph", place, "picture", "-o", tmp_path / "two.png", "--pair", "walk,walk_left")
     assert all((tmp_path / f"{name}.png").stat().st_size > 5000 for name in ("all", "two"))
