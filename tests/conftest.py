@@ -82,3 +82,12 @@ def cmu_raw() -> Path:
 def cmu_clips() -> Path:
     """Folder of 115 labelled single-action clips."""
     return _unpacked("cmu-clips.tar.xz")
+
+
+@pytest.fixture(scope="session")
+def dask_cluster():
+    """A real Dask cluster on this machine: a scheduler and two worker processes."""
+    from motionloom.cluster import local_cluster
+
+    with local_cluster(2) as cluster:
+        yield cluster

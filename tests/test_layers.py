@@ -12,8 +12,9 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-    "errors", "whole_file", "engine", "motion", "formats", "library", "distance", "alignment",
-    "search", "blend", "synthesis", "demo", "loom", "plots", "studio", "bench", "cli",
+    "errors", "whole_file", "threads", "cluster", "engine", "motion", "formats", "library",
+    "distance", "alignment", "search", "blend", "synthesis", "demo", "loom", "plots",
+    "studio", "bench", "cli",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and

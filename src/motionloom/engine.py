@@ -1,4 +1,4 @@
-"""Where work runs: in this process, or in a pool of processes on this machine.
+"""Where work runs: in this process, in processes on this machine, or on a cluster.
 
 Work is submitted to a `concurrent.futures.Executor` and comes back through `completed`, in
 the order in which it ends. Only a few tasks are under way at a time, so memory stays
@@ -8,6 +8,9 @@ memory, a crash in compiled code) costs its own item, never the others.
 On Linux workers are forked: they start at once, and scripts need no ``if __name__ ==
 "__main__"``. Elsewhere they are spawned, and scripts do need it. Workers use one thread
 each, leave Ctrl-C to the parent, and end with it, however it ends.
+
+Within ``with on_cluster("tcp://host:8786"):`` the same work goes to a Dask cluster (see
+`motionloom.cluster`); what comes of it is the same, to the byte.
 """
 
 from __future__ import annotations
@@ -27,16 +30,20 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for_any
 from typing import Generic, TypeVar
 
+from motionloom.cluster import Cluster
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.threads import use_one_thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+_CHECK_SECONDS = 1.0  # a cluster is asked how it is after waiting so long
 
 
 class WorkerDied(MotionloomError):
@@ -53,7 +60,9 @@ class Done(Generic[Item, Result]):
 
 
 @contextmanager
-def executor(workers: int | None = None, *, tasks: int | None = None) -> Iterator[Executor]:
+def executor(
+    workers: int | None = None, *, tasks: int | None = None, cluster: str | None = None
+) -> Iterator[Executor]:
     """An executor to submit work to; closed at the end of the ``with`` block.
 
     Parameters
@@ -61,8 +70,12 @@ def executor(workers: int | None = None, *, tasks: int | None = None) -> Iterato
     workers : int, optional
         How many processes. One: the work is done in this process. Default: one per core
         that this process may use.
+        On a cluster: one means this process, all else as many as there are.
     tasks : int, optional
         How many tasks will come, if known: no more workers than that are started.
+    cluster : str, optional
+        Address of a Dask scheduler, ``tcp://host:8786``. Default: that of the `on_cluster`
+        block around the call, if any; else this machine.
 
     Examples
     --------
@@ -72,6 +85,18 @@ def executor(workers: int | None = None, *, tasks: int | None = None) -> Iterato
     """
     if workers is not None and workers < 1:
         raise InvalidInput(f"workers must be at least 1; got {workers}")
+    if cluster is not None:
+        with on_cluster(cluster), executor(workers, tasks=tasks) as pool:
+            yield pool
+        return
+    remote = _cluster.get()
+    if remote is not None and workers != 1 and (tasks is None or tasks > 1):
+        try:
+            yield remote
+        except BaseException:
+            remote.cancel()
+            raise
+        return
     count = workers if workers is not None else available_cores()
     if tasks is not None:
         count = min(count, tasks)
@@ -83,6 +108,32 @@ def executor(workers: int | None = None, *, tasks: int | None = None) -> Iterato
             pool.kill()  # do not wait for long tasks: something has gone wrong
         raise
     pool.shutdown()
+
+
+@contextmanager
+def on_cluster(address: str) -> Iterator[None]:
+    """All work within the ``with`` block goes to a Dask cluster.
+
+    Little work, for which sending it takes longer than doing it, is still done here.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, ``tcp://host:8786``. Its workers must see the libraries and files
+        under the same paths as this process.
+
+    Raises
+    ------
+    MissingExtra, ClusterError
+        If Dask is not installed; if no cluster with workers answers.
+    """
+    remote = Cluster(address)
+    token = _cluster.set(remote)
+    try:
+        yield
+    finally:
+        _cluster.reset(token)
+        remote.shutdown()
 
 
 def completed(
@@ -105,15 +156,21 @@ def completed(
     done : Done
         One per item. An exception in `work` comes back in ``done.error``. If a worker
         process dies, the items that were under way are tried once more, one by one in a
-        fresh pool; one that brings its worker down again comes back with `WorkerDied`.
+        fresh pool; one that brings its worker down again comes back with `WorkerDied`. A
+        cluster tries them again by itself.
+
+    Raises
+    ------
+    ClusterError
+        If the cluster has gone.
     """
     upcoming = iter(items)
     under_way: dict[Future[Result], Item] = {}
-    limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
     exhausted = False
     try:
         while True:
             suspects: list[Item] = []
+            limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
             while not exhausted and len(under_way) < limit:
                 try:
                     item = next(upcoming)
@@ -128,9 +185,9 @@ def completed(
             if not under_way and not suspects:
                 return
             if not suspects:
-                ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                ended = _some_ended(under_way, where)
                 for future in ended:
-                    done = _outcome(under_way.pop(future), future)
+                    done = _outcome(under_way.pop(future), future, where)
                     if isinstance(done.error, BrokenExecutor):
                         suspects.append(done.item)
                     else:
@@ -138,7 +195,7 @@ def completed(
             if suspects:
                 # A broken pool fails all that was under way; some of it may have ended well.
                 for future, item in list(under_way.items()):
-                    done = _outcome(item, future)
+                    done = _outcome(item, future, where)
                     if isinstance(done.error, BrokenExecutor):
                         suspects.append(item)
                     else:
@@ -149,6 +206,17 @@ def completed(
     finally:
         for future in under_way:
             future.cancel()
+
+
+def is_on_cluster() -> bool:
+    """Whether an `on_cluster` block is around this call."""
+    return _cluster.get() is not None
+
+
+def available_workers() -> int:
+    """Tasks that can be done at a time: by the cluster around this call, or by this machine."""
+    remote = _cluster.get()
+    return available_cores() if remote is None else remote.workers
 
 
 def available_cores() -> int:
@@ -212,10 +280,27 @@ class Processes(Executor):
             pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
-def _outcome(item: Item, future: Future[Result]) -> Done[Item, Result]:
+def _some_ended(under_way: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:
+    """Wait until a task has ended; a cluster that has gone would let us wait for ever."""
+    if not isinstance(where, Cluster):
+        return wait(under_way, return_when=FIRST_COMPLETED).done
+    while True:
+        ended = wait(under_way, timeout=_CHECK_SECONDS, return_when=FIRST_COMPLETED).done
+        if ended:
+            return ended
+        where.check()
+
+
+def _outcome(item: Item, future: Future[Result], where: Executor) -> Done[Item, Result]:
     try:
         return Done(item, result=future.result())
     except Exception as error:
+        if isinstance(where, Cluster):
+            fault = where.reason(error)
+            if fault is not None:
+                raise fault from None
+            if where.died(error):
+                return Done(item, error=_worker_died("again and again"))
         return Done(item, error=error)
 
 
@@ -224,39 +309,28 @@ def _second_try(work: Callable[[Item], Result], item: Item, where: Executor) -> 
     if isinstance(where, Processes):
         where.renew()
     try:
-        done = _outcome(item, where.submit(work, item))
+        done = _outcome(item, where.submit(work, item), where)
     except BrokenExecutor as error:
         done = Done(item, error=error)
     if not isinstance(done.error, BrokenExecutor):
         return done
     if isinstance(where, Processes):
         where.renew()
-    return Done(
-        item,
-        error=WorkerDied(
-            "the worker process died twice in the middle of it; "
-            "most often that means too little memory"
-        ),
+    return Done(item, error=_worker_died("twice"))
+
+
+def _worker_died(how_often: str) -> WorkerDied:
+    return WorkerDied(
+        f"the worker process died {how_often} in the middle of it; "
+        "most often that means too little memory"
     )
 
 
 def _settle_in() -> None:
     """First thing in a worker: one thread, no Ctrl-C, and no life without the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _use_one_thread()
+    use_one_thread()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-
-
-def _use_one_thread() -> None:
-    for setting in _THREAD_SETTINGS:
-        os.environ[setting] = "1"
-    if "numba" in sys.modules:
-        sys.modules["numba"].set_num_threads(1)
-    else:  # once loaded, Numba refuses to see this change
-        os.environ["NUMBA_NUM_THREADS"] = "1"
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
 
 
 def _leave_with_parent() -> None:

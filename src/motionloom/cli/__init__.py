@@ -26,12 +26,14 @@ from motionloom.cli import (
     pictures,
     study,
 )
+from motionloom.cli import cluster as clusters
 from motionloom.cli import dance as dancing
 from motionloom.cli import dance_floor as floors
 from motionloom.cli import graph as graphs
 from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
 from motionloom.cli import web as webs
+from motionloom.cli.cluster import on_clusters
 
 app = typer.Typer(
     name="motionloom",
@@ -47,25 +49,26 @@ app.command("info")(info.info)
 app.command("doctor")(doctor.doctor)
 app.command("clean")(clean.clean)
 app.command("convert")(convert.convert)
-app.command("import")(imports.import_)
+app.command("import")(on_clusters(imports.import_))
 app.command("show")(pictures.show)
 app.command("sheet")(pictures.sheet)
-app.command("search")(searching.search)
-app.command("family")(searching.family)
-app.command("web")(webs.web)
+app.command("search")(on_clusters(searching.search))
+app.command("family")(on_clusters(searching.family))
+app.command("web")(on_clusters(webs.web))
 app.command("parametrize")(parametric.parametrize)
 app.command("synthesize")(parametric.synthesize)
-app.command("evaluate")(evaluate.evaluate)
-app.command("graph")(graphs.graph)
+app.command("evaluate")(on_clusters(evaluate.evaluate))
+app.command("graph")(on_clusters(graphs.graph))
 app.command("walk")(graphs.walk)
-app.command("reconstruct")(reconstruction.reconstruct)
-app.command("evaluate-reconstruct")(reconstruction.evaluate_reconstruct)
-app.command("study")(study.study)
+app.command("reconstruct")(on_clusters(reconstruction.reconstruct))
+app.command("evaluate-reconstruct")(on_clusters(reconstruction.evaluate_reconstruct))
+app.command("study")(on_clusters(study.study))
 app.command("beats")(rhythm.beats)
 app.command("movements")(rhythm.movements)
 app.command("dance")(dancing.dance)
 app.command("dancefloor")(floors.dancefloor)
 app.command("bench")(bench.bench)
+app.command("cluster")(clusters.cluster)
 app.command("warm-up")(demo.warm_up)
 
 

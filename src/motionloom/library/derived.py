@@ -69,7 +69,7 @@ def derived(
         If the library cannot be written to.
     """
     stem = f"{kind}.{_digest(json.dumps(options, sort_keys=True), size=6)}"
-    place = library.path / FOLDER
+    place = library.path.absolute() / FOLDER  # workers of a cluster are in other folders
     damage: LibraryError | None = None
     for _ in range(_ATTEMPTS):
         folder = place / f"{stem}.{content_key(library)}"

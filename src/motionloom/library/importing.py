@@ -85,7 +85,12 @@ def import_files(
     tasks = _tasks(sources, catalogue)
     options = json.dumps({"fps": fps, **reader}, sort_keys=True)
     work = partial(
-        take_in, library=library, fps=fps, reader=dict(reader), options=options, force=force
+        take_in,
+        library=library.absolute(),
+        fps=fps,
+        reader=dict(reader),
+        options=options,
+        force=force,
     )
     batch = _Batch(library, catalogue, labelled)
     failures = [Failure(folder, reason) for folder, reason in unreadable]
@@ -203,7 +208,8 @@ def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[Task]:
 
     held = {name: entry.source for name, entry in entries.items()}
     names = assign_names(sources, held, same)
-    return [Task(s, names[s.path], entries.get(names[s.path])) for s in sources]
+    here = os.getcwd()  # workers of a cluster may be elsewhere
+    return [Task(s, names[s.path], entries.get(names[s.path]), here) for s in sources]
 
 
 def _load_readers(sources: Sequence[Source]) -> None:
@@ -219,4 +225,4 @@ def _useful_workers(sources: Sequence[Source]) -> int:
             size += os.path.getsize(source.shown)
         except OSError:
             pass  # the task will say what is wrong with it
-    return max(1, min(engine.available_cores(), size // _WORTH_A_WORKER))
+    return max(1, min(engine.available_workers(), size // _WORTH_A_WORKER))

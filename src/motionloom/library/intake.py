@@ -28,6 +28,12 @@ class Task:
     source: Source
     name: str
     known: Entry | None
+    folder: str = ""  # that the file's name is relative to
+
+    @property
+    def file(self) -> str:
+        """Where the file is, for whoever does the task."""
+        return os.path.join(self.folder, self.source.shown)
 
 
 @dataclass(frozen=True)
@@ -44,16 +50,16 @@ def take_in(
     task: Task, *, library: Path, fps: float | None, reader: dict, options: str, force: bool
 ) -> Outcome:
     """Do the task; `options` is the JSON of all that shapes the outcome but the file."""
-    source, known = task.source, task.known
+    source, known, file = task.source, task.known, task.file
     try:
-        before = _state(source.shown)
-        content = content_hash(source.shown)
+        before = _state(file)
+        content = content_hash(file)
         if known is not None and not force:
             same = (known.source_hash, known.options) == (content, options)
             if same and is_whole(library / FOLDER / known.file, frames=known.frames):
                 return Outcome()
-        motion = load(source.shown, **reader)
-        if _state(source.shown) != before:
+        motion = load(file, **reader)
+        if _state(file) != before:
             return Outcome(failure="the file changed while it was being read; import it again")
         if not isinstance(motion, Motion):
             return Outcome(failure="gives no motion")

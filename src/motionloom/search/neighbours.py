@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.derived import derived
+from motionloom.library.derived_rows import ROWS
 from motionloom.library.shelf import Shelf
 from motionloom.search.blocks import Blocks
+from motionloom.search.shards import Shards
 
-INDEXES = ("blocks", "kdtree")
+INDEXES = ("blocks", "kdtree", "shards")
 _VERSION = 1
 
 
@@ -99,7 +101,9 @@ def check_neighbourhood(k: int | None, radius: float | None) -> None:
         raise InvalidInput("neighbours need k, or a radius, or both; got neither")
 
 
-def open_index(library: Shelf, features: LibraryFeatures, kind: str = "blocks") -> Any:
+def open_index(
+    library: Shelf, features: LibraryFeatures, kind: str = "blocks", *, shards: int | None = None
+) -> Any:
     """The index of a library's features, built if it is not there.
 
     Parameters
@@ -107,9 +111,12 @@ def open_index(library: Shelf, features: LibraryFeatures, kind: str = "blocks") 
     library : Shelf
     features : LibraryFeatures
         Of that library.
-    kind : {"blocks", "kdtree"}
+    kind : {"blocks", "kdtree", "shards"}
         ``blocks`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, made
-        when it is asked for.
+        when it is asked for. ``shards`` are blocks of parts of the library, for more frames
+        than fit into memory; a cluster's workers hold some each. All give the same answers.
+    shards : int, optional
+        How many. Default: one for every four million frames.
     """
     if kind not in INDEXES:
         raise InvalidInput(f"index must be one of {', '.join(INDEXES)}; got {kind!r}")
@@ -118,16 +125,23 @@ def open_index(library: Shelf, features: LibraryFeatures, kind: str = "blocks") 
 
         return KDTree.build(features.rows)
 
-    def build(folder: Path, previous: Path | None) -> None:
-        Blocks.build(features.rows).save(folder)
+    rows_file = features.folder / ROWS
 
-    def load(folder: Path) -> Blocks:
+    def build(folder: Path, previous: Path | None) -> None:
+        if kind == "shards":
+            Shards.build(folder, rows_file, shards=shards)
+        else:
+            Blocks.build(features.rows).save(folder)
+
+    def load(folder: Path) -> Blocks | Shards:
         try:
-            return Blocks.open(folder)
+            return Shards.open(folder, rows_file) if kind == "shards" else Blocks.open(folder)
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
     # The folder of the rows says how they were made; which motions, `derived` adds.
     made_from = features.folder.name.rsplit(".", 1)[0]
-    options = {"version": _VERSION, "features": made_from}
-    return derived(library, "blocks", options, build=build, load=load)
+    options: dict[str, Any] = {"version": _VERSION, "features": made_from}
+    if kind == "shards":
+        options["shards"] = shards
+    return derived(library, kind, options, build=build, load=load)

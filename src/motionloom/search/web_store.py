@@ -31,6 +31,7 @@ from motionloom.distance.feature_store import RATE, at_rate, row_count
 from motionloom.distance.grid import GridFrames, grid_frames
 from motionloom.errors import LibraryError, RoleError
 from motionloom.library.derived import FOLDER, motion_key
+from motionloom.library.lock import writer_lock
 from motionloom.library.records import Entry
 from motionloom.library.shelf import Shelf
 from motionloom.search.filters import chosen_motions
@@ -42,7 +43,9 @@ from motionloom.whole_file import whole_file
 
 _VERSION = 3  # raise it when the same motions give other webs than before
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
-_TASK_CELLS = 200_000_000  # of the grids of one task: some seconds of work
+_TASK_CELLS = 200_000_000  # of the grids of one task, at most: some seconds of work
+_FEWEST_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
+_TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
 
 Progress = Callable[[int], None]
@@ -123,7 +126,9 @@ class WebStore:
             "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
             **asdict(self.options),
         }
-        self.folder = library.path / FOLDER / f"web.{_digest(json.dumps(how, default=str))}"
+        digest = _digest(json.dumps(how, default=str))
+        # Absolute: workers of a cluster have folders of their own to be in.
+        self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
         self._packs: dict[Path, _Pack] = {}
         self._webs: dict[Path, Web] = {}
 
@@ -137,7 +142,7 @@ class WebStore:
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> WebReport:
-        """Build the webs that are not there yet.
+        """Build the webs that are not there yet. One build at a time: another waits.
 
         Parameters
         ----------
@@ -152,12 +157,12 @@ class WebStore:
         """
         began = time.perf_counter()
         entries, left_out = self._chosen(within, only)
-        keys = {entry.name: _key(entry) for entry in entries}
-        self._sweep()
-        missing = _missing_pairs(entries, keys, self._covered())
-        tasks = _tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
-        built = sum(len(columns) for task in tasks for _, columns in task)
-        self._run(tasks, keys, workers, progress)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LibraryError(f"{self.folder}: cannot write to this library: {error}") from None
+        with writer_lock(self.folder, timeout=self.library.timeout):
+            built = self._build(entries, workers, progress)
         return WebReport(
             len(entries),
             len(entries) * (len(entries) + 1) // 2,
@@ -176,13 +181,17 @@ class WebStore:
         found = _missing_pairs(entries, keys, self._covered())
         return sum(len(columns) for columns in found.values())
 
+    def _build(self, entries: Sequence[Entry], workers, progress: Progress | None) -> int:
+        """Build what is missing; how many pairs that was."""
+        keys = {entry.name: _key(entry) for entry in entries}
+        self._sweep()
+        missing = _missing_pairs(entries, keys, self._covered())
+        tasks = _tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
+        if tasks:
+            self._run(tasks, keys, workers, progress)
+        return sum(len(columns) for task in tasks for _, columns in task)
+
     def _run(self, tasks, keys: dict[str, str], workers, progress: Progress | None) -> None:
-        if not tasks:
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise LibraryError(f"{self.folder}: cannot write to this library: {error}") from None
         lengths = {name: row_count(self.library.entry(name), self.rate) for name in keys}
         cells = sum(
             lengths[row] * sum(lengths[name] for name in columns)
@@ -202,6 +211,12 @@ class WebStore:
         )
         with engine.executor(workers, tasks=len(tasks)) as pool:
             for done in engine.completed(work, tasks, pool):
+                if isinstance(done.error, OSError):
+                    raise LibraryError(
+                        f"{self.folder}: cannot write to this library: "
+                        f"{done.error.strerror or done.error}. What was built before is safe; "
+                        "run the same build again to go on"
+                    ) from done.error
                 if done.error is not None:
                     raise done.error
                 if progress is not None:
@@ -297,11 +312,17 @@ class WebStore:
         timeline = timeline or self.timeline(entries)
         starts = timeline.starts[:-1].tolist()
         place = {_key(entry): start for entry, start in zip(entries, starts, strict=True)}
+        seen: set[tuple[str, str]] = set()
         for pack in self._index():
             if pack.row not in place:
                 continue
-            known = [(place[key] - first, first, last)
-                     for key, (first, last) in pack.columns.items() if key in place]  # fmt: skip
+            known = []
+            for key, (first, last) in pack.columns.items():
+                # A worker that a stopped build has left behind may write a pair once more.
+                pair = (pack.row, key) if pack.row < key else (key, pack.row)
+                if key in place and pair not in seen:
+                    known.append((place[key] - first, first, last))
+                    seen.add(pair)
             for shift, run in groupby(known, key=lambda one: one[0]):
                 spans = list(run)
                 first, last = spans[0][1], spans[-1][2]
@@ -347,7 +368,9 @@ class WebStore:
         return {(pack.row, key) for pack in self._index() for key in pack.columns}
 
     def _sweep(self) -> None:
-        """Remove webs of motions that are gone or have changed."""
+        """Remove webs of motions that are gone or have changed, and what a kill left behind."""
+        for scratch in self.folder.glob(".*.part.web"):
+            scratch.unlink(missing_ok=True)
         known = {_key(entry) for entry in self.library.entries()}
         for pack in self._index():
             if pack.row not in known or not known.intersection(pack.columns):
@@ -396,6 +419,9 @@ def _tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Task]
             frames += lengths[name]
         if part:
             groups[number].append((row, tuple(part)))
+    every = sum(lengths[a] * sum(lengths[b] for b in columns) for a, columns in missing.items())
+    portion = max(every // (_TASKS_PER_WORKER * engine.available_workers()), _FEWEST_CELLS)
+    portion = min(portion, _TASK_CELLS)
     tasks: list[Task] = []
     for number in sorted(groups):
         task: list[tuple[str, tuple[str, ...]]] = []
@@ -403,7 +429,7 @@ def _tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Task]
         for one in groups[number]:
             task.append(one)
             cells += lengths[one[0]] * sum(lengths[name] for name in one[1])
-            if cells > _TASK_CELLS:
+            if cells > portion:
                 tasks.append(tuple(task))
                 task, cells = [], 0
         if task:

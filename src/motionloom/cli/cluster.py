@@ -1,0 +1,111 @@
+"""``motionloom cluster``, and ``--cluster`` for every command that has much to do."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+import sys
+import threading
+import tomllib
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from motionloom.cli.terminal import print_json, remark
+from motionloom.errors import InvalidInput
+
+SETTINGS = "motionloom.toml"
+
+_Address = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Work on the Dask cluster whose scheduler has this address, tcp://host:8786. "
+        f"Default: cluster in [engine] of {SETTINGS}, or this machine.",
+    ),
+]
+
+
+def cluster(
+    workers: Annotated[int, typer.Option(help="Processes of one thread each.", min=1)] = 4,
+    port: Annotated[
+        int, typer.Option(help="Port of the scheduler; 0: any that is free.", min=0, max=65535)
+    ] = 8786,
+    json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+) -> None:
+    """Start a Dask cluster on this machine and keep it until Ctrl-C.
+
+    Commands with --cluster and the address that is printed then work on it.
+    """
+    from motionloom.cluster import local_cluster
+
+    ended = threading.Event()
+    with local_cluster(workers, port=port) as started:
+        signal.signal(signal.SIGTERM, lambda *_: ended.set())
+        address = started.scheduler_address
+        if json:
+            print_json({"cluster": address, "workers": workers})
+        else:
+            print(address)
+        sys.stdout.flush()
+        remark(f"{workers} workers; Ctrl-C ends them")
+        try:
+            while not ended.wait(0.5):
+                pass
+        except KeyboardInterrupt:
+            pass
+
+
+def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option ``--cluster`` more, which says where its work is done."""
+
+    @wraps(command)
+    def run(*args: Any, cluster: str | None = None, **kwargs: Any) -> None:
+        with _where(cluster):
+            command(*args, **kwargs)
+
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    parameters = [
+        parameter.replace(annotation=hints.get(name, parameter.annotation))
+        for name, parameter in signature.parameters.items()
+    ]
+    extra = inspect.Parameter(
+        "cluster", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Address
+    )
+    # Typer reads both.
+    run.__signature__ = signature.replace(parameters=[*parameters, extra])  # type: ignore[attr-defined]
+    run.__annotations__ = {**hints, "cluster": _Address}
+    return run
+
+
+def cluster_from(settings: Path) -> str | None:
+    """Address in ``[engine] cluster`` of a settings file; None if there is none."""
+    try:
+        table = tomllib.loads(settings.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{settings}: cannot be read as TOML: {error}") from None
+    engine = table.get("engine", {})
+    address = engine.get("cluster") if isinstance(engine, dict) else None
+    if not isinstance(engine, dict) or not isinstance(address, str | None):
+        raise InvalidInput(
+            f"{settings}: cluster in [engine] must be an address in quotes, "
+            f'such as "tcp://host:8786"; got {engine if address is None else address!r}'
+        )
+    return address or None
+
+
+def _where(cluster: str | None) -> AbstractContextManager[None]:
+    address = cluster if cluster is not None else cluster_from(Path(SETTINGS))
+    if not address:
+        return nullcontext()
+    from motionloom.engine import on_cluster
+
+    return on_cluster(address)

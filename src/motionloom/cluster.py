@@ -1,0 +1,191 @@
+"""Work on a Dask cluster, behind the same door as work on this machine.
+
+A scheduler has an address, ``tcp://host:8786``; workers on any number of machines ask it for
+tasks. All of them must see the library and the files under the same paths. What they are
+handed is a function's name and which motions; frames are read and results written by the
+workers themselves. A worker that dies costs the time of its tasks: the scheduler gives them
+to others. A scheduler that dies ends the command, which can be run again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from concurrent.futures import Executor, Future
+from functools import cache, partial
+from typing import Any
+
+from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
+from motionloom.threads import use_one_thread
+
+_CONNECT_SECONDS = 10.0
+_LOOK_SECONDS = 2.0  # workers are counted anew after so long
+_PATIENCE_SECONDS = 60.0  # without a single worker, before we give up
+
+
+class ClusterError(MotionloomError):
+    """A cluster cannot be reached, has no workers, or has gone away."""
+
+
+class Cluster(Executor):
+    """An executor over a Dask cluster; close it with `shutdown`.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler.
+    patience : float
+        Seconds to wait for workers while there are none.
+
+    Raises
+    ------
+    MissingExtra
+        If Dask is not installed.
+    ClusterError
+        If nobody answers at that address, or the cluster has no workers.
+    """
+
+    def __init__(self, address: str, *, patience: float = _PATIENCE_SECONDS) -> None:
+        distributed = _dask()
+        self.address, self._patience = address, patience
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        try:
+            self._client = distributed.Client(
+                address, timeout=_CONNECT_SECONDS, set_as_default=False, name="motionloom"
+            )
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(
+                f"no cluster answers at {address} ({type(error).__name__}); start one with "
+                "motionloom cluster, or leave --cluster out to work on this machine"
+            ) from None
+        except ValueError as error:
+            raise InvalidInput(
+                f"cluster must be an address such as tcp://host:8786; got {address!r}: {error}"
+            ) from None
+        self._tasks = self._client.get_executor(pure=False)
+        self._workers, self._looked = 0, 0.0
+        self._seen = time.monotonic()
+        try:
+            self._client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+        except TimeoutError:
+            self.shutdown()
+            raise ClusterError(
+                f"the cluster at {address} has no workers; start some with "
+                f"dask worker {address} --nthreads 1"
+            ) from None
+
+    @property
+    def workers(self) -> int:
+        """Tasks that the cluster can do at a time, at least 1; counted every few seconds."""
+        now = time.monotonic()
+        if not self._looked or now - self._looked > _LOOK_SECONDS:
+            try:
+                self._workers = sum(self._client.nthreads().values())
+            except (OSError, TimeoutError):
+                raise self._lost() from None
+            self._looked = now
+            if self._workers:
+                self._seen = now
+        return max(1, self._workers)
+
+    def submit(self, fn, /, *args, **kwargs) -> Future:
+        """Hand the task to the scheduler."""
+        self._check_connection()
+        return self._tasks.submit(partial(_on_worker, fn), *args, **kwargs)
+
+    def check(self) -> None:
+        """Complain if the scheduler has gone, or there have been no workers for long.
+
+        Raises
+        ------
+        ClusterError
+        """
+        self._check_connection()
+        if self.workers and time.monotonic() - self._seen > self._patience:
+            raise ClusterError(
+                f"the cluster at {self.address} has had no workers for {self._patience:.0f} s; "
+                "what is done is safe: start workers and run the same command to go on"
+            )
+
+    def reason(self, error: BaseException) -> Exception | None:
+        """What a failed task's exception means if the cluster, not the task, is to blame."""
+        from concurrent.futures import CancelledError
+
+        if isinstance(error, CancelledError):
+            return self._lost()
+        return None
+
+    def died(self, error: BaseException) -> bool:
+        """Whether the task's workers died again and again, and the scheduler gave it up."""
+        return isinstance(error, _dask().KilledWorker)
+
+    def cancel(self) -> None:
+        """Give up what was handed over and has not begun."""
+        if self._client.status == "running":
+            self._tasks.shutdown(wait=False)
+            self._tasks = self._client.get_executor(pure=False)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster; it goes on without us."""
+        self._client.close(timeout=2)
+
+    def _check_connection(self) -> None:
+        if self._client.status != "running":
+            raise self._lost()
+
+    def _lost(self) -> ClusterError:
+        return ClusterError(
+            f"the connection to the cluster at {self.address} is lost; what is done is safe: "
+            "run the same command to go on when it is back, or without --cluster"
+        )
+
+
+def local_cluster(workers: int, *, port: int = 0) -> Any:
+    """A Dask cluster on this machine: a scheduler here, and `workers` processes of one thread.
+
+    Parameters
+    ----------
+    workers : int
+    port : int
+        Of the scheduler; 0 for any that is free.
+
+    Returns
+    -------
+    cluster : distributed.LocalCluster
+        With ``scheduler_address`` and ``close()``; usable in a ``with`` statement.
+    """
+    if workers < 1:
+        raise InvalidInput(f"workers must be at least 1; got {workers}")
+    distributed = _dask()
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            scheduler_port=port,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(f"cannot start a cluster on port {port}: {error}") from None
+
+
+def _dask() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtra(
+            "a cluster needs Dask; install it with: pip install 'motionloom[cluster]'"
+        ) from None
+    return distributed
+
+
+def _on_worker(fn, *args, **kwargs):
+    """The task, where the cluster does it: with one thread, as in our own processes."""
+    _settle_in()
+    return fn(*args, **kwargs)
+
+
+@cache
+def _settle_in() -> None:
+    use_one_thread()

@@ -1,0 +1,21 @@
+"""One thread per worker: processes side by side must not each take all the cores."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def use_one_thread() -> None:
+    """Tell all numerical libraries to use one thread in this process."""
+    for setting in _SETTINGS:
+        os.environ[setting] = "1"
+    if "numba" in sys.modules:
+        sys.modules["numba"].set_num_threads(1)
+    else:  # once loaded, Numba refuses to see this change
+        os.environ["NUMBA_NUM_THREADS"] = "1"
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)

@@ -1,0 +1,334 @@
+"""Work on a real Dask cluster: the same as on one machine, whatever dies."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cluster_tasks import die, square, whereabouts
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom import engine
+from motionloom.cli import app
+from motionloom.cli.cluster import cluster_from
+from motionloom.cluster import Cluster, ClusterError, local_cluster
+from motionloom.engine import WorkerDied, completed, executor, on_cluster
+from motionloom.errors import InvalidInput, LibraryError, MissingExtra
+from motionloom.search import web_store
+from motionloom.search.web_store import WebStore
+
+COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
+NAMES = ("walk", "jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left")
+
+
+@pytest.fixture
+def address(dask_cluster):
+    return dask_cluster.scheduler_address
+
+
+def library_at(path):
+    library = ml.Library.create(path)
+    for name in NAMES:
+        library.add_motion(ml.demo.clip(name)[:80], name=name)
+    return library
+
+
+@pytest.fixture
+def many_tasks(monkeypatch):
+    """Every row of a web is a task of its own."""
+    monkeypatch.setattr(web_store, "_TASK_CELLS", 1)
+
+
+def bytes_below(folder):
+    return {path.name: path.read_bytes() for path in Path(folder).rglob("*.web")}
+
+
+# --- the engine -----------------------------------------------------------------------------
+
+
+def test_every_item_comes_back_once_and_exceptions_with_their_items(address):
+    with executor(cluster=address) as pool:
+        assert isinstance(pool, Cluster)
+        assert pool.workers == 2
+        done = list(completed(square, range(40), pool))
+    assert {one.item: one.result for one in done if one.error is None} == {
+        n: n * n for n in range(40) if n != 5
+    }
+    (failed,) = [one for one in done if one.error]
+    assert (failed.item, type(failed.error), str(failed.error)) == (
+        5, ValueError, "five is right out"
+    )  # fmt: skip
+
+
+def test_work_is_done_by_the_workers_and_little_of_it_here(address):
+    with on_cluster(address):
+        with executor(tasks=9) as pool:
+            there = {one.result for one in completed(whereabouts, range(9), pool)}
+        with executor(1) as pool:
+            here = {one.result for one in completed(whereabouts, range(9), pool)}
+        assert engine.available_workers() == 2
+    assert here == {os.getpid()}
+    assert os.getpid() not in there
+    with executor(1, tasks=3) as pool:
+        assert not isinstance(pool, Cluster)
+
+
+@pytest.mark.slow
+def test_an_item_that_kills_its_workers_costs_itself_only(address):
+    with executor(cluster=address) as pool:
+        done = list(completed(partial(die, deadly=7), range(12), pool))
+    assert sorted(one.item for one in done) == list(range(12))
+    (failed,) = [one for one in done if one.error]
+    assert failed.item == 7
+    assert isinstance(failed.error, WorkerDied)
+    assert "died again and again" in str(failed.error)
+
+
+def test_what_has_not_begun_is_given_up_when_the_loop_ends_early(address):
+    with on_cluster(address):
+        with pytest.raises(RuntimeError, match="enough"):
+            with executor() as pool:
+                for _ in completed(time.sleep, [0.0, 0.2], pool):
+                    raise RuntimeError("enough")
+        with executor() as pool:  # the cluster is as it was
+            assert len(list(completed(square, range(8), pool))) == 8
+
+
+def test_an_address_where_nobody_answers_is_told(monkeypatch):
+    monkeypatch.setattr("motionloom.cluster._CONNECT_SECONDS", 0.3)
+    with pytest.raises(ClusterError, match=r"no cluster answers at tcp://127.0.0.1:9 "):
+        with on_cluster("tcp://127.0.0.1:9"):
+            pass
+    with pytest.raises(InvalidInput, match=r"must be an address such as tcp://.*carrier"):
+        with on_cluster("carrier://pigeon"):
+            pass
+
+
+def test_dask_is_asked_for_when_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'motionloom\[cluster\]'"):
+        with on_cluster("tcp://127.0.0.1:8786"):
+            pass
+
+
+# --- the same bytes -------------------------------------------------------------------------
+
+
+def test_webs_are_the_same_bytes_as_on_one_machine(address, tmp_path, monkeypatch, many_tasks):
+    monkeypatch.chdir(tmp_path)  # workers are in another folder: paths must not be relative
+    library_at("here.loom")
+    library_at("there.loom")
+    WebStore(ml.Library("here.loom")).build(workers=2)
+    seen = []
+    with on_cluster(address):
+        report = WebStore(ml.Library("there.loom")).build(workers=2, progress=seen.append)
+    assert report.built == report.pairs == sum(seen) == 15
+    assert bytes_below("here.loom") == bytes_below("there.loom") != {}
+
+
+def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in NAMES[:3]:
+        ml.demo.clip(name)[:60].save(tmp_path / "takes" / f"{name}.bvh")
+    (tmp_path / "takes" / "bad.bvh").write_text("HIERARCHY\n")
+    reports, rows = [], []
+    for place in ("here.loom", "there.loom"):
+        lib = ml.Library.create(place)
+        with on_cluster(address) if place == "there.loom" else engine.executor(1):
+            reports.append(lib.add("takes", workers=2))
+            monkeypatch.setattr("motionloom.library.derived_rows._WORTH_A_POOL", 0)
+            monkeypatch.setattr("motionloom.library.derived_rows._BATCH_FRAMES", 1)
+            rows.append(np.array(lib.features("e15").rows))
+    assert (reports[0].added, len(reports[0].failed)) == (3, 1)
+    assert reports[0].failed == reports[1].failed
+    assert np.array_equal(rows[0], rows[1])
+    frames = [
+        {path.name: path.read_bytes() for path in Path(place, "frames").iterdir()}
+        for place in ("here.loom", "there.loom")
+    ]
+    assert frames[0] == frames[1]
+
+
+# --- faults ---------------------------------------------------------------------------------
+
+
+def test_workers_killed_during_a_build_cost_nothing_but_time(dask_cluster, tmp_path, many_tasks):
+    _build_among_kills(dask_cluster, tmp_path, seeds=(0, 1))
+
+
+@pytest.mark.slow
+def test_ten_builds_among_kills(dask_cluster, tmp_path, many_tasks):
+    _build_among_kills(dask_cluster, tmp_path, seeds=range(2, 12))
+
+
+def _build_among_kills(cluster, tmp_path, seeds):
+    wanted_at = library_at(tmp_path / "wanted.loom")
+    WebStore(wanted_at).build(workers=1)
+    wanted = bytes_below(wanted_at.path)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        library = library_at(tmp_path / f"{seed}.loom")
+        killed, over = [], threading.Event()
+
+        def kill(rng=rng, killed=killed, over=over):
+            while len(killed) < 2 and not over.wait(rng.uniform(0.02, 0.3)):
+                pids = [w.pid for w in cluster.workers.values() if w.pid]
+                if pids:
+                    killed.append(int(rng.choice(pids)))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+        with on_cluster(cluster.scheduler_address):
+            killer = threading.Thread(target=kill)
+            killer.start()
+            report = WebStore(library).build(workers=2)
+            over.set()
+            killer.join()
+        assert killed
+        assert report.built == report.pairs == 15
+        assert bytes_below(library.path) == wanted
+        assert WebStore(library).missing() == 0
+
+
+def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_tasks):
+    library = library_at(tmp_path / "takes.loom")
+    started = subprocess.Popen(
+        [*COMMAND, "cluster", "--workers", "1", "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    address = started.stdout.readline().strip()
+    store = WebStore(library)
+    done = []
+
+    def kill_after_the_first(pairs):
+        done.append(pairs)
+        started.kill()
+
+    with pytest.raises(ClusterError, match="is lost; what is done is safe: run the same command"):
+        with on_cluster(address):
+            store.build(workers=2, progress=kill_after_the_first)
+    started.wait()
+    started.stdout.close()
+    left = store.missing()
+    assert 0 < left <= 15 - sum(done)
+    assert WebStore(library).build(workers=1).built == left
+    whole = library_at(tmp_path / "whole.loom")
+    WebStore(whole).build(workers=1)
+    covered = [sorted(WebStore(lib)._covered()) for lib in (library, whole)]
+    assert covered[0] == covered[1]
+
+
+def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_tasks):
+    library_at(tmp_path / "takes.loom").close()
+    reports = []
+
+    def build():
+        with on_cluster(address):
+            store = WebStore(ml.Library(tmp_path / "takes.loom"))
+            reports.append(store.build(workers=2))
+
+    both = [threading.Thread(target=build) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert sorted(report.built for report in reports) == [0, 15]  # one waited
+    assert WebStore(ml.Library(tmp_path / "takes.loom")).missing() == 0
+
+
+def test_a_pair_that_was_written_twice_counts_once(tmp_path):
+    library = library_at(tmp_path / "takes.loom")
+    store = WebStore(library)
+    store.build(workers=1)
+    wanted = [(row, column, web.chain_count) for row, column, web in store.pieces()]
+    kept = bytes_below(library.path)
+    for name in kept:
+        (store.folder / name).unlink()
+    WebStore(library).build(only=NAMES[1:3], workers=1)  # left behind by a build that was stopped
+    for name, content in kept.items():
+        (store.folder / name).write_bytes(content)
+    twice = [(row, column, web) for row, column, web in WebStore(library).pieces()]
+    cells = sum(web.shape[0] * web.shape[1] for _, _, web in twice)
+    assert cells == sum(web.shape[0] * web.shape[1] for _, _, web in store.pieces())
+    assert sum(web.chain_count for _, _, web in twice) == sum(count for _, _, count in wanted)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 400 kB, where we may make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "none", str(place)]
+    try:
+        if subprocess.run(mount, capture_output=True).returncode:
+            pytest.skip("making a small file system needs root")
+    except FileNotFoundError:
+        pytest.skip("this system has no mount")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_told_and_leaves_the_library_whole(address, small_disk, many_tasks):
+    library = library_at(small_disk / "takes.loom")
+    store = WebStore(library)
+    frames = {name: library[name].rotations.copy() for name in library.names}
+    filler = small_disk / "filler"
+    with open(filler, "wb", buffering=0) as out:
+        try:
+            while True:
+                out.write(b"x" * 4096)
+        except OSError:
+            pass
+    with on_cluster(address):
+        with pytest.raises(LibraryError, match="No space left on device"):
+            store.build(workers=2)
+        time.sleep(0.5)  # tasks that had begun end, too
+        assert list(store.folder.glob(".*part*")) == []
+        assert len(frames) == len(NAMES)
+        for name, rotations in frames.items():
+            assert np.array_equal(ml.Library(library.path)[name].rotations, rotations)
+        filler.unlink()
+        missing = store.missing()
+        assert store.build(workers=2).built == missing > 0
+    assert store.missing() == 0
+
+
+# --- the command line -----------------------------------------------------------------------
+
+
+def test_commands_take_a_cluster(address, tmp_path):
+    library_at(tmp_path / "takes.loom").close()
+    outcome = CliRunner().invoke(
+        app, ["web", str(tmp_path / "takes.loom"), "build", "--workers", "2", "--cluster", address]
+    )
+    assert outcome.exit_code == 0, outcome.output
+    assert "15 of them built" in outcome.output
+
+
+def test_the_settings_file_names_the_cluster(tmp_path, monkeypatch):
+    settings = tmp_path / "motionloom.toml"
+    assert cluster_from(settings) is None
+    settings.write_text('[engine]\ncluster = "tcp://127.0.0.1:9"\n')
+    assert cluster_from(settings) == "tcp://127.0.0.1:9"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("motionloom.cluster._CONNECT_SECONDS", 0.3)
+    library_at(tmp_path / "takes.loom").close()
+    outcome = CliRunner().invoke(app, ["web", "takes.loom", "build"])
+    assert isinstance(outcome.exception, ClusterError)
+    settings.write_text("[engine]\ncluster = 8786\n")
+    with pytest.raises(InvalidInput, match="must be an address in quotes"):
+        cluster_from(settings)
+    settings.write_text("[engine\n")
+    with pytest.raises(InvalidInput, match="cannot be read as TOML"):
+        cluster_from(settings)
+
+
+def test_a_local_cluster_needs_a_worker():
+    with pytest.raises(InvalidInput, match="workers must be at least 1; got 0"):
+        local_cluster(0)
