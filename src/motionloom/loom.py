@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from motionloom.search.web import Web
     from motionloom.search.web_store import WebReport
     from motionloom.synthesis.dance_floor import DanceFloor
+    from motionloom.synthesis.fatgraph import FatGraph
     from motionloom.synthesis.motiongraph import MotionGraph
     from motionloom.synthesis.parametric import ParametricMotion
     from motionloom.synthesis.reconstruction import Reconstruction
@@ -438,6 +439,42 @@ class Library(Storage):
         chosen = chosen_motions(self, self.names, within=within, only=only, without=without)
         names = [name for k, name in enumerate(self.names) if chosen is None or chosen[k]]
         return library_graph(self, names=names, distance=distance, **options)
+
+    def fat_graph(
+        self,
+        *,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+        **options: Any,
+    ) -> FatGraph:
+        """Base poses, and between them motions that turn and go as fast as they are told.
+
+        Parameters
+        ----------
+        within, only, without : str or several, optional
+            Labels and names of the motions to take; as in `search`. Walks, runs, turns.
+        **options
+            ``radius``, ``features``, ``poses``, ``k``, ``examples``, ``seed``: see
+            `motionloom.synthesis.fatgraph.fat_graph`.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for kind in ("walk", "walk_left", "walk_right"):
+        ...     lib.add_motion(ml.demo.clip(kind))
+        >>> player = lib.fat_graph(examples=4).player(direction=0.5, speed=1.2)
+        >>> player.record(seconds=3).duration
+        3.0
+        """
+        from motionloom.search.filters import chosen_motions
+        from motionloom.synthesis.fatgraph import fat_graph
+
+        chosen = chosen_motions(self, self.names, within=within, only=only, without=without)
+        names = [name for k, name in enumerate(self.names) if chosen is None or chosen[k]]
+        return fat_graph([self[name] for name in names], **options)
 
     def parametrize(
         self,

@@ -1,0 +1,160 @@
+"""Fat graphs: base poses, fat edges, and a player that goes where it is told."""
+
+import numpy as np
+import pytest
+from naive.base_poses import base_pose_rows
+
+import motionloom as ml
+from motionloom.distance.features import feature_set
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance
+from motionloom.synthesis.fatgraph import base_poses, fat_graph
+
+KINDS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right", "walk_left_tight",
+         "walk_right_tight")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def walks():
+    return [ml.demo.clip(kind) for kind in KINDS]
+
+
+@pytest.fixture(scope="module")
+def graph(walks):
+    return fat_graph(walks, examples=8)
+
+
+def test_base_poses_are_those_of_the_quadratic_construction(walks):
+    features = feature_set("e15x3")
+    rows = [features.prepare(walk)[::2] for walk in walks[:4]]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
+    table = np.concatenate(rows)
+    found = base_poses(table, starts, radius=0.3, apart=5, k=len(table), most=6, least=3)
+    naive = base_pose_rows(table.tolist(), starts.tolist(), 0.3, 5, 6, 3)
+    assert len(naive) >= 2
+    assert found.rows.tolist() == naive
+
+
+def test_a_limit_on_neighbours_keeps_base_poses_as_crowded(walks):
+    features = feature_set("e15x3")
+    rows = [features.prepare(walk) for walk in walks]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
+    every = base_poses(np.concatenate(rows), starts, radius=0.27, apart=9, k=2000)
+    few = base_poses(np.concatenate(rows), starts, radius=0.27, apart=9, k=24)
+    assert len(few) >= 2
+    assert np.all(few.counts <= 24)
+    assert len(few.passes) >= 0.7 * len(every.passes)
+
+
+def test_random_rows_agree_with_the_quadratic_construction():
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        table = rng.normal(size=(90, 3)).astype(np.float32)
+        starts = [0, 40, 90]
+        found = base_poses(table, starts, radius=0.8, apart=2, k=90, most=5, least=2)
+        assert found.rows.tolist() == base_pose_rows(table.tolist(), starts, 0.8, 2, 5, 2)
+
+
+def test_every_base_pose_is_left_by_an_edge_and_reaches_every_other(graph):
+    reached = {0}
+    for _ in graph.edges:
+        reached |= {edge.target for edge in graph.edges if edge.source in reached}
+    assert reached == set(range(len(graph.poses)))
+    assert all(graph.leaving(pose) for pose in range(len(graph.poses)))
+
+
+@pytest.mark.parametrize(("direction", "speed"), [(1.2, 1.2), (-2.5, 1.0), (0.4, 1.4)])
+def test_it_goes_where_it_is_told_as_fast_as_it_is_told(graph, direction, speed):
+    player = graph.player(direction=0.0, speed=1.2)
+    player.record(seconds=2)
+    player.steer(direction=direction, speed=speed)
+    player.record(seconds=7)
+    went = player.record(seconds=3).root[:, [0, 2]].astype(np.float64)
+    x, z = went[-1] - went[0]
+    off = np.angle(np.exp(1j * (np.arctan2(x, z) - direction)))
+    assert abs(np.degrees(off)) < 8.0
+    reached = np.linalg.norm(np.diff(went, axis=0), axis=1).mean() * graph.fps
+    assert abs(reached - speed) < 0.15
+
+
+def test_it_starts_over_the_origin_and_goes_along_z(graph):
+    walk = graph.player(direction=0.0, speed=1.2).record(seconds=6)
+    assert np.abs(walk.root[0, [0, 2]]).max() < 0.02
+    assert walk.root[-1, 2] > 5.0
+    assert abs(walk.root[-1, 0]) < 0.6
+
+
+def test_steered_at_random_it_never_ends_slides_or_jerks(graph):
+    player, rng = graph.player(), np.random.default_rng(0)
+    parts = []
+    for _ in range(40):
+        player.steer(direction=rng.uniform(-np.pi, np.pi), speed=rng.uniform(0.0, 3.0))
+        parts.append(player.read(int(rng.integers(1, 60))))
+    sources = tuple(source for part in parts for source in part.sources)
+    seams = tuple(seam for part in parts for seam in part.seams)
+    made = Motion(
+        graph.skeleton,
+        np.concatenate([part.rotations for part in parts]),
+        np.concatenate([part.root for part in parts]),
+        graph.fps,
+        provenance=Provenance(sources, seams),
+    )
+    assert np.isfinite(made.root).all()
+    quality = graph.quality(made)
+    assert quality.foot_slide_m < 0.015
+    assert quality.seam_acceleration_ratio < 1.5
+
+
+def test_frame_by_frame_it_is_the_same_as_in_blocks(graph):
+    block = graph.player(direction=0.7, speed=1.1).read(100)
+    single = graph.player(direction=0.7, speed=1.1)
+    poses = [pose for pose, _ in zip(single.frames(), range(100), strict=False)]
+    assert np.allclose([pose.root for pose in poses], block.root, atol=1e-5)
+
+
+def test_sources_name_frames_of_the_motions(graph, walks):
+    lengths = {walk.name: len(walk) for walk in walks}
+    walk = graph.player(speed=1.2).record(seconds=5)
+    assert walk.provenance.sources
+    for source in walk.provenance.sources:
+        assert -0.5 <= source.start_frame < source.end_frame <= lengths[source.motion] + 0.5
+
+
+def test_a_library_makes_one(walks, tmp_path):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for walk in walks[:4]:
+        lib.add_motion(walk)
+    made = lib.fat_graph(examples=3)
+    assert made.player(speed=1.2).record(seconds=1).duration == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"radius": 0.0}, "radius must be a distance in metres above zero; got 0.0"),
+        ({"examples": 1}, "two examples at least"),
+        ({"features": "e99"}, "e99"),
+    ],
+)
+def test_wrong_settings_are_named(walks, wrong, message):
+    with pytest.raises(InvalidInput, match=message):
+        fat_graph(walks[:2], **wrong)
+
+
+def test_motions_that_do_not_repeat_themselves_make_no_graph():
+    with pytest.raises(InvalidInput, match="come by no pose|leads from any|at least one motion"):
+        fat_graph([ml.demo.clip("kick_front_mid_right")])
+    with pytest.raises(InvalidInput, match="at least one motion; got none"):
+        fat_graph([])
+
+
+def test_wrong_wishes_are_named(graph):
+    player = graph.player()
+    with pytest.raises(InvalidInput, match="direction must be a finite number; got nan"):
+        player.steer(direction=np.nan)
+    with pytest.raises(InvalidInput, match="speed must be a finite number, not negative; got -1"):
+        player.steer(speed=-1)
+    with pytest.raises(InvalidInput, match="no control 'mood'"):
+        player.steer(mood="good")
+    with pytest.raises(InvalidInput, match="base poses are 0 to"):
+        graph.player(start=99)
