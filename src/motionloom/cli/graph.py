@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _ACTIONS = ("build", "info", "picture", "export", "learn")
 _PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
-_PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
 _DISTANCE = typer.Option(help="How frames are compared: jrd, pc11 ... [jrd]")
 _METHOD = typer.Option(help="sectors (three prunings) or minima (local minima). [sectors]")
 _THRESHOLD = typer.Option(help="How alike frames must be, in the distance's unit.")
