@@ -32,6 +32,12 @@ def test_rows_hold_both_errors_and_missing_rivals_keep_theirs():
     assert rows[1].rival == "librosa" and rows[1].ratio is None
 
 
+def test_one_row_tells_how_fast_frames_are_danced():
+    (row,) = rhythm._played(Settings(rounds=1), quiet)
+    assert row.ours_s > 0.0 and row.ratio is None
+    assert "frames a second of one core" in row.note
+
+
 def test_without_the_data_set_there_are_no_measured_rhythms(tmp_path):
     assert measured_rhythms(Settings(data=tmp_path), say=quiet) == []
 

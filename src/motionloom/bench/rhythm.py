@@ -17,14 +17,17 @@ from numpy.typing import NDArray
 
 from motionloom import demo
 from motionloom.bench import Settings
-from motionloom.bench.measuring import Contestant, Missing, Result, Say, compare
+from motionloom.bench.measuring import Contestant, Missing, Result, Say, compare, timings
 from motionloom.bench.rivals import Package, absence, label
 from motionloom.bench.takes import CREDIT, measured_rhythms
 from motionloom.demo.beat_studies import STUDIES, beat_study
 from motionloom.formats import load
 from motionloom.motion import Motion
+from motionloom.synthesis.rhythm import choreography
+from motionloom.synthesis.rhythm.beat_clock import MusicClock
 from motionloom.synthesis.rhythm.candidates import candidate_beats
 from motionloom.synthesis.rhythm.motion_beats import beats
+from motionloom.synthesis.rhythm.music import Music
 from motionloom.synthesis.rhythm.tracking import density
 
 SUMMARY = "motion beats beside kinematic beats and librosa, with their errors"
@@ -32,6 +35,7 @@ PACKAGES = (Package("librosa", "librosa"),)
 
 Array = NDArray[np.float64]
 _CURVE_RATE = 60.0
+_FRAMES = 3000
 _LEVELS = (0.5, 1.0, 2.0)  # half, the same, twice: another metrical level, no other period
 
 
@@ -54,6 +58,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         note = partial(_period_errors, measured)
         what = f"{len(measured)} CMU gaits and dances with measured periods"
         results += _row(what, [m for m, _ in measured], note, missing, settings, say)
+    results += _played(settings, say)
     return {
         "data": "the built-in beat studies and dances" + (", CMU takes" if measured else ""),
         "credit": CREDIT if measured else "",
@@ -106,6 +111,21 @@ _PERIODS: dict[str, Callable[[Motion], float]] = {
     "kinematic beats (AIST++)": lambda m: float(np.median(np.diff(kinematic_beats(m)))),
     "librosa": librosa_period,
 }
+
+
+def _played(settings: Settings, say: Say) -> list[Result]:
+    """Frames of one character that dances to music; the paper played 2,000 a second."""
+    song = Music(np.arange(0.25, 200.0, 0.5), 4, np.arange(0, 399, 4), 200.0)
+    takes = [demo.clip("dance_groove", seed=seed) for seed in (0, 1)]
+    steps = choreography(takes, meter=4)
+    steps.player(MusicClock(song)).read(_FRAMES)  # compiles
+    dancing = Contestant("motionloom", lambda: steps.player(MusicClock(song)).read(_FRAMES))
+    own = timings([dancing], rounds=settings.rounds, budget_s=settings.budget_s)[0]
+    rate = _FRAMES / own.cpu_s
+    note = f"{rate:,.0f} frames a second of one core; the paper, in 2003: 2,000"
+    what = f"{_FRAMES:,} frames of one character danced to music"
+    say(f"{what}: {note}")
+    return [Result(what, own.wall_s, "", None, None, note, own.cpu_s, rounds=own.rounds)]
 
 
 def _row(what, motions, note, missing, settings: Settings, say: Say) -> list[Result]:
