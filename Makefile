@@ -10,10 +10,10 @@ demo: $(STAMP)  ## make the built-in corpus, import it, draw it
 	$(RUN)/motionloom demo demo
 
 test: $(STAMP)  ## all tests but the slow ones, and every example in the docs
-	$(RUN)/python -m pytest -q -n 2 -m "not slow"
+	$(RUN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
 
 test-all: $(STAMP)  ## the slow ones too: all of the real data, kills, large files
-	$(RUN)/python -m pytest -q -n 2
+	$(RUN)/python -m pytest -q -n 2 --dist loadgroup
 
 lint: $(STAMP)
 	$(RUN)/ruff check .

@@ -12,6 +12,8 @@ import motionloom as ml
 from motionloom.search.evaluation import read_tasks, score
 from motionloom.search.web_store import WebStore
 
+pytestmark = pytest.mark.xdist_group("web_quality")  # one corpus for all, not one per process
+
 CATEGORIES = {
     "kick": "fighting", "punch": "fighting", "take_strikes": "fighting",
     "walk": "locomotion", "jog": "locomotion", "march": "locomotion", "spiral": "locomotion",
