@@ -156,6 +156,13 @@ def test_other_options_are_kept_beside(library):
     assert WebStore(library, options=WebOptions(alpha=0.2)).folder != store.folder
 
 
+def test_motions_of_a_single_frame_are_left_out_by_name(library):
+    library.add_motion(library[library.names[0]][:1], name="still")
+    report = library.build_web(workers=1)
+    assert report.motions == 3
+    assert report.left_out == {"still": "it has a single frame, and a web needs two"}
+
+
 def test_motions_without_the_joints_are_left_out(library):
     skeleton = ml.Skeleton(["hips", "spine"], [-1, 0], [[0, 0, 0], [0, 0.3, 0]])
     still = np.tile([1.0, 0, 0, 0], (40, 2, 1))

@@ -236,9 +236,11 @@ class WebStore:
             if entry.skeleton not in reasons:
                 reasons[entry.skeleton] = self._lack(entry.name)
         left_out = {e.name: reason for e in entries if (reason := reasons[e.skeleton]) is not None}
-        kept = [entry for entry in entries if entry.name not in left_out and entry.frames > 1]
+        short = "it has a single frame, and a web needs two"
+        left_out |= {e.name: short for e in entries if e.frames < 2 and e.name not in left_out}
+        kept = [entry for entry in entries if entry.name not in left_out]
         if not kept:
-            first = next(iter(left_out.items()), ("", "all are shorter than two frames"))
+            first = next(iter(left_out.items()), ("", "nothing was chosen"))
             raise RoleError(
                 f"{self.library.path}: no motion has all that {self.distance.name} needs; "
                 f"{first[0]}: {first[1]}"
