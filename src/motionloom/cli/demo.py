@@ -24,6 +24,7 @@ _STEPS = (
     ("Half a minute of walking that nobody walked, from a few walks:", weaving.endless_walk),
     ("Whole clips: which jumps are like this one, from start to end?", finding.whole_clips),
     ("When a dance keeps time, and what may follow what in it:", weaving.dance),
+    ("Five characters on one floor, each with a dance of its own:", weaving.dance_floor),
     ("A whole body from wrists, ankles, head and hips of a walk:", weaving.whole_body),
 )
 

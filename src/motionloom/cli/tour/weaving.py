@@ -59,6 +59,22 @@ def dance(tour: Tour) -> dict[str, Any]:
     return {"beats": str(drawn), "choreography": str(score)}
 
 
+def dance_floor(tour: Tour) -> dict[str, Any]:
+    """Let five characters dance next to each other."""
+    from motionloom.formats.gltf import write
+    from motionloom.plots.dance_floor import write_floor
+
+    scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
+    tour.command(
+        f"dancefloor {tour.place} -n 5 --seconds 10 --only dance_groove_p1 -o {scene} --top {above}"
+    )
+    floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
+    write(list(floor.motions), scene)
+    write_floor(floor.motions, above)
+    tour.say(f"no two bodies come nearer than {floor.least_distance:.2f} m")
+    return {"floor": str(scene), "floor_picture": str(above)}
+
+
 def whole_body(tour: Tour) -> dict[str, Any]:
     """Infer a body from six of its points, its own take left out."""
     from motionloom.synthesis.reconstruction import joint_errors

@@ -26,7 +26,7 @@ _LONGEST = 2.5  # seconds between base poses, at most
 _DURATIONS = 1.4  # clips of one edge are at most so many times longer or shorter than the middle
 _EXAMPLES = 20  # of an edge that are blended
 _SAMPLES = 60  # blends by which an edge learns its parameters
-_SPACING = 0.02  # radians and m/s between them
+_SPACING = 0.005  # radians and m/s between them
 _WAY = 0.3  # metres in a second: who goes less has no direction
 
 
