@@ -27,6 +27,7 @@ from motionloom.cli import (
     study,
 )
 from motionloom.cli import cluster as clusters
+from motionloom.cli import crowd as crowds
 from motionloom.cli import dance as dancing
 from motionloom.cli import dance_floor as floors
 from motionloom.cli import graph as graphs
@@ -66,6 +67,8 @@ app.command("study")(on_clusters(study.study))
 app.command("beats")(rhythm.beats)
 app.command("movements")(rhythm.movements)
 app.command("dance")(dancing.dance)
+app.command("ballroom")(crowds.ballroom)
+app.command("march")(crowds.march)
 app.command("dancefloor")(floors.dancefloor)
 app.command("bench")(bench.bench)
 app.command("cluster")(clusters.cluster)

@@ -7,6 +7,7 @@ leader steps with the left foot, the follower steps with the right.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,7 @@ def waltz(
     tempo_bpm: float = 87.0,
     bars: int = 8,
     turn: float = 0.5,
+    figures: Sequence[tuple[float, float, float]] | None = None,
     names: tuple[str, str] = ("waltz_leader", "waltz_follower"),
 ) -> Couple:
     """A waltz of `bars` bars of three beats: box steps that turn to the left.
@@ -57,11 +59,17 @@ def waltz(
     bars : int
     turn : float
         Turn of the couple per bar, radians.
+    figures : sequence of (ahead, aside, turn), optional
+        What each bar does instead: metres ahead on the first beat and to the left on the
+        second, for legs of 0.85 m, and the turn. Leads change from bar to bar, left first.
     names : pair of str
         Names of the two motions.
     """
     rng = np.random.default_rng(seed)
     first = 1.2
+    if figures is None:
+        figures = [(0.36 * (-1) ** bar, -0.34 * (-1) ** bar, turn) for bar in range(bars)]
+    bars = len(figures)
     beats = beat_times(first, 3 * bars + 1, tempo_bpm)
     scores = {
         "leader": Score(leader, rng, position=_stand(np.zeros(2), 0.0, 1.0), heading=0.0),
@@ -71,19 +79,19 @@ def waltz(
     size = 0.5 * (leader.leg + follower.leg) / 0.85
     for k in range(1, len(beats)):
         bar, count = divmod(k - 1, 3)
-        forth = 1.0 if bar % 2 == 0 else -1.0
+        forth, sideways, around = figures[bar]
         ahead = np.array([np.sin(heading), np.cos(heading)])
         aside = np.array([np.cos(heading), -np.sin(heading)])
         foot = "left" if (bar % 2 == 0) == (count != 1) else "right"
         if count == 0:
-            middle = middle + 0.36 * size * forth * ahead
-            heading += 0.5 * turn
+            middle = middle + size * forth * ahead
+            heading += 0.5 * around
         elif count == 1:
-            middle = middle - 0.34 * size * forth * aside
-            heading += 0.5 * turn
+            middle = middle + size * sideways * aside
+            heading += 0.5 * around
         _step_both(scores, foot, float(beats[k - 1]), float(beats[k]), middle, heading, count)
     end = float(beats[-1]) + 0.9
-    parameters = {"turn": turn * bars, "bars": bars, "meter": 3}
+    parameters = {"turn": sum(figure[2] for figure in figures), "bars": bars, "meter": 3}
     for role, score in scores.items():
         _carriage(score, first)
         score.balance(float(beats[-1]) + 0.02, float(beats[-1]) + 0.5)

@@ -1,0 +1,139 @@
+"""A ballroom: couples waltz around it and never bump."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blend.player import frame_count
+from motionloom.synthesis.crowd.crowd_kernel import danced
+from motionloom.synthesis.crowd.performance import Performance, gathered, movement_frames
+from motionloom.synthesis.crowd.scene import SWAY, BallroomScene
+from motionloom.synthesis.crowd.troupe import Block, Troupe, travel_weights
+from motionloom.synthesis.rhythm.choreography import Choreography
+
+Array = NDArray[np.float64]
+
+_WILLING = 0.5  # metres by which a movement may miss before the next is a third as likely
+_TURN = 0.6  # radians that couples are asked to turn at most per movement
+
+
+@dataclass(frozen=True, eq=False)
+class Ballroom(Performance):
+    """What was danced, and where."""
+
+    scene: BallroomScene
+
+    def clearance(self) -> float:
+        """Least gap in metres, over all frames, between discs, walls and columns; >= 0 is well."""
+        scene, at = self.scene, self.centres
+        gaps = [np.inf]
+        if scene.room is not None:
+            half = 0.5 * np.asarray(scene.room)
+            gaps.append(float((half - np.abs(at)).min()) - scene.radius)
+        for x, z, size in scene.columns:
+            away = np.hypot(at[..., 0] - x, at[..., 1] - z)
+            gaps.append(float(away.min()) - scene.radius - size)
+        for i in range(len(at) - 1):
+            away = np.hypot(*(at[i + 1 :] - at[i]).transpose(2, 0, 1))
+            gaps.append(float(away.min()) - 2.0 * scene.radius)
+        return min(gaps)
+
+
+def ballroom(scene: BallroomScene, choreography: Choreography) -> Ballroom:
+    """Dance a scene.
+
+    Parameters
+    ----------
+    scene : BallroomScene
+    choreography : Choreography
+        What couples dance, of one or more bodies each.
+
+    Examples
+    --------
+    >>> from motionloom.demo.troupes import waltz_take
+    >>> from motionloom.synthesis.crowd import cut_at_beats
+    >>> steps = cut_at_beats([waltz_take()], meter=3, leads=2)
+    >>> made = ballroom(BallroomScene(couples=3, tempo_bpm=90, seconds=4), steps)
+    >>> len(made.motions), made.clearance() >= 0.0
+    (3, True)
+    """
+    music = scene.heard(choreography.meter)
+    blocks = list(danced_blocks(scene, choreography))
+    count = len(blocks[0].root)
+    roles = ("leader", "follower") if count == 2 else ("",) * count
+    made = gathered(blocks, choreography, music, "couple", roles)
+    return Ballroom(made.motions, made.centres, music, scene)
+
+
+def danced_blocks(scene: BallroomScene, choreography: Choreography) -> Iterator[Block]:
+    """The scene movement by movement, in constant memory."""
+    music, fps = scene.heard(choreography.meter), choreography.fps
+    frames = frame_count(music.seconds if scene.seconds is None else scene.seconds, None, fps)
+    floor = _Floor(scene, choreography)
+    for due in movement_frames(music, choreography.meter, choreography.beat_frames, frames, fps):
+        chosen, weights = floor.choice(choreography.meter * 60.0 / music.bpm)
+        yield floor.troupe.block(chosen, weights, due, floor.carry)
+
+
+class _Floor:
+    """Everybody on the floor: the state between movements."""
+
+    def __init__(self, scene: BallroomScene, choreography: Choreography) -> None:
+        self.graph = choreography.graph
+        self._rng = np.random.default_rng([scene.seed, 2])
+        self._centres = scene.starts().copy()
+        count = len(self._centres)
+        self._half = np.full(2, np.inf) if scene.room is None else 0.5 * np.asarray(scene.room)
+        self._columns = np.asarray(scene.columns, np.float64).reshape(-1, 3)
+        self._radii = np.full(count, float(scene.radius) + SWAY)
+        self._speed, self._dt = float(scene.speed), 1.0 / choreography.fps
+        self._wanted, self._drifts = np.zeros((count, 2)), np.zeros((count, 2))
+        self._yaws, self._rates = np.zeros(count), np.zeros(count)
+        turns = self._rng.uniform(-np.pi, np.pi, count)
+        self._headings = turns.copy()
+        self._last: Array | None = None
+        self._now: NDArray[np.int64] | None = None
+        self.troupe = Troupe(choreography, np.column_stack([self._centres, turns]))
+
+    def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
+        """Everybody's next node and weights, after where each wants to go in `seconds`."""
+        nodes = self.troupe.nodes
+        chosen, weights = np.empty(len(self._yaws), np.int64), []
+        for i, (vx, vz) in enumerate(self._wanted):
+            way = seconds * np.hypot(vx, vz)
+            turn = np.arctan2(vx, vz) - self._headings[i]
+            turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
+            around = np.clip(turn, -_TURN, _TURN) if way > 0.1 else 0.0
+            wish = np.array([way * np.sin(turn), way * np.cos(turn), around])
+            chances = (
+                self.graph.start if self._now is None else self.graph.transitions[self._now[i]]
+            )
+            open_ = np.flatnonzero(chances)
+            if len(open_) > 1:
+                misses = [np.linalg.norm((nodes[k].travel - wish)[:, :2], axis=1).min()
+                          for k in open_]  # fmt: skip
+                odds = chances[open_] * np.exp(-np.array(misses) / _WILLING)
+                chosen[i] = self._rng.choice(open_, p=odds / odds.sum())
+            else:
+                chosen[i] = open_[0]
+            weights.append(travel_weights(nodes[chosen[i]], wish))
+        self._now = chosen
+        return chosen, weights
+
+    def carry(self, natural: Array, headings: Array) -> tuple[Array, Array]:
+        """Forces, bends and discs over the frames of a movement."""
+        last = natural[:, 0] if self._last is None else self._last
+        steps = np.diff(np.concatenate([last[:, None], natural], axis=1), axis=1)
+        means = steps.mean(axis=1) / self._dt
+        centres, yaws = np.empty(natural.shape), np.empty(headings.shape)
+        danced(
+            self._centres, self._wanted, self._yaws, self._rates, self._drifts, steps, means,
+            self._radii, self._half, self._columns, self._speed, self._dt, centres, yaws,
+        )  # fmt: skip
+        self._last = natural[:, -1].copy()
+        self._headings = headings[:, -1] + yaws[:, -1]
+        return centres, yaws

@@ -1,0 +1,213 @@
+"""A troupe: many who dance one choreography to one clock, each movement begun together.
+
+All start on the same downbeats, so a movement of everybody is one block of frames: movements
+of a node are blended for all who dance it in one call of the kernel, seams fade for each
+(`motionloom.blend.stitching`), whoever steers says where each is carried, and feet are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blend.ground import travelled
+from motionloom.blend.planting import FootPlanter
+from motionloom.blend.poses import mix
+from motionloom.blend.stitching import Stitch
+from motionloom.motion import rotations as rot
+from motionloom.synthesis.rhythm.choreography import Choreography
+from motionloom.synthesis.rhythm.dance_nodes import DanceNode
+
+Array = NDArray[np.float64]
+# Natural centres (A, n, 2) and headings (A, n) of a movement -> where centres are carried
+# (A, n, 2) and by how much each is turned (A, n).
+Carry = Callable[[Array, Array], tuple[Array, Array]]
+
+_TRIFLE = 0.02  # weights below are left out
+_NEARBY = 0.02  # metres: how much nearer examples are preferred to farther ones
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some frames of A agents of C bodies each.
+
+    Attributes
+    ----------
+    rotations : list of ndarray, C of shape (A, n, J, 4)
+    root : list of ndarray, C of shape (A, n, 3)
+    contacts : list of ndarray of bool, C of shape (A, n, 4)
+    centres : ndarray, shape (A, n, 2)
+    chosen : ndarray of int, shape (A,)
+        Node that each danced.
+    weights : list of ndarray
+        Of its movements.
+    frames : ndarray, shape (n,)
+        Frames of the movements that were shown.
+    """
+
+    rotations: list[NDArray[np.float32]]
+    root: list[NDArray[np.float32]]
+    contacts: list[NDArray[np.bool_]]
+    centres: Array
+    chosen: NDArray[np.int64]
+    weights: list[Array]
+    frames: Array
+
+
+class Troupe:
+    """A agents of one choreography.
+
+    Parameters
+    ----------
+    choreography : Choreography
+    places : array_like, shape (A, 3)
+        Where each starts, ``x, z, yaw`` of the leader.
+    """
+
+    def __init__(self, choreography: Choreography, places: Array) -> None:
+        self.choreography = choreography
+        self.nodes = choreography.dance_nodes
+        self.skeletons = tuple(clips.skeleton for clips in self.nodes[0].clips)
+        self.places = np.array(places, np.float64)
+        agents, fps = len(self.places), choreography.fps
+        self._stitches = [
+            [Stitch(len(skeleton), fps) for skeleton in self.skeletons] for _ in range(agents)
+        ]
+        self._planters = [
+            [FootPlanter(skeleton, fps) for skeleton in self.skeletons] for _ in range(agents)
+        ]
+        self._begun = False
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def block(
+        self, chosen: NDArray[np.int64], weights: list[Array], frames: Array, carry: Carry
+    ) -> Block:
+        """Everybody's next movement.
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (A,)
+            Node that each dances.
+        weights : list of ndarray
+            Of the movements of that node, per agent.
+        frames : ndarray, shape (n,)
+            Frames of the movement that are due, between frames too.
+        carry : callable
+            Where that takes everybody.
+        """
+        agents, bodies = len(self), len(self.skeletons)
+        # Three frames for the seam, then those to be shown.
+        times = np.concatenate([[0.0, 1.0, 2.0], frames])
+        size = len(times)
+        turned = [np.empty((agents, size, len(s), 4), np.float32) for s in self.skeletons]
+        moved = [np.empty((agents, size, 3), np.float32) for _ in range(bodies)]
+        stands = [np.empty((agents, size, 4), bool) for _ in range(bodies)]
+        headings = np.empty((agents, size))
+        for number in np.unique(chosen):
+            who = np.flatnonzero(chosen == number)
+            node = self.nodes[number]
+            shares = np.stack([weights[i] for i in who])
+            at = _walked(node, shares, self.places[who])
+            here = _between(at, times)
+            headings[who] = here[..., 2]
+            for body in range(bodies):
+                rotations, root = _mixed(node, body, shares, times, here)
+                turned[body][who], moved[body][who] = rotations, root
+                nearest = np.rint(times).astype(np.int64)
+                standing = np.einsum("an,nfp->afp", shares, node.contacts[body][:, nearest])
+                stands[body][who] = standing > 0.5
+            self.places[who] = at[:, -1]
+        for i in range(agents):
+            for body, stitch in enumerate(self._stitches[i]):
+                if self._begun:
+                    stitch.seam(turned[body][i, :3], moved[body][i, :3])
+                turned[body][i, 3:], moved[body][i, 3:] = stitch.added(
+                    turned[body][i, 3:], moved[body][i, 3:]
+                )
+        self._begun = True
+        natural = np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
+        centres, yaws = carry(natural, headings[:, 3:])
+        out: list[tuple] = []
+        for body in range(bodies):
+            rotations, root = _carried(turned[body][:, 3:], moved[body][:, 3:], natural,
+                                       centres, yaws)  # fmt: skip
+            standing = stands[body][:, 3:]
+            for i in range(agents):
+                rotations[i], root[i] = self._planters[i][body].plant(
+                    rotations[i], root[i], standing[i]
+                )
+            out.append((rotations, root, standing))
+        rows = [list(part) for part in zip(*out, strict=True)]
+        return Block(rows[0], rows[1], rows[2], centres, chosen, weights, frames)
+
+
+def travel_weights(node: DanceNode, travel: Array) -> Array:
+    """Weights (n,), none negative, few not zero, of the blend that travels most nearly so.
+
+    Least squares over the convex blends of the node's movements; of blends that travel alike,
+    the one of movements that are themselves near.
+    """
+    from scipy.optimize import nnls
+
+    count = len(node)
+    away = node.travel - travel
+    rows = np.concatenate(
+        [away.T, _NEARBY * np.diag(np.linalg.norm(away, axis=1)), np.full((1, count), 10.0)]
+    )
+    goal = np.zeros(len(rows))
+    goal[-1] = 10.0
+    weights = nnls(rows, goal)[0]
+    weights[weights < _TRIFLE * weights.sum()] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def _walked(node: DanceNode, shares: Array, start: Array) -> Array:
+    """Places (a, F, 3) of leaders in blends (a, n) that start at places (a, 3)."""
+    steps = travelled(np.einsum("fnc,an->afc", node.twists, shares))
+    out = np.empty((len(start), node.frames, 3))
+    out[:, 0] = start
+    out[:, 1:, 2] = start[:, None, 2] + np.cumsum(steps[..., 2], axis=1)
+    floor = np.cumsum((steps[..., 1] + 1j * steps[..., 0]) * np.exp(1j * out[:, :-1, 2]), axis=1)
+    out[:, 1:, 0] = start[:, None, 0] + floor.imag
+    out[:, 1:, 1] = start[:, None, 1] + floor.real
+    return out
+
+
+def _between(rows: Array, times: Array) -> Array:
+    """Rows (a, F, ...) at times (T,) between frames, shape (a, T, ...)."""
+    before = np.clip(times.astype(np.int64), 0, rows.shape[1] - 2)
+    part = (times - before).reshape(-1, *[1] * (rows.ndim - 2))
+    return rows[:, before] + part * (rows[:, before + 1] - rows[:, before])
+
+
+def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Array):
+    """Poses of one body of all agents of a node, in one call of the kernel."""
+    agents, size, count = len(shares), len(times), len(node)
+    clips = node.clips[body]
+    grounds = _between(node.grounds[None], times)[0]
+    rows = agents * size
+    rotations = np.empty((rows, *clips.rotations.shape[1:]), np.float32)
+    root = np.empty((rows, 3), np.float32)
+    mix(
+        clips.rotations, clips.root, clips.starts, np.arange(count, dtype=np.int64),
+        np.repeat(shares, size, axis=0),
+        np.tile(np.repeat(times[:, None], count, axis=1), (agents, 1)),
+        np.tile(grounds, (agents, 1, 1)), places.reshape(rows, 3), rotations, root,
+    )  # fmt: skip
+    return rotations.reshape(agents, size, -1, 4), root.reshape(agents, size, 3)
+
+
+def _carried(rotations, root, natural: Array, centres: Array, yaws: Array):
+    """Poses turned by `yaws` about their natural centres and put where centres are carried."""
+    turned, moved = np.array(rotations), np.array(root)
+    turned[:, :, 0] = rot.multiply(rot.yaw(yaws), rotations[:, :, 0].astype(np.float64))
+    floor = root[..., 2] - natural[..., 1] + 1j * (root[..., 0] - natural[..., 0])
+    floor = floor * np.exp(1j * yaws)
+    moved[..., 0] = centres[..., 0] + floor.imag
+    moved[..., 2] = centres[..., 1] + floor.real
+    return turned, moved

@@ -1,0 +1,205 @@
+"""Crowds: discs, forces, scenes, a ballroom and a march."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from motionloom.demo.troupes import march_takes, waltz_take
+from motionloom.errors import InvalidInput
+from motionloom.motion.quality import quality_report
+from motionloom.synthesis.crowd import (
+    BallroomScene,
+    MarchScene,
+    ballroom,
+    cut_at_beats,
+    load_scene,
+    march,
+)
+from motionloom.synthesis.crowd.discs import contact_time, moved_discs, near_pairs
+from motionloom.synthesis.crowd.troupe import travel_weights
+from tests.naive.discs import first_contact
+
+CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
+           (24, 48))  # fmt: skip
+COLUMNS = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4))
+
+
+@pytest.fixture(scope="module")
+def waltz():
+    return cut_at_beats([waltz_take()], meter=3, leads=2, kind="waltz")
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return cut_at_beats(march_takes(), meter=2, most=1, kind="march")
+
+
+@pytest.fixture(scope="module")
+def marched(steps):
+    return march(MarchScene(points=CORNERS, ranks=10, files=4, tempo_bpm=96.0), steps)
+
+
+def gaps(places, radii):
+    away = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    return (away - radii[:, None] - radii[None])[np.triu_indices(len(places), 1)]
+
+
+def test_contacts_are_predicted_as_tiny_steps_find_them(rng):
+    hits = 0
+    for _ in range(12):
+        a, b = rng.uniform(-2, 2, (2, 2))
+        va, vb = rng.uniform(-3, 3, (2, 2))
+        if np.hypot(*(a - b)) < 0.8:
+            continue
+        slow = first_contact(a, va, b, vb, 0.8, steps=20_000)
+        ours = contact_time(*(b - a), *(vb - va), 0.8)
+        assert (slow is None) == (ours > 1.0)
+        if slow is not None:
+            hits += 1
+            assert ours == pytest.approx(slow, abs=1e-4)
+    assert hits
+
+
+@pytest.mark.parametrize("size", [0.05, 1.0, 30.0])
+def test_nothing_passes_through_anything_at_any_step(rng, size):
+    spots = np.stack(np.meshgrid(np.arange(-4, 5), np.arange(-3, 4)), axis=-1).reshape(-1, 2)
+    places = spots[np.hypot(*spots.T) > 1.2][:40].astype(float)
+    radii = rng.uniform(0.2, 0.45, len(places))
+    columns = np.array([[0.0, 0.0, 0.5]])
+    for _ in range(60):
+        moves = rng.normal(0.0, size, places.shape)
+        places = moved_discs(places, moves, radii, room=(10.0, 8.0), columns=columns)
+        assert gaps(places, radii).min() >= 0.0
+        assert np.all(np.abs(places) + radii[:, None] <= [5.0, 4.0])
+        assert np.all(np.hypot(*places.T) >= radii + 0.5)
+
+
+def test_a_bullet_stops_at_a_wall_of_discs_and_free_discs_go_where_they_would():
+    wall = [[5.0, float(z)] for z in range(-2, 3)]
+    out = moved_discs([[0.0, 0.1], *wall], [[1e4, 0.0], *[[0.0, 0.0]] * 5], [0.5] * 6)
+    assert gaps(out, np.full(6, 0.5)).min() >= 0.0
+    alone = moved_discs([[0.0, 0.0], [9.0, 9.0]], [[1.0, 2.0], [-1.0, 0.0]], [0.5, 0.5])
+    np.testing.assert_allclose(alone, [[1.0, 2.0], [8.0, 9.0]])
+
+
+def test_near_pairs_are_those_of_all_pairs(rng):
+    places = rng.uniform(-5, 5, (60, 2))
+    away = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    want = {(i, j) for i, j in np.argwhere(away <= 1.3) if i < j}
+    assert {tuple(pair) for pair in near_pairs(places, 1.3)} == want
+
+
+def test_weights_travel_as_wished_within_reach(waltz, rng):
+    node = waltz.dance_nodes[0]
+    for _ in range(10):
+        share = rng.dirichlet(np.ones(len(node)))
+        wish = share @ node.travel
+        weights = travel_weights(node, wish)
+        assert weights.min() >= 0.0 and weights.sum() == pytest.approx(1.0)
+        assert np.abs(weights @ node.travel - wish).max() < 0.06
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
+    scene = BallroomScene(couples=20, tempo_bpm=90.0, seconds=24.0, seed=seed, columns=COLUMNS)
+    made = ballroom(scene, waltz)
+    assert made.clearance() >= 0.0
+    around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
+    assert np.median(around[:, -1] - around[:, 0]) > 0.5  # anticlockwise
+    if seed == 0:
+        total, within = made.beats_on_time()
+        assert within >= 0.95 * total > 0
+        slides = [quality_report(motion).foot_slide_m for motion in made.every[:6]]
+        assert np.mean(slides) < 0.01
+
+
+def test_the_same_seed_dances_the_same(waltz):
+    scene = BallroomScene(couples=4, tempo_bpm=100.0, seconds=6.0, seed=5)
+    a, b = ballroom(scene, waltz), ballroom(scene, waltz)
+    assert all(np.array_equal(x.root, y.root) for x, y in zip(a.every, b.every, strict=True))
+    other = ballroom(BallroomScene(couples=4, tempo_bpm=100.0, seconds=6.0, seed=6), waltz)
+    assert not np.array_equal(a.centres, other.centres)
+
+
+def test_ranks_stay_dressed_through_two_corners(marched):
+    assert marched.misplacement().mean() < 0.25
+    assert marched.left_feet_in_step() > 0.95
+    total, within = marched.beats_on_time()
+    assert within >= 0.95 * total
+    slides = [quality_report(motion).foot_slide_m for motion in marched.every[::8]]
+    assert np.mean(slides) < 0.015
+    assert marched.every[0].provenance.sources[0].motion.startswith("march_")
+
+
+@pytest.mark.slow
+def test_ten_minutes_of_waltz_without_a_bump(waltz):
+    made = ballroom(BallroomScene(couples=20, tempo_bpm=90.0, seconds=600.0), waltz)
+    assert made.clearance() >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BallroomScene(couples=500, tempo_bpm=90), "500 couples .* do not fit"),
+        (lambda: BallroomScene(couples=2), "no music"),
+        (lambda: BallroomScene(couples=0, tempo_bpm=90), "couples must be at least 1"),
+        (lambda: BallroomScene(room=(0.5, 9.0), couples=1, tempo_bpm=90), "do not fit"),
+        (lambda: BallroomScene(columns=((0, 0, -1),), tempo_bpm=90), "radius above 0"),
+        (lambda: BallroomScene(tempo_bpm=900), "40 to 240"),
+        (lambda: MarchScene(points=CORNERS), "no music"),
+        (lambda: MarchScene(points=((0, 0),), tempo_bpm=96), "at least two points"),
+        (lambda: MarchScene(points=((0, 0), (0, 5)), tempo_bpm=96), "no way is left"),
+        (
+            lambda: MarchScene(points=((0, 0), (0, 20), (1, 20), (1, 0)), tempo_bpm=96),
+            "folds on itself",
+        ),
+        (
+            lambda: MarchScene(
+                points=((0, 0), (0, 40), (20, 40), (20, 20), (-20, 20)), tempo_bpm=96
+            ),
+            "folds on itself",
+        ),
+    ],
+)  # fmt: skip
+def test_impossible_scenes_are_refused_before_any_work(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+def test_scenes_are_read_from_toml_and_json(tmp_path):
+    toml = tmp_path / "ball.toml"
+    toml.write_text('kind = "ballroom"\ncouples = 3\ntempo_bpm = 90\ncolumns = [[0, 0, 0.4]]\n')
+    assert load_scene(toml) == BallroomScene(couples=3, tempo_bpm=90, columns=((0, 0, 0.4),))
+    street = tmp_path / "street.json"
+    street.write_text(json.dumps({"kind": "march", "points": CORNERS, "tempo_bpm": 96}))
+    assert load_scene(street).street.length > 40.0
+    street.write_text('{"kind": "march", "colour": 3}')
+    with pytest.raises(InvalidInput, match="a march has no colour"):
+        load_scene(street)
+    street.write_text('{"kind": "parade"}')
+    with pytest.raises(InvalidInput, match="kind must be one of ballroom, march"):
+        load_scene(street)
+
+
+def test_the_commands_write_everybody_and_tell_how_it_went(tmp_path):
+    from motionloom.cli import app
+
+    place = tmp_path / "ball.glb"
+    out = CliRunner().invoke(
+        app,
+        ["ballroom", "--couples", "3", "--seconds", "4", "-o", str(place), "--json",
+         "--bvh", str(tmp_path / "each"), "--top", str(tmp_path / "top.gif")],
+    )  # fmt: skip
+    assert out.exit_code == 0, out.output
+    told = json.loads(out.stdout)
+    assert told["frames"] == 120 and told["characters"] == 6 and told["clearance_m"] >= 0.0
+    assert {"beats_total", "beats_within_one_frame", "quality", "sources"} <= set(told)
+    assert place.stat().st_size > 10_000 and len(list((tmp_path / "each").iterdir())) == 6
+    assert (tmp_path / "top.gif").read_bytes()[:3] == b"GIF"
+    street = tmp_path / "street.toml"
+    street.write_text('kind = "march"\npoints = [[0, 0], [0, 9]]\nranks = 2\ntempo_bpm = 96\n')
+    goes = ["march", str(street), "--seconds", "4", "-o", str(tmp_path / "m.glb"), "--json"]
+    told = json.loads(CliRunner().invoke(app, goes).stdout)
+    assert told["soldiers"] == 8 and told["misplacement_m"] < 0.25
