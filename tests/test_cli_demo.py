@@ -33,4 +33,5 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert "transitions between 1 walks; feet slide 0." in again.stderr
     assert "jump_up_p0: 0.000 m" in again.stderr
     assert " a minute, confidence 0.9" in again.stderr
+    assert "beats within a frame of the music's" in again.stderr
     assert "sheet.html in a browser" in again.stdout

@@ -41,9 +41,13 @@ def endless_walk(tour: Tour) -> dict[str, Any]:
 
 
 def dance(tour: Tour) -> dict[str, Any]:
-    """Find a dance's beats and cut its choreography."""
+    """Find a dance's beats, cut its choreography, and dance it to a tune."""
     from motionloom.plots.beats import write_beats
     from motionloom.synthesis.rhythm import beats
+    from motionloom.synthesis.rhythm.dancing import beats_on_time
+    from motionloom.synthesis.rhythm.dancing import dance as danced
+    from motionloom.synthesis.rhythm.music import load_music
+    from motionloom.synthesis.rhythm.tunes import write_tune
 
     name, drawn, score = "dance_groove_p1", tour.folder / "beats.png", tour.folder / "groove.json"
     tour.command(f"beats {tour.place}:{name} -o {drawn}")
@@ -56,7 +60,14 @@ def dance(tour: Tour) -> dict[str, Any]:
     groove = tour.lib.choreography(meter=4, within="dance_groove", kind="groove")
     groove.save(score)
     tour.say(f"{len(groove.movements)} movements in {len(groove.graph)} nodes")
-    return {"beats": str(drawn), "choreography": str(score)}
+    song, film = tour.folder / "song.mid", tour.folder / "dance.bvh"
+    music = load_music(write_tune(song, bars=8, tempo_bpm=[(0, 112), (4, 122)]))
+    tour.command(f"dance {tour.place} {song} --graph {score} -o {film}")
+    made = danced(groove, music, seed=tour.seed)
+    made.motions[0].save(film)
+    total, on_time = beats_on_time(made.motions, music)
+    tour.say(f"{on_time} of {total} beats within a frame of the music's")
+    return {"beats": str(drawn), "choreography": str(score), "dance": str(film)}
 
 
 def dance_floor(tour: Tour) -> dict[str, Any]:
