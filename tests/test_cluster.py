@@ -259,6 +259,18 @@ def test_a_pair_that_was_written_twice_counts_once(tmp_path):
     assert sum(web.chain_count for _, _, web in twice) == sum(count for _, _, count in wanted)
 
 
+def test_what_a_killed_worker_had_begun_to_write_is_no_web(tmp_path):
+    library = library_at(tmp_path / "takes.loom")
+    store = WebStore(library)
+    store.build(only=NAMES[:2], workers=1)
+    begun = store.folder / ".0123456789abcdef-0123-x.part.web"
+    begun.write_bytes(b"MLWEB")
+    assert WebStore(library).missing() == 12
+    assert len(list(WebStore(library).pieces())) > 0
+    WebStore(library).build(workers=1)
+    assert not begun.exists()
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 400 kB, where we may make one."""

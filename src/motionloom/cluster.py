@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.threads import use_one_thread
 
 _CONNECT_SECONDS = 10.0
+_GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
 _LOOK_SECONDS = 2.0  # workers are counted anew after so long
 _PATIENCE_SECONDS = 60.0  # without a single worker, before we give up
 
@@ -79,9 +81,10 @@ class Cluster(Executor):
         """Tasks that the cluster can do at a time, at least 1; counted every few seconds."""
         now = time.monotonic()
         if not self._looked or now - self._looked > _LOOK_SECONDS:
+            self._check_connection()
             try:
                 self._workers = sum(self._client.nthreads().values())
-            except (OSError, TimeoutError):
+            except _GONE:
                 raise self._lost() from None
             self._looked = now
             if self._workers:
@@ -91,7 +94,11 @@ class Cluster(Executor):
     def submit(self, fn, /, *args, **kwargs) -> Future:
         """Hand the task to the scheduler."""
         self._check_connection()
-        return self._tasks.submit(partial(_on_worker, fn), *args, **kwargs)
+        try:
+            return self._tasks.submit(partial(_on_worker, fn), *args, **kwargs)
+        except _GONE:
+            self._check_connection()
+            raise
 
     def check(self) -> None:
         """Complain if the scheduler has gone, or there have been no workers for long.
@@ -122,12 +129,14 @@ class Cluster(Executor):
     def cancel(self) -> None:
         """Give up what was handed over and has not begun."""
         if self._client.status == "running":
-            self._tasks.shutdown(wait=False)
+            with suppress(*_GONE):
+                self._tasks.shutdown(wait=False)
             self._tasks = self._client.get_executor(pure=False)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Leave the cluster; it goes on without us."""
-        self._client.close(timeout=2)
+        with suppress(*_GONE):
+            self._client.close(timeout=2)
 
     def _check_connection(self) -> None:
         if self._client.status != "running":

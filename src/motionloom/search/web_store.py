@@ -189,6 +189,7 @@ class WebStore:
         tasks = _tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
         if tasks:
             self._run(tasks, keys, workers, progress)
+            self._sweep_scratch()
         return sum(len(columns) for task in tasks for _, columns in task)
 
     def _run(self, tasks, keys: dict[str, str], workers, progress: Progress | None) -> None:
@@ -346,7 +347,8 @@ class WebStore:
         )
 
     def _files(self) -> list[Path]:
-        return sorted(self.folder.glob("*.web"))
+        # Files that are being written, or were when a worker was killed, start with a dot.
+        return sorted(path for path in self.folder.glob("*.web") if path.name[0] != ".")
 
     def _index(self) -> list[_Pack]:
         """All files there are now; those seen before are not read again."""
@@ -369,10 +371,13 @@ class WebStore:
     def _covered(self) -> set[tuple[str, str]]:
         return {(pack.row, key) for pack in self._index() for key in pack.columns}
 
-    def _sweep(self) -> None:
-        """Remove webs of motions that are gone or have changed, and what a kill left behind."""
+    def _sweep_scratch(self) -> None:
         for scratch in self.folder.glob(".*.part.web"):
             scratch.unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Remove webs of motions that are gone or have changed, and what a kill left behind."""
+        self._sweep_scratch()
         known = {_key(entry) for entry in self.library.entries()}
         for pack in self._index():
             if pack.row not in known or not known.intersection(pack.columns):
