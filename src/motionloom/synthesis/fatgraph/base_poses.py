@@ -84,12 +84,13 @@ def base_poses(
 
     Examples
     --------
-    Something that goes to and fro comes by its turning points most slowly:
+    Something that goes to and fro comes by its turning points most slowly, by one and by the
+    other:
 
     >>> swing = np.cos(np.arange(120) * np.pi / 30)[:, None]
-    >>> found = base_poses(swing, [0, 120], radius=0.05, apart=10, least=2)
-    >>> found.passes.tolist()
-    [[0, 1], [30, 0], [60, 1], [90, 0]]
+    >>> found = base_poses(swing, [0, 120], radius=0.05, apart=10, most=2, least=2)
+    >>> found.passes[:, 1].tolist()
+    [0, 1, 0, 1, 0]
     """
     table = np.ascontiguousarray(rows, np.float32)
     bounds = np.asarray(starts, np.int64)
