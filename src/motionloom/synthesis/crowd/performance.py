@@ -99,7 +99,7 @@ def gathered(
         for i in range(len(moved[0]))
     )  # fmt: skip
     # The middles of the bodies as they came out, held feet and all.
-    centres = np.mean([one[..., [0, 2]] for one in moved], axis=0, dtype=np.float64)
+    centres = np.asarray(np.mean([one[..., [0, 2]] for one in moved], axis=0, dtype=np.float64))
     return Performance(motions, centres, music)
 
 

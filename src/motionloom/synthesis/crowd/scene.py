@@ -212,7 +212,9 @@ class MarchScene(Scene):
     @property
     def offsets(self) -> Array:
         """How far to the left of the middle each file marches, (files,)."""
-        return self.spacing * (np.arange(self.files) - 0.5 * (self.files - 1))
+        return np.asarray(
+            self.spacing * (np.arange(self.files) - 0.5 * (self.files - 1)), np.float64
+        )
 
     @property
     def seconds_on_street(self) -> float:

@@ -130,7 +130,9 @@ class Troupe:
                     turned[body][i, 3:], moved[body][i, 3:]
                 )
         self._begun = True
-        natural = np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
+        natural = np.asarray(
+            np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
+        )
         centres, yaws = carry(natural, headings[:, 3:])
         out: list[tuple] = []
         for body in range(bodies):

@@ -1,0 +1,80 @@
+"""``motionloom bench crowd``: frames per second of a whole ballroom and a whole march.
+
+Beside it the same choreography with one `DancePlayer` each, read by itself, which neither steers
+nor keeps clear of anybody. Rows of more and more couples on an open field show how the cost
+grows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from functools import partial
+from typing import Any
+
+from motionloom.bench import Settings
+from motionloom.bench.measuring import Contestant, Result, Say, compare
+from motionloom.bench.rivals import Package
+from motionloom.demo.troupes import march_takes, waltz_take
+from motionloom.synthesis.crowd import BallroomScene, MarchScene, cut_at_beats
+from motionloom.synthesis.crowd.ballroom import danced_blocks
+from motionloom.synthesis.crowd.march import marched_blocks
+from motionloom.synthesis.rhythm.beat_clock import MusicClock
+from motionloom.synthesis.rhythm.choreography import Choreography
+from motionloom.synthesis.rhythm.dance_player import DancePlayer
+
+SUMMARY = "a ballroom and a march, whole frames per second; how the cost grows with agents"
+PACKAGES: tuple[Package, ...] = ()
+
+_STREET = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
+           (24, 48))  # fmt: skip
+_SECONDS = 10.0
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    waltz = cut_at_beats([waltz_take()], meter=3, leads=2)
+    steps = cut_at_beats(march_takes(), meter=2, most=1)
+    timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
+    ball = BallroomScene(couples=20, **timed)
+    parade = MarchScene(points=_STREET, **timed)
+    calls: dict[str, partial[None]] = {
+        "20 couples in a ballroom": partial(_all, danced_blocks, ball, waltz),
+        "40 soldiers through a corner": partial(_all, marched_blocks, parade, steps),
+    }
+    for count in (50, 100, 200, 500):
+        scene = BallroomScene(couples=count, room=None, **timed)
+        calls[f"{count} couples on an open field"] = partial(_all, danced_blocks, scene, waltz)
+    results: list[Result] = []
+    for what, call in calls.items():
+        _, scene, steps_of = call.args
+        agents = scene.couples if isinstance(scene, BallroomScene) else scene.ranks * scene.files
+        each = Contestant("a player each, unsteered", partial(_players, agents, scene, steps_of))
+        ours = Contestant("motionloom", call, note=_rate(call, waltz.fps))
+        results += compare(
+            what, ours, [each], rounds=min(settings.rounds, 3), budget_s=settings.budget_s, say=say
+        )
+    return {
+        "data": f"the built-in waltz and marches, {_SECONDS:g} s at {waltz.fps:g} frames a second",
+        "credit": "",
+        "results": [row.as_dict() for row in results],
+    }
+
+
+def _all(blocks, scene, choreography) -> None:
+    deque(blocks(scene, choreography), maxlen=0)
+
+
+def _players(count: int, scene, choreography: Choreography) -> None:
+    clock = MusicClock(scene.heard(choreography.meter))
+    for seed in range(count):
+        player = DancePlayer(choreography, clock, seed=seed)
+        player.read_all(round(_SECONDS * player.fps))
+
+
+def _rate(call, fps: float) -> str:
+    """Whole frames per second of processor time; once before, so that all is compiled."""
+    call()
+    start = time.process_time()
+    call()
+    return f"{_SECONDS * fps / (time.process_time() - start):.0f} frames/s"
