@@ -21,6 +21,7 @@ BENCHES = {
     "blend": "motionloom.bench.blend",
     "clips": "motionloom.bench.clips",
     "dtw": "motionloom.bench.dtw",
+    "engine": "motionloom.bench.engine",
     "graph": "motionloom.bench.graph",
     "knn": "motionloom.bench.knn",
     "lazy": "motionloom.bench.lazy",
