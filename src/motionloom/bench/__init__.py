@@ -20,6 +20,7 @@ from motionloom.errors import InvalidInput
 BENCHES = {
     "blend": "motionloom.bench.blend",
     "clips": "motionloom.bench.clips",
+    "crowd": "motionloom.bench.crowd",
     "dtw": "motionloom.bench.dtw",
     "engine": "motionloom.bench.engine",
     "graph": "motionloom.bench.graph",
