@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -175,23 +176,23 @@ def _build_among_kills(cluster, tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
         library = library_at(tmp_path / f"{seed}.loom")
-        killed, over = [], threading.Event()
+        killed, done = [], []
+        moments = rng.choice(4, size=2, replace=False)  # after so many of the five tasks
 
-        def kill(rng=rng, killed=killed, over=over):
-            while len(killed) < 2 and not over.wait(rng.uniform(0.02, 0.3)):
-                pids = [w.pid for w in cluster.workers.values() if w.pid]
-                if pids:
-                    killed.append(int(rng.choice(pids)))
-                    os.kill(killed[-1], signal.SIGKILL)
+        def kill(pairs, rng=rng, killed=killed, done=done, moments=moments):
+            done.append(pairs)
+            alive = [worker.pid for worker in cluster.workers.values() if worker.pid]
+            if len(done) - 1 in moments and alive:
+                time.sleep(rng.uniform(0.0, 0.005))
+                chosen = int(rng.choice(alive))
+                with suppress(ProcessLookupError):  # dead from the last time
+                    os.kill(chosen, signal.SIGKILL)
+                    killed.append(chosen)
 
         with on_cluster(cluster.scheduler_address):
-            killer = threading.Thread(target=kill)
-            killer.start()
-            report = WebStore(library).build(workers=2)
-            over.set()
-            killer.join()
+            report = WebStore(library).build(workers=2, progress=kill)
         assert killed
-        assert report.built == report.pairs == 15
+        assert report.built == report.pairs == sum(done) == 15
         assert bytes_below(library.path) == wanted
         assert WebStore(library).missing() == 0
 
