@@ -40,7 +40,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     parade = MarchScene(points=_STREET, **timed)
     calls: dict[str, partial[None]] = {
         "20 couples in a ballroom": partial(_all, danced_blocks, ball, waltz),
-        "40 soldiers through a corner": partial(_all, marched_blocks, parade, steps),
+        "40 soldiers on a street": partial(_all, marched_blocks, parade, steps),
     }
     for count in (50, 100, 200, 500):
         scene = BallroomScene(couples=count, room=None, **timed)
