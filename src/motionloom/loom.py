@@ -381,7 +381,7 @@ class Library(Storage):
         radius : float, optional
             Metres.
         **options
-            ``index`` ("blocks", "kdtree"; both give the same), ``epsilon`` (0 is exact),
+            ``index`` ("blocks", "kdtree", "shards"; all give the same), ``epsilon`` (0 is exact),
             ``exclude_query`` (leave out the query's own frames), ``normalize``,
             ``scale_free``.
 
@@ -607,8 +607,7 @@ class Library(Storage):
             labels = {within} if isinstance(within, str) else set(within or ())
             takes = [n for n in self.names if not labels or labels & set(self.labels(n))]
         danced = [
-            self[take] if isinstance(take, str) else [self[name] for name in take]
-            for take in takes
+            self[take] if isinstance(take, str) else [self[name] for name in take] for take in takes
         ]
         return choreography(danced, meter=meter, **options)
 
