@@ -160,6 +160,7 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
 # --- faults ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_workers_killed_during_a_build_cost_nothing_but_time(dask_cluster, tmp_path, many_tasks):
     _build_among_kills(dask_cluster, tmp_path, seeds=(0, 1))
 
@@ -197,6 +198,7 @@ def _build_among_kills(cluster, tmp_path, seeds):
         assert WebStore(library).missing() == 0
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_tasks):
     library = library_at(tmp_path / "takes.loom")
     started = subprocess.Popen(
@@ -225,6 +227,7 @@ def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_t
     assert covered[0] == covered[1]
 
 
+@pytest.mark.slow
 def test_two_builds_of_one_library_at_once_both_succeed(address, tmp_path, many_tasks):
     library_at(tmp_path / "takes.loom").close()
     reports = []
@@ -287,6 +290,7 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_leaves_the_library_whole(address, small_disk, many_tasks):
     library = library_at(small_disk / "takes.loom")
     store = WebStore(library)
@@ -315,6 +319,7 @@ def test_a_full_disk_is_told_and_leaves_the_library_whole(address, small_disk, m
 # --- the command line -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_commands_take_a_cluster(address, tmp_path):
     library_at(tmp_path / "takes.loom").close()
     outcome = CliRunner().invoke(
