@@ -307,6 +307,16 @@ def _keogh(rows, clips, low, high, bounds, rests):
 
 
 @nb.njit(cache=True, nogil=True)
+def farthest(found, costs):
+    """Which of the nearest so far (k,) is to go next: the dearest; of equals, the last."""
+    worst = 0
+    for at in range(1, len(found)):
+        if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
+            worst = at
+    return worst
+
+
+@nb.njit(cache=True, nogil=True)
 def _nearest(rows, columns, reach, order, bounds, rests, k):
     length = rows.shape[1]
     cells = np.empty(length, np.float32)
@@ -315,10 +325,7 @@ def _nearest(rows, columns, reach, order, bounds, rests, k):
     costs = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = 0
-        for at in range(1, k):
-            if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
-                worst = at
+        worst = farthest(found, costs)
         limit = costs[worst]
         if bounds[c] > limit:
             break

@@ -19,6 +19,7 @@ from motionloom.blend.planting import FootPlanter
 from motionloom.blend.player import Player, Stretch
 from motionloom.blend.poses import mixed_poses
 from motionloom.blend.registration import Registration
+from motionloom.blend.spring import sprung
 from motionloom.errors import InvalidInput
 from motionloom.motion import Source
 
@@ -141,11 +142,8 @@ class BlendPlayer(Player):
 
     def _follow(self) -> None:
         """Move the weights on by a frame, as a critically damped spring towards the wanted."""
-        away = self._weights - self._wanted
-        pull = self._change + self._rate * away
-        fade = np.exp(-self._rate)
-        self._weights = self._wanted + (away + pull) * fade
-        self._change = (self._change - self._rate * pull) * fade
+        away, self._change = sprung(self._weights - self._wanted, self._change, self._rate, 1.0)
+        self._weights = self._wanted + away
         gone = (np.abs(self._weights) < _GONE) & (self._wanted == 0.0)
         self._weights[gone] = self._change[gone] = 0.0
         self._weights /= self._weights.sum()

@@ -17,9 +17,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.blend.spring import sprung
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.contacts import SIDES
 from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.turns import turned, turned_vector
 
 _GIVE_BACK = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
 _FOLLOW = 9.0  # 1/s: the root goes along with held feet
@@ -164,15 +166,6 @@ def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int6
 
 
 @njit(cache=True)
-def _product(a, b, out):
-    w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    out[0], out[1], out[2], out[3] = w, x, y, z
-
-
-@njit(cache=True)
 def _inverse_product(a, b, out):
     """The product inverse(a) b."""
     w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
@@ -180,17 +173,6 @@ def _inverse_product(a, b, out):
     y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
     z = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
     out[0], out[1], out[2], out[3] = w, x, y, z
-
-
-@njit(cache=True)
-def _turned(q, v, out):
-    tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
-    ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
-    tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
-    x = v[0] + q[0] * tx + q[2] * tz - q[3] * ty
-    y = v[1] + q[0] * ty + q[3] * tx - q[1] * tz
-    z = v[2] + q[0] * tz + q[1] * ty - q[2] * tx
-    out[0], out[1], out[2] = x, y, z
 
 
 @njit(cache=True)
@@ -213,12 +195,9 @@ def _between(a, b, out):
 
 @njit(cache=True)
 def _sprung(state, c, target, rate, dt):
-    """One step of a critically damped spring: place in column c, speed in column 3 + c."""
-    away = state[c] - target
-    pull = state[3 + c] + rate * away
-    fade = math.exp(-rate * dt)
-    state[c] = target + (away + pull * dt) * fade
-    state[3 + c] = (state[3 + c] - rate * pull * dt) * fade
+    """One frame of a spring: place in column c, speed in column 3 + c."""
+    away, speed = sprung(state[c] - target, state[3 + c], rate, dt)
+    state[c], state[3 + c] = target + away, speed
 
 
 @njit(cache=True)
@@ -306,9 +285,9 @@ def _solve_leg(hip, knee, ankle, goal, ahead, upper, lower):
     swing, turn = np.empty(4), np.empty(4)
     _between(line, wish, swing)
     _between(thigh, bent, turn)
-    _product(swing, turn, upper)
+    turned(swing, turn, upper)
     _between(shank, far * along - bent, turn)
-    _product(swing, turn, lower)
+    turned(swing, turn, lower)
     return hip + wish * (far / wished)
 
 
@@ -331,15 +310,15 @@ def _plant(
                 turn[j] = local
                 place[j] = root[t]
             else:
-                _product(turn[parents[j]], local, turn[j])
-                _turned(turn[parents[j]], offsets[j], bone)
+                turned(turn[parents[j]], local, turn[j])
+                turned_vector(turn[parents[j]], offsets[j], bone)
                 place[j] = place[parents[j]] + bone
         # Where ankles and balls should be.
         first = pelvis[9] == 0.0
         held, down, wanted = 0, 0, np.zeros(3)
         for side in range(2):
             ankle = place[legs[side, 2]]
-            _turned(turn[ball_parents[side]], ball_offsets[side], bone)
+            turned_vector(turn[ball_parents[side]], ball_offsets[side], bone)
             balls[side] = place[ball_parents[side]] + bone
             heel_state, ball_state = state[2 * side], state[2 * side + 1]
             heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
@@ -413,9 +392,9 @@ def _plant(
 @njit(cache=True)
 def _set_world(q, t, joint, turn, parents, change, parent_change, around, world):
     """Local rotation of a joint turned by `change` whose parent was turned by another."""
-    _product(change, turn[joint], world)
+    turned(change, turn[joint], world)
     if parents[joint] >= 0:
-        _product(parent_change, turn[parents[joint]], around)
+        turned(parent_change, turn[parents[joint]], around)
         _inverse_product(around, world, world)
     sign = 1.0 if (world * q[t, joint]).sum() >= 0.0 else -1.0
     for c in range(4):

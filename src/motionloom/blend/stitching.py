@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from motionloom.blend.spring import sprung
 from motionloom.motion import rotations as rot
 
 Array = NDArray[np.float64]
@@ -118,13 +119,12 @@ def _fade_out(q, root, turns, spins, shift, drift, start, dt, fade):
     """Add what is left of the offsets at times start, start + dt, ..."""
     for n in range(q.shape[0]):
         t = start + n * dt
-        left = np.exp(-fade * t)
         for c in range(3):
-            root[n, c] += (shift[c] + (drift[c] + fade * shift[c]) * t) * left
+            root[n, c] += sprung(shift[c], drift[c], fade, t)[0]
         for j in range(q.shape[1]):
-            x = (turns[j, 0] + (spins[j, 0] + fade * turns[j, 0]) * t) * left
-            y = (turns[j, 1] + (spins[j, 1] + fade * turns[j, 1]) * t) * left
-            z = (turns[j, 2] + (spins[j, 2] + fade * turns[j, 2]) * t) * left
+            x = sprung(turns[j, 0], spins[j, 0], fade, t)[0]
+            y = sprung(turns[j, 1], spins[j, 1], fade, t)[0]
+            z = sprung(turns[j, 2], spins[j, 2], fade, t)[0]
             angle = np.sqrt(x * x + y * y + z * z)
             if angle < 1e-9:
                 continue

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
@@ -23,7 +24,7 @@ Song = Annotated[str | None, typer.Option(metavar="FILE", help="A MIDI or sound 
 Tempo = Annotated[float | None, typer.Option(help="Beats a minute, where there is no file.")]
 Seconds = Annotated[float | None, typer.Option(help="How long. [as the scene or the music says]")]
 Seed = Annotated[int | None, typer.Option(help="Another seed is another crowd. [0]")]
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+Json = Annotated[bool, JSON]
 
 _ROUND = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
           (24, 48))  # fmt: skip

@@ -16,7 +16,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment.banded_dtw import Nearest
+from motionloom.alignment.banded_dtw import Nearest, farthest
 from motionloom.errors import InvalidInput
 from motionloom.search.heaps import Heaps, joint_bounds, limited_distance
 
@@ -80,10 +80,7 @@ def _nearest(points_a, mass_a, starts_a, points, mass, starts, weights, bounds, 
     gaps = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = 0
-        for at in range(1, k):
-            if gaps[at] > gaps[worst] or (gaps[at] == gaps[worst] and found[at] > found[worst]):
-                worst = at
+        worst = farthest(found, gaps)
         limit = gaps[worst]
         if totals[c] > limit:
             break

@@ -20,7 +20,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.synthesis.reconstruction.turns import log_turn, turned
+from motionloom.motion.turns import log_turn, turned
 
 Array = NDArray[np.float64]
 

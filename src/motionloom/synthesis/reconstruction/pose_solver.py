@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Skeleton
-from motionloom.synthesis.reconstruction.local_model import LocalModel
-from motionloom.synthesis.reconstruction.turns import (
+from motionloom.motion.turns import (
     exp_turn,
     log_turn,
     turn_derivative,
     turned,
     turned_vector,
 )
+from motionloom.synthesis.reconstruction.local_model import LocalModel
 
 Array = NDArray[np.float64]
 

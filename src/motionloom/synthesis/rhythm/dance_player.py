@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blend.ground import composed
+from motionloom.blend.ground import composed, moved_poses
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.player import Player, Stretch
 from motionloom.blend.stitching import Stitch
@@ -304,7 +304,9 @@ class DancePlayer(Player):
         here = (leader[:, 1] + 1j * leader[:, 0]) * np.exp(1j * yaw)
         moves[:, 0], moves[:, 1] = (there - here).imag, (there - here).real
         self._bent, self._last_root = moves[-1], leader[-1]
-        return [(*_moved(moves, rotations, root), contacts) for rotations, root, contacts in rows]
+        return [
+            (*moved_poses(moves, rotations, root), contacts) for rotations, root, contacts in rows
+        ]
 
     def _stretch(self, body, pieces, start, sources, seams) -> Stretch:
         joints = len(self.skeletons[body])
@@ -337,12 +339,6 @@ class DancePlayer(Player):
                     )  # fmt: skip
                 )
         return found
-
-
-def _moved(moves, rotations, root):
-    from motionloom.blend.ground import moved_poses
-
-    return moved_poses(moves, rotations, root)
 
 
 def _planter(skeleton: Skeleton, fps: float) -> FootPlanter | None:
