@@ -34,6 +34,12 @@ def test_help_loads_nothing_heavy():
     assert "import" in run("--help").stdout
 
 
+def test_help_tells_every_command_in_a_whole_sentence():
+    told = " ".join(run("--help").stdout.split())
+    assert "..." not in told.partition("Commands:")[2]
+    assert "family Find what is like the query, then what is like that, until nothing new" in told
+
+
 def test_importing_the_package_loads_nothing_heavy():
     code = "import sys, motionloom; print('numba' in sys.modules, 'matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -47,6 +47,7 @@ def test_a_couple_and_a_motion_without_rhythm(place):
     assert both.exit_code == 0 and "beats, one every" in both.stdout
     none = run("beats", f"{place}/dances.loom:sit")
     assert none.exit_code == 0 and "no rhythm to speak of: confidence 0." in none.stdout
+    assert "if it is counted all the same" in none.stderr and "times as strong" in none.stderr
 
 
 def test_graphs_are_built_edited_and_drawn(place, tmp_path):

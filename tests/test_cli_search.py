@@ -38,6 +38,22 @@ def test_search_prints_a_table(place):
     assert "10-40" in result.stdout and f"{KICK}_p1" in result.stdout
 
 
+def test_counts_and_units_are_told(place):
+    one = run("search", place, f"{KICK}_p0:10-40", "--max", 1).stdout
+    assert f"1 match of {KICK}_p0:10-40" in one and "distance (m)" in one
+    two = run("search", place, f"{KICK}_p0", "--max", 2, "--method", "emd").stdout
+    assert f"2 matches of {KICK}_p0" in two and "(degrees)" in two
+    assert ml.Library(place).search(f"{KICK}_p0", method="scaling")[:1].unit == "degrees"
+
+
+def test_a_small_family_says_what_to_try(place):
+    small = run("family", place, f"{KICK}_p0:10-40", "--threshold", 0.01)
+    assert "1 node with the query, 0 edges" in small.stderr
+    assert "try --threshold 0.015, then 0.02" in small.stderr
+    large = run("family", place, f"{KICK}_p0:10-40", "--threshold", 0.5)
+    assert "nodes with the query" in large.stderr and "small family" not in large.stderr
+
+
 def test_search_as_json_is_the_contract(place):
     rows = found("search", place, f"{KICK}_p0:10-40", "--max", 3)
     assert len(rows) == 3
@@ -95,7 +111,7 @@ def test_family_as_json_is_the_contract(place):
     )
     assert len(graph["edges"]) >= len(graph["nodes"]) - 1 >= 1
     result = run("family", place, f"{KICK}_p0:10-40")
-    assert result.exit_code == 0 and "edges" in result.output
+    assert result.exit_code == 0 and "1 edge" in result.output
 
 
 def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):

@@ -35,9 +35,11 @@ from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
 from motionloom.cli import web as webs
 from motionloom.cli.cluster import on_clusters
+from motionloom.cli.command_list import CommandList
 
 app = typer.Typer(
     name="motionloom",
+    cls=CommandList,
     help="Find, cut, blend, recombine and set to music what is in a folder of motion capture.",
     no_args_is_help=True,
     add_completion=False,

@@ -12,7 +12,7 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.rhythm import Choreography
+    from motionloom.synthesis.rhythm import Beats, Choreography
 
 
 def beats(
@@ -45,21 +45,33 @@ def beats(
     if json:
         print_json({**found.as_dict(), "picture": str(output) if output else None})
         return
+    _print_beats(found)
+    if output is not None:
+        print(output)
+
+
+def _print_beats(found: Beats) -> None:
+    from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC
+
+    sure = f"confidence {found.confidence:.2f}"
+    if not found.rhythmic:
+        print(f"no rhythm to speak of: {sure}, and {RHYTHMIC:g} would be the least that counts")
+    if not len(found):
+        return
+    counted = (
+        f"{len(found)} beats, one every {found.period:.3f} s ({found.bpm:.1f} a minute), "
+        f"the first at {found.times[0]:.2f} s"
+    )
     if found.rhythmic:
-        print(
-            f"{len(found)} beats, one every {found.period:.3f} s ({found.bpm:.1f} a minute), "
-            f"the first at {found.times[0]:.2f} s; confidence {found.confidence:.2f}"
-        )
+        print(f"{counted}; {sure}")
     else:
-        print(f"no rhythm to speak of: confidence {found.confidence:.2f}")
+        remark(f"if it is counted all the same: {counted}")
     for other in found.alternatives[:3]:
         ratio = f", {other.ratio} of it" if other.ratio else ""
         remark(
             f"  or one every {other.seconds:.3f} s ({60 / other.seconds:.1f} a minute{ratio}), "
-            f"strength {other.strength:.2f}"
+            f"{other.strength:.2f} times as strong"
         )
-    if output is not None:
-        print(output)
 
 
 def movements(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.options import JSON, LIB, WITHIN, check_picture, open_library
+from motionloom.cli.search import hint_at_small_family
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
@@ -85,6 +86,7 @@ def parametrize(
         seed=seed,
         name=kept_as,
     )
+    hint_at_small_family(family, max_distance)
     if picture is not None:
         draw_accessible(motion, picture)
     about = _about(motion)

@@ -18,7 +18,7 @@ from motionloom.cli.options import (
     listed,
     open_library,
 )
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ _RANK = typer.Option(
 _EXPORT = typer.Option(metavar="DIR", help="Write each match to this folder, as a cropped BVH.")
 _SHEET = typer.Option(metavar="FILE", help="Put all matches on one page, as live figures.")
 _STRIP = typer.Option(metavar="FILE", help="Draw the query and the best matches, one per row.")
+# A hint is given where a family has fewer members, unless everything was near enough anyway.
+_FEW, _FAR = 3, 0.2
 
 
 def search(
@@ -182,7 +184,23 @@ def family(
         print_json(found.to_json())
     else:
         _print_matches(found.matches)
-        remark(f"{len(found.nodes)} nodes with the query, {len(found.edges)} edges")
+        edges = counted(len(found.edges), "edge")
+        remark(f"{counted(len(found.nodes), 'node')} with the query, {edges}")
+        hint_at_small_family(found, max_distance)
+
+
+def hint_at_small_family(family: Family, max_distance: float | None) -> None:
+    """What to try where a family has hardly a member."""
+    from motionloom.search.methods import FAMILY_DISTANCE
+
+    used = FAMILY_DISTANCE if max_distance is None else max_distance
+    if len(family.matches) >= _FEW or used > _FAR:
+        return
+    remark(
+        f"a small family: members are within {used:g} {family.matches.unit} of each other. Other "
+        f"performers and freer actions need more; try --threshold {1.5 * used:.2g}, then "
+        f"{2 * used:.2g}, and look at the distances of motionloom search --rank distance"
+    )
 
 
 def _options(
@@ -237,26 +255,28 @@ def _write(
             for rank, match in enumerate(matches, start=1):
                 _clip(lib, match).save(export / f"{_file_name(rank, match)}.bvh")
                 advance()
-        remark(f"{len(matches)} clips written to {export}")
+        remark(f"{counted(len(matches), 'clip')} written to {export}")
     if sheet is not None:
         from motionloom.plots.sheet import SheetClip, contact_sheet
 
         clips = (
             SheetClip(
-                f"{rank}. {match.text} · {match.distance:.3f}",
+                f"{rank}. {match.text} · {match.distance:.3f} {matches.unit}",
                 _clip(lib, match),
                 match.label or "",
             )
             for rank, match in enumerate(matches, start=1)
         )
         contact_sheet(clips, sheet, title=f"Like {matches.query}")
-        remark(f"{len(matches)} matches on {sheet}")
+        remark(f"{counted(len(matches), 'match', 'matches')} on {sheet}")
     if strip is not None:
         from motionloom.plots.match_strip import write_match_strip
         from motionloom.search.query import as_query
 
         shown = [(f"query: {matches.query}", as_query(lib, query).clip)]
-        shown += [(f"{m.text}  {m.distance:.3f} m", _clip(lib, m)) for m in matches[:6]]
+        shown += [
+            (f"{m.text}  {m.distance:.3f} {matches.unit}", _clip(lib, m)) for m in matches[:6]
+        ]
         write_match_strip(shown, strip)
         remark(f"drawn to {strip}")
 
@@ -283,11 +303,11 @@ def _print_matches(matches: Matches) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{len(matches)} matches of {matches.query}")
+    table = Table(title=f"{counted(len(matches), 'match', 'matches')} of {matches.query}")
     longest = max((len(match.motion) for match in matches), default=0)
     for name, side in (
         ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
-        ("distance", "right"), ("tier", "right"), ("label", "left"),
+        (f"distance ({matches.unit})", "right"), ("tier", "right"), ("label", "left"),
     ):  # fmt: skip
         # Names of motions are asked for again: others give way to them.
         least = min(longest, 40) if name == "motion" else None

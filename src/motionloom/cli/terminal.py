@@ -26,6 +26,17 @@ def remark(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """So many things, in words.
+
+    Examples
+    --------
+    >>> counted(1, "match", "matches"), counted(2, "match", "matches"), counted(0, "clip")
+    ('1 match', '2 matches', '0 clips')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 @contextmanager
 def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]:
     """A progress bar on standard error; yields a function that moves it on."""

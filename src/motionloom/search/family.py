@@ -32,6 +32,7 @@ def grow_family(
     max_nodes: int | None = None,
     same: float = SAME,
     apart: float = APART,
+    unit: str = "m",
 ) -> Family:
     """Search again from everything found, tier by tier.
 
@@ -49,6 +50,8 @@ def grow_family(
         Stop when there are so many nodes besides the query.
     same, apart : float
         Overlaps above and below which a stretch is a node again, or a new one.
+    unit : str
+        What distances are told in.
 
     Examples
     --------
@@ -94,7 +97,7 @@ def grow_family(
                     edges[pair] = Edge(a, b, match.distance, frames)
         frontier = following
     kept = tuple(_fitted(edge, nodes) for edge in edges.values())
-    return Family(text, tuple(nodes), kept, _as_matches(nodes, seen, kept, text))
+    return Family(text, tuple(nodes), kept, _as_matches(nodes, seen, kept, text, unit))
 
 
 def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int | None, float]:
@@ -122,7 +125,7 @@ def _fitted(edge: Edge, nodes: list[Node]) -> Edge:
     return replace(edge, alignment=fitted(edge.alignment, *ranges))
 
 
-def _as_matches(nodes, seen, edges, text: str) -> Matches:
+def _as_matches(nodes, seen, edges, text: str, unit: str) -> Matches:
     gaps, before = cheapest_paths(len(nodes), edges)
     between = {}
     for edge in edges:
@@ -150,4 +153,4 @@ def _as_matches(nodes, seen, edges, text: str) -> Matches:
             )
         )
     rows.sort(key=lambda match: (match.distance, match.motion, match.start_frame))
-    return Matches(rows, query=text)
+    return Matches(rows, query=text, unit=unit)

@@ -64,7 +64,7 @@ class Match:
 
 
 class Matches(Sequence[Match]):
-    """Matches in order of rank, the nearest first.
+    """Matches in order of rank, the nearest first; `unit` is what distances are told in.
 
     Examples
     --------
@@ -73,9 +73,10 @@ class Matches(Sequence[Match]):
     (1, 'walk', 0.02)
     """
 
-    def __init__(self, matches: Sequence[Match], *, query: str = "") -> None:
+    def __init__(self, matches: Sequence[Match], *, query: str = "", unit: str = "m") -> None:
         self._matches = tuple(matches)
         self.query = query
+        self.unit = unit
 
     def __len__(self) -> int:
         return len(self._matches)
@@ -86,7 +87,7 @@ class Matches(Sequence[Match]):
     def __getitem__(self, index: slice) -> Matches: ...
     def __getitem__(self, index):
         if isinstance(index, slice):
-            return Matches(self._matches[index], query=self.query)
+            return Matches(self._matches[index], query=self.query, unit=self.unit)
         return self._matches[index]
 
     def __iter__(self) -> Iterator[Match]:
@@ -100,7 +101,8 @@ class Matches(Sequence[Match]):
         return [match.as_dict() for match in self._matches]
 
     def _repr_html_(self) -> str:
-        head = "<tr><th>motion</th><th>start</th><th>end</th><th>distance</th><th>tier</th></tr>"
+        names = ("motion", "start", "end", f"distance ({self.unit})", "tier")
+        head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
         rows = "".join(
             f"<tr><td>{match.motion}</td><td>{match.start:.2f} s</td><td>{match.end:.2f} s</td>"
             f"<td>{match.distance:.4f}</td><td>{match.tier}</td></tr>"

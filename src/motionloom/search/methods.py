@@ -92,7 +92,14 @@ def search(library: Shelf, query: str | Path | Motion | Query, options: Options)
     query = as_query(library, query)
     found, timeline = METHODS[options.method](library, query, options)
     matches = [timeline.match(one, query, library.labels) for one in found]
-    return Matches(matches, query=query.text)
+    return Matches(matches, query=query.text, unit=_unit(options))
+
+
+def _unit(options: Options) -> str:
+    """What distances are told in."""
+    if options.method in CLIP_MEASURES:
+        return CLIP_MEASURES[options.method].unit
+    return frame_distance(options.distance if options.method == "web" else options.features).unit
 
 
 Result = tuple[list[Found], Timeline | WholeClips]
@@ -267,6 +274,7 @@ def library_family(
         given.text,
         find,
         tiers=steps,
+        unit=_unit(options),
         max_nodes=options.max_matches,
         same=options.same,
         apart=options.apart,
