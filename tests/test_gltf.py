@@ -128,6 +128,39 @@ def test_several_characters_in_one_file(tmp_path, rng):
         ml.load(tmp_path / "both.glb", skin="Eve")
 
 
+def test_characters_of_one_skeleton_share_what_does_not_move(tmp_path, rng):
+    crowd = [random_motion(rng, name=f"c{k}") for k in range(20)]
+    gltf.write(crowd, tmp_path / "crowd.gltf")
+    document = json.loads((tmp_path / "crowd.gltf").read_text())
+    sticks = [node for node in document["nodes"] if "mesh" in node]
+    assert len(sticks) == len({node["skin"] for node in sticks}) == 20
+    assert len(document["meshes"]) == 7  # one per colour
+    vertices = [mesh["primitives"][0]["attributes"] for mesh in document["meshes"]]
+    assert all(one == vertices[0] for one in vertices)
+    assert len({skin["inverseBindMatrices"] for skin in document["skins"]}) == 1
+    # Curves, one accessor of times, the sticks and the skin.
+    assert len(document["accessors"]) == 20 * (len(SKELETON) + 1) + 1 + 4 + 1
+    other = replace(SKELETON, offsets=1.1 * SKELETON.offsets)
+    gltf.write([crowd[0], random_motion(rng, skeleton=other)], tmp_path / "two.gltf")
+    document = json.loads((tmp_path / "two.gltf").read_text())
+    assert len({skin["inverseBindMatrices"] for skin in document["skins"]}) == 2
+
+
+def test_compact_files_are_half_as_large_and_as_good(tmp_path, rng):
+    crowd = [random_motion(rng, frames=300, name=f"c{k}") for k in range(4)]
+    still = np.array(crowd[1].rotations)
+    still[:, 4] = still[0, 4]
+    crowd[1] = replace(crowd[1], rotations=still)
+    gltf.write(crowd, tmp_path / "full.glb")
+    gltf.write(crowd, tmp_path / "small.glb", compact=True)
+    sizes = [(tmp_path / name).stat().st_size for name in ("small.glb", "full.glb")]
+    assert sizes[0] < 0.62 * sizes[1]
+    for motion in crowd:
+        again = ml.load(tmp_path / "small.glb", skin=motion.name)
+        assert (len(again), again.fps) == (300, 60.0)
+        assert apart(again, motion) < 3e-4
+
+
 @pytest.mark.cmu
 def test_a_real_take_comes_back_within_a_tenth_of_a_millimetre(tmp_path, cmu_raw):
     motion = ml.load(cmu_raw / "16_15.bvh")

@@ -15,7 +15,7 @@ from motionloom.formats import usd
 from motionloom.motion import rotations as rot
 
 pytest.importorskip("pxr", reason="the extra usd is not installed")
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel, Vt  # noqa: E402
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: E402
 
 SKELETON = ml.Skeleton(
     ["mixamorig:Hips", "1 spine", "Kopf-é"], [-1, 0, 1], [[0, 0, 0], [0, 0.5, 0], [0, 0.4, 0.1]],
@@ -93,6 +93,34 @@ def test_several_characters_share_a_stage(tmp_path, rng):
         ml.load(tmp_path / "both.usd", skeleton="Eve")
     with pytest.raises(InvalidInput, match="must share one rate; got .30.0, 60.0."):
         usd.write([anna, replace(bob, fps=30.0)], tmp_path / "no.usd")
+
+
+def test_characters_of_one_skeleton_share_it_and_move_by_themselves(tmp_path, rng):
+    crowd = [random_motion(rng, name=f"soldier {k}") for k in range(9)]
+    other = replace(SKELETON, offsets=1.1 * SKELETON.offsets)
+    odd = random_motion(rng, name="Looks", skeleton=other)  # a name that is taken
+    usd.write([*crowd, odd], tmp_path / "crowd.usda")
+    text = (tmp_path / "crowd.usda").read_text()
+    assert text.count("point3f[] points = ") == text.count("bindTransforms = ") == 2
+    stage = Usd.Stage.Open(str(tmp_path / "crowd.usda"))
+    roots = [UsdSkel.Root(prim) for prim in stage.Traverse() if prim.IsA(UsdSkel.Root)]
+    assert [root.GetPrim().GetDisplayName() for root in roots] == [
+        motion.name for motion in [*crowd, odd]
+    ]
+    cache = UsdSkel.Cache()
+    for root, motion in zip(roots, [*crowd, odd], strict=True):
+        cache.Populate(root, Usd.PrimDefaultPredicate)
+        (binding,) = cache.ComputeSkelBindings(root, Usd.PrimDefaultPredicate)
+        (skinned,) = binding.GetSkinningTargets()
+        assert skinned.GetPrim().GetPath() == root.GetPath().AppendChild("Sticks")
+        places = cache.GetSkelQuery(binding.GetSkeleton()).ComputeJointSkelTransforms(5.0)
+        found = np.array(places)[:, 3, :3]
+        np.testing.assert_allclose(found, motion.positions(end_sites=True)[5], atol=1e-5)
+    painted = [UsdShade.MaterialBindingAPI(stage.GetPrimAtPath(f"{root.GetPath()}/Sticks"))
+               .ComputeBoundMaterial()[0].GetPath() for root in roots]  # fmt: skip
+    assert len(set(painted)) == 7
+    again = ml.load(tmp_path / "crowd.usda", skeleton="soldier 4")
+    assert apart(again, crowd[4]) < 1e-5
 
 
 def foreign_stage(path, *, samples=((0, 0.0), (2, 90.0), (4, 180.0)), joints=("a", "a/b")):

@@ -1,7 +1,13 @@
-"""Writing USD: UsdSkel skeletons with their animation, and stick figures to see them by."""
+"""Writing USD: UsdSkel skeletons with their animation, and stick figures to see them by.
+
+Characters of one skeleton share it: skeleton and stick figure are in the file once, as a class
+that each refers to. The references are not marked instanceable, for Blender shows instances of
+a skeleton as one that does not move.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -56,11 +62,15 @@ def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = T
     stage.SetEndTimeCode(max(len(one) for one in motions) - 1)
     top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
     stage.SetDefaultPrim(top.GetPrim())
-    taken: set[str] = set()
+    shared = _shared_figures(pxr, stage, [one.skeleton for one in motions], mesh)
+    taken = {"Looks"}
     for number, one in enumerate(motions):
         name = free_name(_identifier(pxr, one.name or "Character"), taken)
         taken.add(name)
-        _add_character(pxr, stage, one, f"/Characters/{name}", _COLOURS[number % 7], mesh)
+        place = f"/Characters/{name}"
+        _add_character(pxr, stage, one, place, shared.get(one.skeleton.key), mesh)
+        if mesh:
+            _paint(pxr, stage, f"{place}/Sticks", number % len(_COLOURS))
     with whole_file(path) as scratch:
         if not stage.GetRootLayer().Export(str(scratch)):
             raise InvalidInput(f"USD could not write {path}")
@@ -70,7 +80,7 @@ def usd_library():
     """The modules of usd-core as attributes of one; `MissingExtra` if it is not installed."""
     try:
         import pxr
-        from pxr import Gf, Tf, Usd, UsdGeom, UsdSkel, Vt  # noqa: F401
+        from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: F401
     except ImportError:
         raise MissingExtra(
             "USD files need usd-core; install it with: pip install 'motionloom[usd]'"
@@ -78,13 +88,35 @@ def usd_library():
     return pxr
 
 
-def _add_character(pxr, stage, motion: Motion, place: str, colour, mesh: bool) -> None:
-    skeleton = motion.skeleton
+def _shared_figures(pxr, stage, skeletons: Sequence[Skeleton], mesh: bool) -> dict[str, str]:
+    """Paths of figures that several characters share, by the key of their skeleton."""
+    places: dict[str, str] = {}
+    for key, count in Counter(skeleton.key for skeleton in skeletons).items():
+        if count > 1:
+            places[key] = f"/Figures/Figure_{len(places) + 1}"
+            stage.CreateClassPrim("/Figures")
+            figure = next(skeleton for skeleton in skeletons if skeleton.key == key)
+            _add_figure(pxr, stage, figure, places[key], mesh)
+    return places
+
+
+def _add_character(pxr, stage, motion: Motion, place: str, shared: str | None, mesh: bool) -> None:
     holder = pxr.UsdSkel.Root.Define(stage, place)
     holder.GetPrim().SetDisplayName(motion.name or "Character")
     points = motion.positions(end_sites=True).reshape(-1, 3)
     extent = np.stack([points.min(axis=0), points.max(axis=0)]).astype(np.float32)
     holder.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(extent))
+    if shared is None:
+        _add_figure(pxr, stage, motion.skeleton, place, mesh)
+    else:
+        holder.GetPrim().GetReferences().AddInternalReference(shared)
+    _add_animation(pxr, stage, motion, f"{place}/Animation")
+    binding = pxr.UsdSkel.BindingAPI.Apply(stage.OverridePrim(f"{place}/Skeleton"))
+    binding.CreateAnimationSourceRel().SetTargets([f"{place}/Animation"])
+
+
+def _add_figure(pxr, stage, skeleton: Skeleton, place: str, mesh: bool) -> None:
+    """Skeleton and stick figure: what does not move."""
     bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
     paths = _joint_paths(pxr, skeleton)
     frames = rest_frames(skeleton)
@@ -102,18 +134,15 @@ def _add_character(pxr, stage, motion: Motion, place: str, colour, mesh: bool) -
     bones.CreateBindTransformsAttr(row_vectors(frames.matrices()))
     bones.CreateRestTransformsAttr(row_vectors(local))
     bones.GetPrim().SetCustomDataByKey(END_SITES, len(skeleton.end_names))
-    _add_animation(pxr, stage, motion, f"{place}/Animation", paths)
-    binding = pxr.UsdSkel.BindingAPI.Apply(bones.GetPrim())
-    binding.CreateAnimationSourceRel().SetTargets([f"{place}/Animation"])
     if mesh:
-        _add_sticks(pxr, stage, skeleton, place, colour)
+        _add_sticks(pxr, stage, skeleton, place)
 
 
-def _add_animation(pxr, stage, motion: Motion, place: str, paths: list[str]) -> None:
+def _add_animation(pxr, stage, motion: Motion, place: str) -> None:
     skeleton = motion.skeleton
     joints = len(skeleton)
     animation = pxr.UsdSkel.Animation.Define(stage, place)
-    animation.CreateJointsAttr(paths[:joints])
+    animation.CreateJointsAttr(_joint_paths(pxr, skeleton)[:joints])
     scales = animation.CreateScalesAttr()
     scales.Set(pxr.Vt.Vec3hArray.FromNumpy(np.ones((joints, 3), np.float16)))
     turns = animation.CreateRotationsAttr()
@@ -128,7 +157,7 @@ def _add_animation(pxr, stage, motion: Motion, place: str, paths: list[str]) -> 
         places.Set(pxr.Vt.Vec3fArray.FromNumpy(steps), frame)
 
 
-def _add_sticks(pxr, stage, skeleton: Skeleton, place: str, colour) -> None:
+def _add_sticks(pxr, stage, skeleton: Skeleton, place: str) -> None:
     sticks = stick_mesh(skeleton)
     count = len(sticks.vertices)
     figure = pxr.UsdGeom.Mesh.Define(stage, f"{place}/Sticks")
@@ -138,7 +167,6 @@ def _add_sticks(pxr, stage, skeleton: Skeleton, place: str, colour) -> None:
     figure.CreateFaceVertexCountsAttr([3] * (count // 3))
     figure.CreateFaceVertexIndicesAttr(list(range(count)))
     figure.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
-    figure.CreateDisplayColorAttr([pxr.Gf.Vec3f(*colour)])
     bounds = np.stack([sticks.vertices.min(axis=0), sticks.vertices.max(axis=0)])
     figure.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(bounds))
     binding = pxr.UsdSkel.BindingAPI.Apply(figure.GetPrim())
@@ -148,6 +176,24 @@ def _add_sticks(pxr, stage, skeleton: Skeleton, place: str, colour) -> None:
     weights = np.ones(count, np.float32)
     binding.CreateJointWeightsPrimvar(False, 1).Set(pxr.Vt.FloatArray.FromNumpy(weights))
     binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1.0))
+
+
+def _paint(pxr, stage, place: str, number: int) -> None:
+    """Give sticks a colour: for viewers that go by materials, and for those that do not."""
+    colour = pxr.Gf.Vec3f(*_COLOURS[number])
+    sticks = stage.OverridePrim(place)
+    pxr.UsdGeom.Mesh(sticks).CreateDisplayColorAttr([colour])
+    look = f"/Characters/Looks/Sticks_{number + 1}"
+    if not stage.GetPrimAtPath(look):
+        stage.DefinePrim("/Characters/Looks", "Scope")
+        material = pxr.UsdShade.Material.Define(stage, look)
+        surface = pxr.UsdShade.Shader.Define(stage, f"{look}/Surface")
+        surface.CreateIdAttr("UsdPreviewSurface")
+        surface.CreateInput("diffuseColor", pxr.Sdf.ValueTypeNames.Color3f).Set(colour)
+        surface.CreateInput("roughness", pxr.Sdf.ValueTypeNames.Float).Set(0.8)
+        material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
+    material = pxr.UsdShade.Material(stage.GetPrimAtPath(look))
+    pxr.UsdShade.MaterialBindingAPI.Apply(sticks).Bind(material)
 
 
 def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
