@@ -33,6 +33,7 @@ from motionloom.cli import dance_floor as floors
 from motionloom.cli import graph as graphs
 from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
+from motionloom.cli import studio as browser
 from motionloom.cli import web as webs
 from motionloom.cli.cluster import on_clusters
 from motionloom.cli.command_list import CommandList
@@ -74,6 +75,7 @@ app.command("march")(crowds.march)
 app.command("dancefloor")(floors.dancefloor)
 app.command("bench")(bench.bench)
 app.command("cluster")(clusters.cluster)
+app.command("studio")(browser.studio)
 app.command("warm-up")(demo.warm_up)
 
 

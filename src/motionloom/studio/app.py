@@ -1,0 +1,77 @@
+"""The application: routes, refusals, and the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.staticfiles import StaticFiles
+
+from motionloom import __version__
+from motionloom.errors import LibraryError, MotionloomError
+from motionloom.studio.live import live
+from motionloom.studio.routes import ROUTERS
+from motionloom.studio.security import LOCAL_NAMES, Doorkeeper
+from motionloom.studio.workshop import Workshop
+
+if TYPE_CHECKING:
+    from motionloom.loom import Library
+
+PAGE = Path(__file__).parent / "static"
+
+_NO_PAGE = """<!doctype html><title>motionloom studio</title>
+<p>The studio's page was not built when motionloom was installed: the npm packages could not be
+reached. Everything else works. To get it, install a released wheel, which brings the page
+(<code>pip install --force-reinstall 'motionloom[studio]'</code>), or run
+<code>python build_page.py</code> in a clone of the repository, with the npm registry in reach."""
+
+
+def create_app(
+    library: Library, *, names: frozenset[str] = LOCAL_NAMES, token: str | None = None
+) -> FastAPI:
+    """The studio of one library, as an ASGI application.
+
+    Parameters
+    ----------
+    library : Library
+    names : set of str
+        Host names that the server answers to.
+    token : str, optional
+        What every request must carry; needed when others than this machine can connect.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> from fastapi.testclient import TestClient
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> with TestClient(create_app(lib), base_url="http://localhost") as client:
+    ...     client.get("/api/library").json()["motions"]
+    []
+    """
+    app = FastAPI(
+        title="motionloom studio",
+        version=__version__,
+        description="What the studio's page asks; the same functions as the command line.",
+        docs_url=None,  # its pages load scripts from elsewhere; /openapi.json is the document
+        redoc_url=None,
+    )
+    app.state.workshop = Workshop(library)
+    for router in ROUTERS:
+        app.include_router(router, prefix="/api")
+    app.add_api_websocket_route("/api/live", live)
+    app.add_exception_handler(MotionloomError, _explain)
+    app.add_middleware(Doorkeeper, names=names, token=token)
+    if (PAGE / "index.html").is_file():
+        app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    else:
+        app.get("/", response_class=HTMLResponse, include_in_schema=False)(lambda: _NO_PAGE)
+    return app
+
+
+def _explain(request: Request, error: Exception) -> JSONResponse:
+    """A mistake in what was asked, in the words that the command line would use."""
+    code = 404 if isinstance(error, LibraryError) else 422
+    return JSONResponse({"error": str(error)}, status_code=code)

@@ -1,0 +1,61 @@
+"""The live line: one websocket per window, for what must answer while the mouse moves.
+
+The page sends ``{"id", "kind", ...}`` as text and gets one packed message (`wire.pack`) back,
+with the same ``id`` in its meta, or ``error`` in words. It sends the next request of a kind
+only when the last was answered, and then the latest: nothing queues up.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import WebSocket, WebSocketDisconnect
+from starlette.concurrency import run_in_threadpool
+
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.studio import wire
+from motionloom.studio.live_kinds import KINDS
+from motionloom.studio.window import Window
+
+_LARGEST = 1 << 20  # characters of one message; paths drawn on the floor are the longest
+
+
+async def live(socket: WebSocket) -> None:
+    """Answer one window until it closes."""
+    await socket.accept()
+    window = Window(socket.app.state.workshop)
+    try:
+        while True:
+            text = await socket.receive_text()
+            await socket.send_bytes(await run_in_threadpool(_answer, window, text))
+    except WebSocketDisconnect:
+        pass
+    finally:
+        window.close()
+
+
+def _answer(window: Window, text: str) -> bytes:
+    number: Any = None
+    try:
+        if len(text) > _LARGEST:
+            raise InvalidInput(f"a message of {len(text)} characters; at most {_LARGEST}")
+        message = _read(text)
+        number = message.pop("id", None)
+        kind = message.pop("kind", None)
+        if kind not in KINDS:
+            raise InvalidInput(f"no live request {kind!r}; known: {', '.join(sorted(KINDS))}")
+        meta, arrays = KINDS[kind](window, message)
+        return wire.pack({**meta, "id": number}, **arrays)
+    except MotionloomError as error:
+        return wire.pack({"id": number, "error": str(error)})
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        message = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"a live request must be JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise InvalidInput("a live request must be a JSON object")
+    return message

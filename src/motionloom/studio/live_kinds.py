@@ -1,0 +1,52 @@
+"""The kinds of live requests, as plain data: name -> function of window and message.
+
+A function returns ``(meta, arrays)``: what goes into the head of the answer, and its arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from motionloom.errors import InvalidInput
+from motionloom.studio.moving import points
+from motionloom.studio.window import Window
+
+Answer = tuple[dict[str, Any], dict[str, Any]]
+
+_MOST = 600  # frames of one answer
+
+
+def ping(window: Window, message: dict[str, Any]) -> Answer:
+    """Nothing but an answer, to see whether the server is there and how long a round takes."""
+    return {}, {}
+
+
+def read_player(window: Window, message: dict[str, Any]) -> Answer:
+    """The next frames of a player, after steering it: ``player, count, controls``."""
+    player = window.player(message.get("player"))
+    count = message.get("count")
+    if not isinstance(count, int) or not 1 <= count <= _MOST:
+        raise InvalidInput(f"count must be 1 to {_MOST} frames; got {count!r}")
+    controls = message.get("controls") or {}
+    if controls:
+        player.steer(**controls)
+    stretch = player.read(count)
+    positions = points(player.skeleton, stretch.rotations, stretch.root)
+    meta = {"start": stretch.start, "frames": len(stretch), "seams": list(stretch.seams)}
+    return meta, {"positions": positions, "contacts": np.asarray(stretch.contacts)}
+
+
+def close_player(window: Window, message: dict[str, Any]) -> Answer:
+    """End a player: ``player``."""
+    window.drop(message.get("player"))
+    return {}, {}
+
+
+KINDS: dict[str, Callable[[Window, dict[str, Any]], Answer]] = {
+    "ping": ping,
+    "player/read": read_player,
+    "player/close": close_player,
+}

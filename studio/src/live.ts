@@ -1,0 +1,75 @@
+// The live line: one websocket, for what must answer while the mouse moves.
+
+import { Refusal } from "./api";
+import { unpack, type Message } from "./wire";
+
+type Waiting = { resolve: (message: Message) => void; reject: (error: Error) => void };
+
+/** A websocket that comes back after a restart of the server. Fires "lost" and "found". */
+export class Live extends EventTarget {
+  connected = false;
+  private socket?: WebSocket;
+  private waiting = new Map<number, Waiting>();
+  private number = 0;
+  private tries = 0;
+
+  connect(): void {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}${location.pathname}api/live`);
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      this.connected = true;
+      this.tries = 0;
+      this.dispatchEvent(new Event("found"));
+    };
+    socket.onmessage = (event) => this.take(unpack(event.data));
+    socket.onclose = () => {
+      const was = this.connected;
+      this.connected = false;
+      for (const one of this.waiting.values()) one.reject(new Refusal("the server has gone"));
+      this.waiting.clear();
+      if (was || this.tries === 0) this.dispatchEvent(new Event("lost"));
+      setTimeout(() => this.connect(), Math.min(200 * 2 ** this.tries++, 3000));
+    };
+    this.socket = socket;
+  }
+
+  ask(kind: string, message: object = {}): Promise<Message> {
+    if (!this.connected) return Promise.reject(new Refusal("the server has gone"));
+    const id = ++this.number;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      this.socket!.send(JSON.stringify({ id, kind, ...message }));
+    });
+  }
+
+  private take(message: Message): void {
+    const one = this.waiting.get(message.meta.id);
+    this.waiting.delete(message.meta.id);
+    if (message.meta.error) one?.reject(new Refusal(message.meta.error));
+    else one?.resolve(message);
+  }
+}
+
+/** At most one request in flight; of those that come meanwhile, only the latest is sent. */
+export class Latest<Asked> {
+  private busy = false;
+  private next?: Asked;
+
+  constructor(private readonly run: (asked: Asked) => Promise<void>) {}
+
+  ask(asked: Asked): void {
+    this.next = asked;
+    if (!this.busy) void this.drain();
+  }
+
+  private async drain(): Promise<void> {
+    this.busy = true;
+    while (this.next !== undefined) {
+      const asked = this.next;
+      this.next = undefined;
+      try { await this.run(asked); } catch (error) { console.warn(error); }
+    }
+    this.busy = false;
+  }
+}

@@ -1,0 +1,23 @@
+// The look that all parts share.
+
+import { css } from "lit";
+
+export const look = css`
+  :host { --ink: #d9dee7; --faint: #8a93a3; --line: #2c323c; --panel: #1f242c; --raised: #272d37;
+    --accent: #e0823d; --cool: #4f9fd8; --good: #7cb85c; --bad: #d86464; color: var(--ink); }
+  * { box-sizing: border-box; }
+  h2 { font-size: 15px; margin: 0 0 8px; }
+  p { margin: 4px 0 8px; }
+  .faint { color: var(--faint); }
+  .row { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
+  button, select, input { font: inherit; color: var(--ink); background: var(--raised);
+    border: 1px solid var(--line); border-radius: 5px; padding: 4px 9px; }
+  button { cursor: pointer; }
+  button:hover { border-color: var(--accent); }
+  button.main { background: var(--accent); color: #14110e; border-color: var(--accent); font-weight: 600; }
+  button[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }
+  button:disabled { opacity: 0.4; cursor: default; }
+  input[type="range"] { accent-color: var(--accent); padding: 0; width: 100%; }
+  label { display: grid; gap: 2px; }
+  :focus-visible { outline: 2px solid var(--cool); outline-offset: 1px; }
+`;

@@ -1,0 +1,33 @@
+// What every view is: an element that is given the studio and follows its route.
+
+import { LitElement } from "lit";
+import type { Studio } from "./studio";
+
+export abstract class View extends LitElement {
+  static properties = { studio: { attribute: false } };
+  declare studio: Studio;
+  private undo: (() => void)[] = [];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.follow("route", () => { if (this.isConnected) this.routed(this.studio.route.query); });
+    this.follow("library", () => this.requestUpdate());
+    this.follow("selection", () => this.requestUpdate());
+    void this.updateComplete.then(() => this.routed(this.studio.route.query));
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const one of this.undo) one();
+    this.undo = [];
+  }
+
+  /** Listen to the studio (or another target) for as long as the view is shown. */
+  protected follow(name: string, act: () => void, target: EventTarget = this.studio): void {
+    target.addEventListener(name, act);
+    this.undo.push(() => target.removeEventListener(name, act));
+  }
+
+  /** The address has changed: show what it says. */
+  protected routed(_query: Record<string, string>): void {}
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from "vite";
+
+// One page, no outside references: it must work on a machine without internet.
+export default defineConfig({
+  base: "./",
+  build: {
+    outDir: "../src/motionloom/studio/static",
+    emptyOutDir: true,
+    chunkSizeWarningLimit: 1500,
+  },
+  server: { proxy: { "/api": { target: "http://127.0.0.1:8765", ws: true } } },
+});
