@@ -152,8 +152,8 @@ class _Scene:
         )
         if mesh:
             figure = self._figure(skeleton, number % len(_COLOURS))
-            node = self.add("nodes", {"name": f"{name} sticks", "mesh": figure, "skin": skin})
-            self.document["scenes"][0]["nodes"].append(node)
+            sticks = self.add("nodes", {"name": f"{name} sticks", "mesh": figure, "skin": skin})
+            self.document["scenes"][0]["nodes"].append(sticks)
         self._add_curves(motion, first)
 
     def _figure(self, skeleton: Skeleton, colour: int) -> int:

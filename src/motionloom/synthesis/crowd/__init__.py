@@ -9,7 +9,8 @@ are foreseen, that nobody runs into anything. After Kim, Park and Shin 2003, sec
 from motionloom.synthesis.crowd.ballroom import Ballroom, ballroom
 from motionloom.synthesis.crowd.known_beats import cut_at_beats
 from motionloom.synthesis.crowd.march import March, march
-from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene, load_scene
+from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
+from motionloom.synthesis.crowd.scene_file import load_scene
 
 __all__ = [
     "Ballroom",

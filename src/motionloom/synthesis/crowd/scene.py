@@ -1,30 +1,41 @@
-"""Scenes: who moves where to which music, in a small TOML or JSON file.
+"""Scenes: who moves where to which music.
 
 A scene is checked as it is made, before any work: a room in which the couples do not fit, a
-street that folds on itself or no music are errors here.
+street that folds on itself or no music are errors here. `motionloom.synthesis.crowd.scene_file`
+reads scenes from files.
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
-from dataclasses import dataclass, fields
+import tempfile
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.synthesis.crowd import scene_values as values
 from motionloom.synthesis.crowd.street import Street
-from motionloom.synthesis.rhythm.music import Music, load_music
+from motionloom.synthesis.rhythm.music import (
+    AUDIO_SUFFIXES,
+    MIDI_SUFFIXES,
+    Music,
+    load_music,
+)
+from motionloom.synthesis.rhythm.tunes import write_tune
 
 Array = NDArray[np.float64]
 
+TUNE = "tune"
 _SPACE = 1.06  # of touching, how far apart couples stand at first
 SWAY = 0.15  # metres by which held feet may shift the middle of a couple
-_STRIDE = (0.3, 1.5)  # m/s between which soldiers march
+PACE = (0.3, 1.5)  # m/s between which the built-in soldiers march
+_CREEP = 0.24  # m/s below the slowest take that soldiers still manage, carried by their file
+_USUAL_TEMPO = 90.0
+_MOST = 10_000  # couples, ranks, files
+_LONGEST = 36_000.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,40 +45,88 @@ class Scene:
     Attributes
     ----------
     music : str, optional
-        A MIDI or sound file; or else
+        A MIDI or sound file, or ``"tune"``: one made by code; or else
     tempo_bpm : float, optional
-        beats a minute, and no file.
+        beats a minute, and no file. With ``"tune"``, its tempo.
     seconds : float, optional
         How long. Default: as the music is; without, 30.
     seed : int
+    fps : float
+        Frames per second of what is made.
+    library, takes, within : optional
+        Whose movements: names in a library (or files, without one), and labels. Default: the
+        built-in takes. See `motionloom.synthesis.crowd.own_takes`.
+    meter : int, optional
+        Beats per movement of those takes. Default: estimated.
     """
 
     music: str | None = None
     tempo_bpm: float | None = None
     seconds: float | None = None
     seed: int = 0
+    fps: float = 30.0
+    library: str | None = None
+    takes: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+    meter: int | None = None
 
-    def _check_music(self) -> None:
-        if self.music is None and self.tempo_bpm is None:
-            raise InvalidInput(
-                "the scene has no music; give a file (music) or beats a minute (tempo_bpm)"
-            )
-        if self.tempo_bpm is not None and not 40.0 <= self.tempo_bpm <= 240.0:
-            raise InvalidInput(f"tempo_bpm must lie in 40 to 240; got {self.tempo_bpm:g}")
-        if self.seconds is not None and not 0.0 < self.seconds <= 36000.0:
-            raise InvalidInput(f"seconds must be positive, at most ten hours; got {self.seconds:g}")
-
-    def heard(self, meter: int, default_seconds: float = 30.0) -> Music:
-        """The music: the file's, or a steady beat."""
+    def _check_common(self) -> None:
+        if self.tempo_bpm is not None:
+            values.number("tempo_bpm", self.tempo_bpm, 40.0, 240.0)
         if self.music is not None:
-            return load_music(self.music)
-        seconds = self.seconds or default_seconds
-        beats = np.arange(0.0, seconds + 60.0 / self._tempo, 60.0 / self._tempo)
-        return Music(beats, meter, np.arange(0, len(beats), meter), seconds, name="steady beat")
+            self._check_file()
+        elif self.tempo_bpm is None:
+            raise InvalidInput(
+                "the scene has no music; give a file (music), beats a minute (tempo_bpm), or "
+                f'music = "{TUNE}"'
+            )
+        values.number("fps", self.fps, 10.0, 240.0)
+        if self.seconds is not None:
+            values.number("seconds", self.seconds, 2.0 / self.fps, _LONGEST, "s")
+        values.whole("seed", self.seed, 0, 2**63 - 1)
+        if self.library is not None and not isinstance(self.library, str):
+            raise InvalidInput(f"library must be the path of one; got {self.library!r}")
+        values.words("takes", self.takes)
+        values.words("within", self.within)
+        if self.within and self.library is None:
+            raise InvalidInput("within names labels of a library; name the library, too")
+        if self.meter is not None:
+            values.whole("meter", self.meter, 1, 32)
+
+    def _check_file(self) -> None:
+        if self.music == TUNE:
+            return
+        if not isinstance(self.music, str):
+            raise InvalidInput(f"music must be the name of a file; got {self.music!r}")
+        if self.tempo_bpm is not None:
+            raise InvalidInput(f"{self.music} has its own tempo: give music or tempo_bpm, not both")
+        known = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
+        if Path(self.music).suffix.lower() not in known:
+            raise InvalidInput(f"{self.music}: music is read from {', '.join(known)}")
+        if not Path(self.music).is_file():
+            raise InvalidInput(f"{self.music}: there is no such music file")
 
     @property
-    def _tempo(self) -> float:
-        return float(self.tempo_bpm or 90.0)
+    def own(self) -> bool:
+        """Whether the scene names takes of its own."""
+        return bool(self.library or self.takes)
+
+    def heard(self, meter: int, default_seconds: float = 30.0) -> Music:
+        """The music: the file's, a made-up tune's, or a steady beat."""
+        tempo = float(self.tempo_bpm or _USUAL_TEMPO)
+        seconds = self.seconds or default_seconds
+        if self.music == TUNE:
+            return _tune(meter, tempo, seconds, self.seed)
+        if self.music is not None:
+            if len(self._file_music.beats) < 2:
+                raise InvalidInput(f"{self.music}: it has no beats to move to")
+            return self._file_music
+        beats = np.arange(0.0, seconds + 60.0 / tempo, 60.0 / tempo)
+        return Music(beats, meter, np.arange(0, len(beats), meter), seconds, name="steady beat")
+
+    @cached_property
+    def _file_music(self) -> Music:
+        return load_music(self.music or "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,24 +157,36 @@ class BallroomScene(Scene):
     speed: float = 0.3
 
     def __post_init__(self) -> None:
-        self._check_music()
-        if self.couples < 1:
-            raise InvalidInput(f"couples must be at least 1; got {self.couples}")
-        if not 0.3 <= self.radius <= 3.0:
-            raise InvalidInput(f"radius must lie in 0.3 to 3 m; got {self.radius:g}")
-        if not 0.0 <= self.speed <= 0.6:
-            raise InvalidInput(f"speed must lie in 0 to 0.6 m/s; got {self.speed:g}")
-        if self.room is not None and (len(self.room) != 2 or min(self.room) <= 0.0):
-            raise InvalidInput(f"room must be width and depth in metres; got {self.room}")
-        for column in self.columns:
-            if len(column) != 3 or column[2] <= 0.0:
-                raise InvalidInput(f"a column is x, z and a radius above 0; got {column}")
+        self._check_common()
+        values.whole("couples", self.couples, 1, _MOST)
+        values.number("radius", self.radius, 0.3, 3.0, "m")
+        values.number("speed", self.speed, 0.0, 0.6, "m/s")
+        self._check_room()
         places = len(self._lattice)
         if places < self.couples:
             raise InvalidInput(
                 f"{self.couples} couples of radius {self.radius:g} m do not fit into the room; "
                 f"there are places for {places}. Take fewer, or a bigger room"
             )
+
+    def _check_room(self) -> None:
+        if self.room is not None:
+            room = values.row("room", self.room, "width and depth in metres", 2)
+            if min(room) <= 0.0 or max(room) > 1000.0:
+                raise InvalidInput(
+                    f"room must be width and depth, above 0 and up to 1000 m; got {list(self.room)}"
+                )
+        for x, z, size in values.rows("columns", self.columns, "x, z and radius", 3):
+            if size <= 0.0:
+                raise InvalidInput(f"a column is x, z and a radius above 0; got {[x, z, size]}")
+            if self.room is not None and np.any(
+                np.abs([x, z]) - size >= 0.5 * np.asarray(self.room)
+            ):
+                wide, deep = self.room
+                raise InvalidInput(
+                    f"the column at {x:g}, {z:g} stands outside the room, which reaches to "
+                    f"{0.5 * wide:g}, {0.5 * deep:g} from its middle"
+                )
 
     @cached_property
     def _lattice(self) -> Array:
@@ -157,7 +228,7 @@ class MarchScene(Scene):
     Attributes
     ----------
     points : sequence of (x, z)
-        Control points of the cubic B-spline in the middle of the street.
+        Control points of the cubic B-spline in the middle of the street; two make it straight.
     ranks, files : int
         Soldiers one behind the other, and side by side.
     spacing : float
@@ -179,29 +250,30 @@ class MarchScene(Scene):
     speed: float = 0.9
 
     def __post_init__(self) -> None:
-        self._check_music()
-        if self.ranks < 1 or self.files < 1:
-            raise InvalidInput(
-                f"ranks and files must be at least 1; got {self.ranks} and {self.files}"
-            )
-        if not 0.5 <= self.spacing <= 10.0:
-            raise InvalidInput(f"spacing must lie in 0.5 to 10 m; got {self.spacing:g}")
-        if not _STRIDE[0] <= self.speed <= _STRIDE[1]:
-            raise InvalidInput(
-                f"speed must lie in {_STRIDE[0]:g} to {_STRIDE[1]:g} m/s; got {self.speed:g}"
-            )
+        self._check_common()
+        values.whole("ranks", self.ranks, 1, _MOST)
+        values.whole("files", self.files, 1, _MOST)
+        values.number("spacing", self.spacing, 0.5, 10.0, "m")
+        values.number("speed", self.speed, 0.1, 4.0, "m/s")
+        values.rows("points", self.points, "x and z", 2)
         self.street.check_files(self.offsets)
-        slow, fast = self.street.stretch(self.offsets)
-        if self.speed * fast > _STRIDE[1] or self.speed * slow < 0.2 * _STRIDE[0]:
-            raise InvalidInput(
-                f"in the sharpest corner files would march at {self.speed * slow:.2f} to "
-                f"{self.speed * fast:.2f} m/s; soldiers march at {_STRIDE[1]:g} at most. "
-                "Round the corner, or take fewer files or less speed"
-            )
-        if self.seconds_on_street <= 0.0:
+        if self.seconds_on_street <= 2.0 / self.fps:
             raise InvalidInput(
                 f"the street is {self.street.length:.1f} m long, the formation "
                 f"{(self.ranks - 1) * self.spacing:.1f} m: no way is left to march"
+            )
+        if not self.own:
+            self.check_pace(*PACE)
+
+    def check_pace(self, slowest: float, fastest: float) -> None:
+        """Refuse files that are slower or faster in corners than soldiers march, m/s."""
+        slow, fast = (self.speed * stretch for stretch in self.street.stretch(self.offsets))
+        if fast > fastest + 1e-9 or slow < slowest - _CREEP - 1e-9:
+            where = "on its straight street" if fast - slow < 1e-6 else "in the sharpest corner"
+            raise InvalidInput(
+                f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "
+                f"{slowest:.2f} to {fastest:.2f}. Take another speed, rounder corners or fewer "
+                "files"
             )
 
     @cached_property
@@ -223,41 +295,11 @@ class MarchScene(Scene):
         return float(way / self.speed)
 
 
-def load_scene(path: str | Path) -> BallroomScene | MarchScene:
-    """Read a scene; ``kind`` in the file says which: "ballroom" or "march".
-
-    Raises
-    ------
-    InvalidInput
-        If the file cannot be read, names something unknown, or is impossible.
-    """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        given: Any = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path}: cannot be read as a scene: {error}") from None
-    kinds: dict[str, type[BallroomScene] | type[MarchScene]] = {
-        "ballroom": BallroomScene,
-        "march": MarchScene,
-    }
-    kind = given.pop("kind", None) if isinstance(given, dict) else None
-    if kind not in kinds:
-        raise InvalidInput(f"{path}: kind must be one of {', '.join(kinds)}; got {kind!r}")
-    made = kinds[kind]
-    known = {field.name for field in fields(made)}
-    strange = sorted(set(given) - known)
-    if strange:
-        raise InvalidInput(
-            f"{path}: a {kind} has no {', '.join(strange)}; it has {', '.join(sorted(known))}"
-        )
-    if "music" in given and not Path(given["music"]).is_absolute():
-        given["music"] = str(path.parent / given["music"])
-    try:
-        return made(**{name: _frozen(value) for name, value in given.items()})
-    except (InvalidInput, TypeError) as error:
-        raise InvalidInput(f"{path}: {error}") from None
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+def _tune(meter: int, tempo: float, seconds: float, seed: int) -> Music:
+    """A tune made by code, as long as it takes."""
+    bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
+    with tempfile.TemporaryDirectory() as folder:
+        place = write_tune(Path(folder) / "tune.mid", bars=bars, meter=meter, tempo_bpm=tempo,
+                           seed=seed)  # fmt: skip
+        heard = load_music(place)
+    return Music(heard.beats, heard.meter, heard.downbeats, seconds, heard.onsets, name="tune")

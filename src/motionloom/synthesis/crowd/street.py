@@ -13,6 +13,7 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 _STEP = 0.05  # metres between samples
+_LONGEST = 10_000.0  # metres
 _TIGHTEST = 0.2  # of the middle's speed, the least of a file: below it all but folds
 
 
@@ -59,6 +60,10 @@ class Street:
         fine = np.linspace(0.0, 1.0, 4001)
         spots = curve(fine)
         run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
+        if run[-1] > _LONGEST:
+            raise InvalidInput(
+                f"a street is at most {_LONGEST:g} m long; these points make {run[-1]:.0f} m"
+            )
         way = np.linspace(0.0, run[-1], max(int(run[-1] / _STEP), 2) + 1)
         u = np.interp(way, run, fine)
         first = curve.derivative()(u)
@@ -102,14 +107,17 @@ class Street:
                 f"{np.abs(offsets).max():.2f} m beside the middle. Round the corner, or take "
                 "fewer files"
             )
+        from scipy.spatial import cKDTree
+
         wide = float(np.ptp(offsets)) + 1.0
-        some = self.places[:: max(int(0.25 / _STEP), 1)]
-        way = self.way[:: max(int(0.25 / _STEP), 1)]
-        apart = np.hypot(*(some[:, None] - some[None]).transpose(2, 0, 1))
-        back = (apart < wide) & (np.abs(way[:, None] - way[None]) > 2.0 * wide + 1.0)
-        if back.any():
-            a, b = np.argwhere(back)[0]
+        every = max(int(0.25 / _STEP), 1)
+        some, way = self.places[::every], self.way[::every]
+        pairs = cKDTree(some).query_pairs(wide, output_type="ndarray")
+        back = pairs[np.abs(way[pairs[:, 0]] - way[pairs[:, 1]]) > 2.0 * wide + 1.0]
+        if len(back):
+            a, b = back[np.lexsort((back[:, 1], back[:, 0]))[0]]
             raise InvalidInput(
                 f"the street folds on itself: after {way[a]:.1f} m and after {way[b]:.1f} m it is "
-                f"{apart[a, b]:.1f} m apart, and the formation is {wide:.1f} m wide"
+                f"{np.hypot(*(some[a] - some[b])):.1f} m apart, and the formation is {wide:.1f} m "
+                "wide"
             )
