@@ -27,6 +27,34 @@ _BESIDE = 0.05  # and how far each stands to its own left of the line
 
 
 @dataclass(frozen=True)
+class Footwork:
+    """How steps are made; times in parts of a beat.
+
+    Attributes
+    ----------
+    lift : float
+        When a foot leaves the floor, after the beat before.
+    late : float
+        When it has landed, after its beat: feet are heard a little before they rest.
+    clearance : float
+        Metres.
+    heel : float
+        Radians by which the heel is raised before.
+    push : float
+        See `Score.step`.
+    lilt : float
+        Metres by which the body rises between beats.
+    """
+
+    lift: float = 0.30
+    late: float = 0.0
+    clearance: float = 0.03
+    heel: float = 0.45
+    push: float = 0.0
+    lilt: float = 0.0
+
+
+@dataclass(frozen=True)
 class Couple:
     """Leader and follower: their scores and motions, frame by frame together."""
 
@@ -35,6 +63,10 @@ class Couple:
     leader: Motion
     follower: Motion
     times: Array
+
+
+_SOFT = Footwork()
+_LEVELS = (-0.055, -0.022, -0.012)  # fall into the first step, rise through the second and third
 
 
 def waltz(
@@ -47,6 +79,7 @@ def waltz(
     bars: int = 8,
     turn: float = 0.5,
     figures: Sequence[tuple[float, float, float]] | None = None,
+    footwork: Footwork = _SOFT,
     names: tuple[str, str] = ("waltz_leader", "waltz_follower"),
 ) -> Couple:
     """A waltz of `bars` bars of three beats: box steps that turn to the left.
@@ -62,6 +95,8 @@ def waltz(
     figures : sequence of (ahead, aside, turn), optional
         What each bar does instead: metres ahead on the first beat and to the left on the
         second, for legs of 0.85 m, and the turn. Leads change from bar to bar, left first.
+    footwork : Footwork
+        Soft by default: feet are put down without a sound.
     names : pair of str
         Names of the two motions.
     """
@@ -89,7 +124,8 @@ def waltz(
         elif count == 1:
             middle = middle + size * sideways * aside
             heading += 0.5 * around
-        _step_both(scores, foot, float(beats[k - 1]), float(beats[k]), middle, heading, count)
+        times = float(beats[k - 1]), float(beats[k])
+        _step_both(scores, foot, times, middle, heading, count, footwork)
     end = float(beats[-1]) + 0.9
     parameters = {"turn": sum(figure[2] for figure in figures), "bars": bars, "meter": 3}
     for role, score in scores.items():
@@ -117,8 +153,10 @@ def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
     return float(place[0]), float(place[1])
 
 
-def _step_both(scores, foot, before, now, middle, heading, count) -> None:
+def _step_both(scores, foot, times, middle, heading, count, footwork) -> None:
+    before, now = times
     gap = now - before
+    lift = footwork.lift * gap
     for role, sign in (("leader", 1.0), ("follower", -1.0)):
         score = scores[role]
         side = foot if role == "leader" else OTHER[foot]
@@ -126,11 +164,17 @@ def _step_both(scores, foot, before, now, middle, heading, count) -> None:
         width = 0.9 * score.performer.stance_width
         spot, yaw = score.slot(side, _stand(middle, heading, sign), facing, width=width)
         score.step(
-            side, before + 0.30 * gap, now, spot, yaw, clearance=0.03, shift=0.3 * gap,
-            heel=0.45, heel_time=0.28 * gap,
+            side, before + lift, now + footwork.late * gap, spot, yaw,
+            clearance=footwork.clearance, shift=lift, heel=footwork.heel,
+            heel_time=lift - 0.02 * gap, push=footwork.push,
         )  # fmt: skip
-        # Fall into the first step, rise through the second and third.
-        score.ease("height", before, now, (-0.055, -0.022, -0.012)[count])
+        start, level = before, _LEVELS[count]
+        if footwork.lilt > 0.0:
+            start += 0.5 * gap
+            between = 0.5 * (_LEVELS[count - 1] + level)
+            score.ease("height", before, start, between + 0.5 * footwork.lilt)
+            level -= 0.5 * footwork.lilt
+        score.ease("height", start, now, level)
         score.ease("chest_side", before, now, SIGN[side] * 0.05 * (count == 1))
 
 

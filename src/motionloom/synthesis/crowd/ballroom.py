@@ -74,7 +74,7 @@ def danced_blocks(scene: BallroomScene, choreography: Choreography) -> Iterator[
     music, fps = scene.heard(choreography.meter), choreography.fps
     frames = frame_count(music.seconds if scene.seconds is None else scene.seconds, None, fps)
     floor = _Floor(scene, choreography)
-    for due in movement_frames(music, choreography.meter, choreography.beat_frames, frames, fps):
+    for due in movement_frames(music, choreography, frames):
         chosen, weights = floor.choice(choreography.meter * 60.0 / music.bpm)
         yield floor.troupe.block(chosen, weights, due, floor.carry)
 

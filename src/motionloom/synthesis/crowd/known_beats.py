@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.synthesis.crowd.handover import calm_lead
 from motionloom.synthesis.rhythm.choreography import Choreography
-from motionloom.synthesis.rhythm.movements import Movement, warped_movement
+from motionloom.synthesis.rhythm.candidates import candidate_beats
+from motionloom.synthesis.rhythm.motion_beats import huber_beats
+from motionloom.synthesis.rhythm.movements import warped_movement
 from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
+
+
+_EARLY = 0.2  # of a beat, by which feet may be seen to land before or after they do
 
 
 class Take(Protocol):
@@ -28,7 +34,13 @@ class Take(Protocol):
 
 
 def cut_at_beats(
-    takes: Sequence[Take], *, meter: int, leads: int = 1, most: int | None = None, kind: str = ""
+    takes: Sequence[Take],
+    *,
+    meter: int,
+    leads: int = 1,
+    most: int | None = None,
+    kind: str = "",
+    lead: float | None = None,
 ) -> Choreography:
     """Cut takes at their beats; movement k of a take belongs to node ``k % leads``.
 
@@ -43,6 +55,9 @@ def cut_at_beats(
     most : int, optional
         Movements of each take that are used, the first ones.
     kind : str
+    lead : float, optional
+        Beats in [0, 1) after their first beat at which movements begin. Default: where they hand
+        over best (`motionloom.synthesis.crowd.handover`).
 
     Examples
     --------
@@ -53,18 +68,28 @@ def cut_at_beats(
     """
     if not takes or any(len(take.beats) <= meter for take in takes):
         raise InvalidInput(f"takes to cut must be some, of more than {meter} beats each")
+    if lead is not None and not 0.0 <= lead < 1.0:
+        raise InvalidInput(f"lead must lie in 0 to 1 beats, below 1; got {lead:g}")
     fps = takes[0].motions[0].fps
     gaps = np.concatenate([np.diff(take.beats) for take in takes])
     every = max(round(float(np.median(gaps)) * fps), 2)
-    movements: list[Movement] = []
-    groups: list[list[int]] = [[] for _ in range(leads)]
+    cuts: list[tuple[Take, NDArray[np.float64], int]] = []
     for take in takes:
-        names = tuple(motion.name for motion in take.motions)
+        # One more beat than was danced, for movements that end behind the last one.
+        heard = heard_beats(take)
+        beats = np.append(heard, 2.0 * heard[-1] - heard[-2]) * fps
         starts = range(0, len(take.beats) - meter, meter)[:most]
-        for k, start in enumerate(starts):
-            groups[k % leads].append(len(movements))
-            beats = take.beats[start : start + meter + 1] * fps
-            movements.append(warped_movement(take.motions, names, beats, every))
+        cuts += [(take, beats[start : start + meter + 2], k) for k, start in enumerate(starts)]
+    if lead is None:
+        lead = _calm(cuts, leads)
+    movements = [
+        warped_movement(
+            take.motions, tuple(motion.name for motion in take.motions),
+            beats if lead > 0.0 else beats[:-1], every, lead=lead,
+        )
+        for take, beats, _ in cuts
+    ]  # fmt: skip
+    groups = [[n for n, cut in enumerate(cuts) if cut[2] % leads == k] for k in range(leads)]
     graph = TransitionGraph(
         tuple(f"lead {k + 1}" for k in range(leads)),
         tuple(map(tuple, groups)),
@@ -72,3 +97,27 @@ def cut_at_beats(
         np.roll(np.eye(leads), 1, axis=1),
     )
     return Choreography(tuple(movements), graph, kind)
+
+
+def heard_beats(take: Take) -> NDArray[np.float64]:
+    """The beats of a take where its motions alone tell them, near those that are known.
+
+    A foot that is put down softly rests later than it is seen to land. Movements are cut where
+    the beats are seen (`motionloom.beats`), so that there they are on the music.
+    """
+    known = np.asarray(take.beats, np.float64)
+    seen = huber_beats(candidate_beats(take.motions), known)
+    most = _EARLY * np.gradient(known)
+    off = np.clip(seen - known, -most, most)
+    # The first and the last beat have nothing on one side.
+    off[[0, -1]] = np.median(off[1:-1]) if len(off) > 2 else 0.0
+    return np.asarray(known + off)
+
+
+def _calm(cuts: Sequence[tuple[Take, NDArray[np.float64], int]], leads: int) -> float:
+    """The lead at which ends of movements and starts of those that follow are most alike."""
+    seams: list[list[tuple[tuple[Motion, ...], NDArray[np.float64]]]] = [[] for _ in range(leads)]
+    for take, beats, k in cuts:
+        seams[k % leads].append((take.motions, beats[:2]))
+        seams[(k + 1) % leads].append((take.motions, beats[-2:]))
+    return calm_lead(seams)

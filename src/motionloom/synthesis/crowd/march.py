@@ -94,7 +94,7 @@ def marched_blocks(scene: MarchScene, choreography: Choreography) -> Iterator[Bl
     facing, last = starts[:, 2].copy(), None
     length = meter * 60.0 / music.bpm
     start = 0
-    for due in movement_frames(music, meter, choreography.beat_frames, frames, fps):
+    for due in movement_frames(music, choreography, frames):
         now = (start + np.arange(len(due))) / fps
         goals = formation(scene, now)
         later = formation(scene, np.array([now[0] + length]))[:, 0]

@@ -64,17 +64,16 @@ def landings(stands: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.flatnonzero(stands[1:] & ~stands[:-1]) + 1
 
 
-def movement_frames(
-    music: Music, meter: int, beat_frames: int, frames: int, fps: float
-) -> Iterator[Array]:
+def movement_frames(music: Music, choreography: Choreography, frames: int) -> Iterator[Array]:
     """Frame by frame of the music, movement by movement: frames (n,) of it that are due."""
-    beats = MusicClock(music).beats_at(0, frames, fps)
-    first = float(music.downbeats[0]) if len(music.downbeats) else 0.0
-    # A frame just short of a downbeat by rounding is on it.
+    meter = choreography.meter
+    beats = MusicClock(music).beats_at(0, frames, choreography.fps)
+    first = (float(music.downbeats[0]) if len(music.downbeats) else 0.0) + choreography.lead
+    # A frame just short of a start by rounding is on it.
     bars = np.floor((beats - first) / meter + 1e-9)
     edges = np.flatnonzero(np.diff(bars)) + 1
     for start, stop in zip([0, *edges], [*edges, frames], strict=True):
-        due = (beats[start:stop] - first - meter * bars[start]) * beat_frames
+        due = (beats[start:stop] - first - meter * bars[start]) * choreography.beat_frames
         yield np.clip(due, 0.0, None)
 
 
@@ -113,8 +112,7 @@ def _provenance(
         movements = nodes[block.chosen[agent]].movements
         for movement, weight in zip(movements, block.weights[agent], strict=True):
             if weight > 0.0:
-                clock = np.arange(len(movement.beats)) * float(movement.beat_frames)
-                first, last = np.interp(block.frames[[0, -1]], clock, movement.beats)
+                first, last = movement.source_frames(block.frames[[0, -1]])
                 sources.append(
                     Source(
                         movement.source[body], float(first), float(last) + 1.0, start, stop,

@@ -92,6 +92,11 @@ class Choreography:
         """Seconds between the beats of all movements."""
         return self.beat_frames / self.fps
 
+    @property
+    def lead(self) -> float:
+        """Beats after a downbeat at which all movements begin."""
+        return self.movements[0].lead
+
     def with_graph(self, graph: TransitionGraph) -> Choreography:
         """The same movements under another graph."""
         known = range(len(self.movements))
@@ -176,6 +181,7 @@ class Choreography:
                     "source": list(movement.source),
                     "beats": [round(float(beat), 4) for beat in movement.beats],
                     "mirrored": movement.mirrored,
+                    "lead": movement.lead,
                 }
                 for movement in self.movements
             ],
@@ -414,7 +420,8 @@ def choreography_from(
                 f"movement {number}: its beats must rise within the {len(motions[0])} frames of "
                 f"{names[0]}", path=path,
             )  # fmt: skip
-        movements.append(warped_movement(motions, names, at, beat_frames, mirrored))
+        lead = float(cut.get("lead", 0.0))
+        movements.append(warped_movement(motions, names, at, beat_frames, mirrored, lead=lead))
     if not movements:
         raise MotionFormatError("it holds no movements", path=path)
     return Choreography(tuple(movements), graph, kind).with_graph(graph)

@@ -154,9 +154,9 @@ class DancePlayer(Player):
         else:
             chief = self.nodes[self._node].movements[int(self._weights.argmax())]
             at = self._natural + np.arange(count)
-            own = chief.beats - chief.beats[0]
-            frames = np.interp(at, own, np.arange(len(own)) * float(chief.beat_frames))
-            frames = np.where(at >= own[-1], last + 1.0, frames)
+            begin, end = chief.source_frames(np.array([0.0, last]))
+            frames = np.interp(begin + at, chief.beats, chief.clock)
+            frames = np.where(begin + at >= end, last + 1.0, frames)
         due = frames[: int(np.searchsorted(frames, last, side="left"))]
         self._natural += len(due)
         return np.maximum(due, 0.0), len(due) < count
@@ -165,8 +165,9 @@ class DancePlayer(Player):
         """Start the next movement, at this beat of the clock or a little before it."""
         meter = self.choreography.meter
         if self.clock is not None:
-            over = np.floor((beat - self._first_beat) / meter)
-            self._start_beat = self._first_beat + meter * float(over)
+            first = self._first_beat + self.choreography.lead
+            over = np.floor((beat - first) / meter)
+            self._start_beat = first + meter * float(over)
         if len(self._places):
             self._place = self._places[-1]
         self._natural = 0.0
@@ -326,8 +327,7 @@ class DancePlayer(Player):
         found = []
         for movement, weight in zip(self.nodes[self._node].movements, self._weights, strict=True):
             if weight > 0.0:
-                clock = np.arange(len(movement.beats)) * float(movement.beat_frames)
-                first, last = np.interp(frames[[0, -1]], clock, movement.beats)
+                first, last = movement.source_frames(frames[[0, -1]])
                 found.append(
                     Source(
                         movement.source[0],

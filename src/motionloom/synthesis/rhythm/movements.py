@@ -37,14 +37,18 @@ class Movement:
     start_frame, end_frame : int
         Half-open range in them; the next movement shares the frame of its first beat.
     beats : ndarray, shape (B,)
-        Beats in frames of the source, the first and the last included: ``meter + 1``.
+        Beats in frames of the source, the first and the last included: ``meter + 1``, and one
+        more behind a `lead`.
     bodies : tuple of Motion
         The piece itself at the common beat period and common start, beat k at frame
-        ``k * beat_frames``; the first is the leader.
+        ``(k - lead) * beat_frames``; the first is the leader.
     beat_frames : int
         Frames between beats.
     mirrored : bool
         Whether left and right were exchanged.
+    lead : float
+        Beats after the first one at which it begins, and after the last at which it ends: a
+        movement may hand over where the body is calm, not where a foot lands.
     """
 
     source: tuple[str, ...]
@@ -54,6 +58,7 @@ class Movement:
     bodies: tuple[Motion, ...]
     beat_frames: int
     mirrored: bool = False
+    lead: float = 0.0
 
     @property
     def motion(self) -> Motion:
@@ -63,7 +68,16 @@ class Movement:
     @property
     def meter(self) -> int:
         """Beats it lasts."""
-        return len(self.beats) - 1
+        return len(self.beats) - 1 - (self.lead > 0.0)
+
+    @property
+    def clock(self) -> Array:
+        """Frames of the piece at which the beats fall, shape (B,); outside of it at a `lead`."""
+        return (np.arange(len(self.beats)) - self.lead) * float(self.beat_frames)
+
+    def source_frames(self, frames: Array) -> Array:
+        """Frames of the source that the piece shows at its own `frames`."""
+        return np.interp(frames, self.clock, self.beats)
 
     @property
     def text(self) -> str:
@@ -135,23 +149,29 @@ def warped_movement(
     beats: Array,
     beat_frames: int,
     mirrored: bool = False,
+    *,
+    lead: float = 0.0,
 ) -> Movement:
-    """The movement between given beats (B,), frames of the motions, on the common clock."""
+    """The movement between given beats (B,), frames of the motions, on the common clock.
+
+    With a `lead` it begins and ends so many beats later; `beats` has one more then.
+    """
+    count = (len(beats) - 1 - (lead > 0.0)) * beat_frames + 1
+    place = np.interp(np.arange(count) / beat_frames + lead, np.arange(len(beats)), beats)
     return Movement(
         source=names,
-        start_frame=round(float(beats[0])),
-        end_frame=round(float(beats[-1])) + 1,
+        start_frame=round(float(place[0])),
+        end_frame=round(float(place[-1])) + 1,
         beats=beats,
-        bodies=_warped(motions, beats, beat_frames),
+        bodies=_warped(motions, place),
         beat_frames=beat_frames,
         mirrored=mirrored,
+        lead=lead,
     )
 
 
-def _warped(motions: tuple[Motion, ...], beats: Array, beat_frames: int) -> tuple[Motion, ...]:
-    """The piece between beats on the common clock, moved to the leader's common start."""
-    count = (len(beats) - 1) * beat_frames + 1
-    place = np.interp(np.arange(count), np.arange(len(beats)) * beat_frames, beats)
+def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
+    """Frames of a piece, between frames too, moved to the leader's common start."""
     taken = [sampled(motion, place) for motion in motions]
     turn = -float(taken[0][0].headings()[0])
     shift = rot.rotate(rot.yaw(turn), taken[0].root[0].astype(np.float64))
