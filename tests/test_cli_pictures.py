@@ -39,6 +39,12 @@ def test_show_writes_a_strip_called_like_the_motion(run, walk, tmp_path):
     assert Image.open(tmp_path / "walk.png").format == "PNG"
 
 
+def test_show_counts_frames_of_the_whole_motion(run, walk, tmp_path):
+    code, _, _ = run("show", "walk.bvh:20-30", "-o", "part.svg", "--frames", 2)
+    drawn = (tmp_path / "part.svg").read_text()
+    assert code == 0 and "<!-- frame 20 -->" in drawn and "<!-- frame 29 -->" in drawn
+
+
 def test_show_writes_a_gif_beside_and_makes_the_folder(run, walk, tmp_path):
     code, out, _ = run("show", "walk.bvh:0-30", "-o", "out/w.png", "--gif", "--width", 80, "--json")
     assert code == 0

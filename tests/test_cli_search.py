@@ -40,9 +40,9 @@ def test_search_prints_a_table(place):
 
 def test_counts_and_units_are_told(place):
     one = run("search", place, f"{KICK}_p0:10-40", "--max", 1).stdout
-    assert f"1 match of {KICK}_p0:10-40" in one and "distance (m)" in one
+    assert f"1 match of {KICK}_p0:10-40" in one and "distances in m" in one
     two = run("search", place, f"{KICK}_p0", "--max", 2, "--method", "emd").stdout
-    assert f"2 matches of {KICK}_p0" in two and "(degrees)" in two
+    assert f"2 matches of {KICK}_p0" in two and "distances in degrees" in two
     assert ml.Library(place).search(f"{KICK}_p0", method="scaling")[:1].unit == "degrees"
 
 

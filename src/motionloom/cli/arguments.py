@@ -20,17 +20,22 @@ _RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
 
 def motion_from(text: str, **options) -> Motion:
     """The motion (or the part of it) that `text` names; `options` go to `motionloom.load`."""
+    return cut_from(text, **options)[0]
+
+
+def cut_from(text: str, **options) -> tuple[Motion, int]:
+    """The same, and the frame of the whole motion that it begins with."""
     name, cut = split_range(text)
     motion = _whole(name, **options)
     if cut is None:
-        return motion
+        return motion, 0
     start, end = (round(value * motion.fps) if seconds else int(value) for value, seconds in cut)
     if not 0 <= start < end <= len(motion):
         raise InvalidInput(
             f"{text}: the range must lie within the motion's {len(motion)} frames "
             f"({motion.duration:.2f} s); got {start} to {end}"
         )
-    return motion[start:end]
+    return motion[start:end], start
 
 
 def split_range(text: str) -> tuple[str, list[tuple[float, bool]] | None]:

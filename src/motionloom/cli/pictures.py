@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import motion_from
+from motionloom.cli.arguments import cut_from, motion_from
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -55,7 +55,7 @@ def show(
     json: Annotated[bool, _JSON] = False,
 ) -> None:
     """Draw one motion: a film strip of stick figures, a GIF, a film."""
-    motion = motion_from(file)
+    motion, first = cut_from(file)
     target = output or Path(f"{_file_name(motion.name)}.png")
     targets = [target]
     if gif:
@@ -67,8 +67,9 @@ def show(
     film = {key: value for key, value in asked.items() if value is not None}
     _check_targets(targets)
     target.parent.mkdir(parents=True, exist_ok=True)
+    strip = {"frames": frames, "layout": layout, "first_frame": first}
     for path in targets:
-        _draw(motion, path, {"frames": frames, "layout": layout}, film, view)
+        _draw(motion, path, strip, film, view)
         if not json:
             print(path)
     if json:

@@ -303,11 +303,12 @@ def _print_matches(matches: Matches) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=f"{counted(len(matches), 'match', 'matches')} of {matches.query}")
+    count = counted(len(matches), "match", "matches")
+    table = Table(title=f"{count} of {matches.query}; distances in {matches.unit}")
     longest = max((len(match.motion) for match in matches), default=0)
     for name, side in (
         ("", "right"), ("motion", "left"), ("frames", "left"), ("seconds", "left"),
-        (f"distance ({matches.unit})", "right"), ("tier", "right"), ("label", "left"),
+        ("distance", "right"), ("tier", "right"), ("label", "left"),
     ):  # fmt: skip
         # Names of motions are asked for again: others give way to them.
         least = min(longest, 40) if name == "motion" else None

@@ -41,7 +41,12 @@ _TRAIL_SECONDS = 2.0
 
 
 def film_strip(
-    motion: Motion, *, frames: int = 8, view: str = "three-quarter", layout: str = "auto"
+    motion: Motion,
+    *,
+    frames: int = 8,
+    view: str = "three-quarter",
+    layout: str = "auto",
+    first_frame: int = 0,
 ) -> Figure:
     """Draw a motion as a strip of stick figures.
 
@@ -57,6 +62,9 @@ def film_strip(
     layout : str
         ``world`` draws all figures where they stand, ``stages`` each on its own piece of
         floor, ``auto`` the first if the figures then keep clear of each other.
+    first_frame : int
+        What to call the first frame: where the motion was cut from a longer one, times and
+        frame numbers in the picture are then those of the longer one.
 
     Returns
     -------
@@ -78,7 +86,7 @@ def film_strip(
         raise InvalidInput(f"frames must be at least 1; got {frames}")
     if layout not in LAYOUTS:
         raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}; got {layout!r}")
-    scene = _scene(motion, frames, view)
+    scene = _scene(motion, frames, view, first_frame)
     if layout == "world" or (layout == "auto" and _gets_ahead(scene)):
         return _draw_world(scene)
     return _draw_stages(scene)
@@ -111,6 +119,7 @@ class _Scene:
     path: NDArray[np.float32]  # (T, 3) of the anchor
     shown: NDArray[np.intp]  # (K,) frames
     poses: NDArray[np.float64]  # (K, P, 3)
+    first_frame: int  # the number of frame 0
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -125,12 +134,16 @@ class _Scene:
             boxes.append([*(pose.min(axis=0) - edge), *(pose.max(axis=0) + edge)])
         return np.array(boxes)
 
+    def number(self, k: int) -> int:
+        """Frame number of figure `k`, as people are told."""
+        return self.first_frame + int(self.shown[k])
+
     def on_floor(self, point) -> NDArray[np.float64]:
         """`point` (3,) dropped to the floor."""
         return np.array([point[0], self.figure.ground, point[2]], dtype=np.float64)
 
 
-def _scene(motion: Motion, frames: int, view: str) -> _Scene:
+def _scene(motion: Motion, frames: int, view: str, first_frame: int) -> _Scene:
     figure = stick_figure(motion)
     shown = np.unique(np.rint(np.linspace(0, len(motion) - 1, frames)).astype(np.intp))
     anchor = int(figure.points[figure.anchor])
@@ -138,7 +151,7 @@ def _scene(motion: Motion, frames: int, view: str) -> _Scene:
     poses = np.stack([figure.positions(motion[int(f)])[0] for f in shown]).astype(np.float64)
     poses[~np.isfinite(poses).all(axis=-1)] = np.nan
     camera = camera_for(motion, figure, path, view=view)
-    return _Scene(motion, figure, camera, path, shown, poses)
+    return _Scene(motion, figure, camera, path, shown, poses, first_frame)
 
 
 def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
@@ -204,7 +217,7 @@ def _draw_world(scene: _Scene) -> Figure:
     for k in np.argsort(np.nan_to_num(nearness), kind="stable"):
         paint(axes, ink.figure_strokes(figure, scene.poses[k], camera), scale, zorder=4)
         x = camera.project(scene.path[scene.shown[k]])[0]
-        time_label(axes, int(scene.shown[k]), scene.motion.fps, (x, low - 0.16 * size), size)
+        time_label(axes, scene.number(k), scene.motion.fps, (x, low - 0.16 * size), size)
     return sheet
 
 
@@ -234,7 +247,7 @@ def _draw_stages(scene: _Scene) -> Figure:
         shift = np.array([column * wide - left, -row * tall - top]) - at[k]
         _draw_stage(axes, scene, k, centres[k], shift, radius, scale)
         x, y = at[k] + shift + [0.0, bottom + 0.2 * size]
-        time_label(axes, int(scene.shown[k]), scene.motion.fps, (x, y), size)
+        time_label(axes, scene.number(k), scene.motion.fps, (x, y), size)
     if plan:
         row, column = divmod(count, columns)
         _draw_plan(axes, scene, (column * wide, -(row + 1) * tall, wide, tall), scale)
