@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from motionloom.errors import InvalidInput
+from motionloom.studio.live_dance import read_dance, start_dance
 from motionloom.studio.moving import points
 from motionloom.studio.window import Window
 
@@ -49,4 +50,6 @@ KINDS: dict[str, Callable[[Window, dict[str, Any]], Answer]] = {
     "ping": ping,
     "player/read": read_player,
     "player/close": close_player,
+    "dance/start": start_dance,
+    "dance/read": read_dance,
 }

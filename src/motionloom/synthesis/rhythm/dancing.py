@@ -131,7 +131,7 @@ def _set_right(danced: Callable[[MusicClock], Dance], music: Music, clock: Music
     best, most = made, -1
     positions = np.arange(len(music.beats), dtype=np.float64)
     for left in range(_LISTENED, -1, -1):
-        found, heard = _found_beats(made.motions, music), _heard_beats(made.motions, music)
+        found, heard = found_beats(made.motions, music), _heard_beats(made.motions, music)
         on_time = _within(found, heard, 1.0 / made.motions[0].fps)
         if on_time > most:
             best, most = made, on_time
@@ -187,10 +187,11 @@ def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
     True
     """
     heard = _heard_beats(motions, music)
-    return len(heard), _within(_found_beats(motions, music), heard, 1.0 / motions[0].fps)
+    return len(heard), _within(found_beats(motions, music), heard, 1.0 / motions[0].fps)
 
 
-def _found_beats(motions: Sequence[Motion], music: Music) -> Array:
+def found_beats(motions: Sequence[Motion], music: Music) -> Array:
+    """Beats of a dance in seconds, found in the motion alone, at tempos near the music's."""
     gaps = np.diff(music.beats)
     tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
     return beats(list(motions), tempo_bpm=tempos).times

@@ -1,0 +1,74 @@
+"""Dancing live: after the pointer, at the tempo of a slider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from motionloom.errors import InvalidInput
+from motionloom.studio.moving import bones, points
+from motionloom.studio.routes.dance import choreography_of
+from motionloom.studio.window import Window
+from motionloom.synthesis.rhythm.beat_clock import TempoClock
+from motionloom.synthesis.rhythm.dance_player import DancePlayer
+
+_MOST = 300  # frames of one answer
+
+
+class CountingClock(TempoClock):
+    """A tempo clock that remembers what it counted last, so that the page can tick along."""
+
+    counted = np.empty(0)
+
+    def beats_at(self, first_frame: int, count: int, fps: float):
+        """Position of frames in beats; see `TempoClock`."""
+        self.counted = super().beats_at(first_frame, count, fps)
+        return self.counted
+
+
+def start_dance(window: Window, message: dict[str, Any]) -> tuple[dict, dict]:
+    """Begin: ``choreography, tempo, seed`` -> number of the player, its characters."""
+    steps = choreography_of(window.workshop, str(message.get("choreography")))
+    clock = CountingClock(_number(message, "tempo", 60.0 / steps.period))
+    player = DancePlayer(steps, clock, seed=int(_number(message, "seed", 0)))
+    characters = [bones(skeleton) for skeleton in player.skeletons]
+    return {
+        "player": window.keep(player),
+        "fps": player.fps,
+        "meter": steps.meter,
+        "characters": characters,
+    }, {}
+
+
+def read_dance(window: Window, message: dict[str, Any]) -> tuple[dict, dict]:
+    """The next frames of all characters: ``player, count, target, tempo``.
+
+    Besides ``positions_K`` and ``contacts_K``, ``beats`` (n,) is where in the music each is.
+    """
+    player = window.player(message.get("player"))
+    if not isinstance(player, DancePlayer):
+        raise InvalidInput(f"player {message.get('player')!r} does not dance")
+    count = int(_number(message, "count", 30))
+    if not 1 <= count <= _MOST:
+        raise InvalidInput(f"count must be 1 to {_MOST} frames; got {count}")
+    if "target" in message:
+        player.steer(target=message["target"])
+    if "tempo" in message:
+        player.steer(tempo=_number(message, "tempo", 120.0))
+    stretches = player.read_all(count)
+    arrays: dict[str, Any] = {}
+    for number, (stretch, skeleton) in enumerate(zip(stretches, player.skeletons, strict=True)):
+        arrays[f"positions_{number}"] = points(skeleton, stretch.rotations, stretch.root)
+        arrays[f"contacts_{number}"] = stretch.contacts
+    if isinstance(player.clock, CountingClock):
+        arrays["beats"] = player.clock.counted
+    nodes = [player.choreography.graph.names[k] for k in player.path[-3:]]
+    return {"start": stretches[0].start, "frames": count, "nodes": nodes}, arrays
+
+
+def _number(message: dict[str, Any], name: str, default: float) -> float:
+    value = message.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise InvalidInput(f"{name} must be a number; got {value!r}")
+    return float(value)
