@@ -7,6 +7,8 @@ export class Clock extends EventTarget {
   loop = true;
   start = 0;
   end = 1;
+  /** Where there is sound the ear has the time: what it hears now, or null while nothing plays. */
+  master: (() => number | null) | null = null;
 
   /** What is played: [start, end) in seconds. */
   setRange(start: number, end: number): void {
@@ -33,10 +35,13 @@ export class Clock extends EventTarget {
   /** Let `seconds` of real time pass. */
   advance(seconds: number): void {
     if (!this.playing) return;
-    this.time += seconds * this.speed;
+    this.time = this.master?.() ?? this.time + seconds * this.speed;
     const length = this.end - this.start;
     if (this.time >= this.end) {
-      if (this.loop) this.time = this.start + ((this.time - this.start) % length);
+      if (this.loop) {
+        this.time = this.start + ((this.time - this.start) % length);
+        if (this.master) this.changed(); // the sound must begin anew
+      }
       else { this.time = this.end; this.playing = false; this.changed(); }
     }
   }
