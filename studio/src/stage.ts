@@ -120,8 +120,24 @@ export class Stage extends EventTarget {
     for (const one of this.characters) this.scene.add(one.group);
     const end = Math.max(0, ...this.characters.map((one) => one.end));
     this.clock.setRange(Math.min(0, ...this.characters.map((one) => one.start)), end);
+    this.draw();
+    this.frame();
     this.dispatchEvent(new Event("cast"));
     return this.characters;
+  }
+
+  /** Look at where the characters stand now, from the side the camera is on. */
+  frame(): void {
+    if (!this.characters.length) return;
+    const middle = new THREE.Vector3(), point = new THREE.Vector3();
+    for (const one of this.characters) {
+      one.group.updateMatrixWorld();
+      middle.add(one.joint(one.frame, 0, point).applyMatrix4(one.group.matrixWorld));
+    }
+    middle.divideScalar(this.characters.length).setY(0.9);
+    this.camera.position.add(middle.clone().sub(this.controls.target));
+    this.controls.target.copy(middle);
+    this.controls.update();
   }
 
   /** Where a joint is drawn now: pixels within the canvas, as the page counts them. */
