@@ -1,0 +1,81 @@
+"""What tests of the page do with a browser: open views, and look at pixels where joints are.
+
+Counting coloured pixels proves little: it passes with the skeleton deleted. These helpers look
+at the pixels where joints must be, once with the character and once without it.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+
+import numpy as np
+from PIL import Image
+
+FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+_CHANGED = 40  # of 765, summed over the three colours: more than any shading of the floor
+
+
+def chromium() -> str | None:
+    """The system's Chromium or Chrome, if there is one."""
+    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+        found = shutil.which(name)
+        if found:
+            return found
+    return None
+
+
+def go(page, view: str, **query) -> None:
+    """Follow a deep link within the open page: ``go(page, "library", take="walk_p0")``."""
+    page.evaluate("([view, query]) => window.studio.go(view, query)", [view, query])
+
+
+def open_take(page, name: str) -> None:
+    """Open a take from the library and wait until it stands on the stage."""
+    go(page, "library", take=name)
+    page.wait_for_function(
+        "name => studio.take === name && studio.stage.characters.length > 0", arg=name
+    )
+
+
+def stage_pixels(page) -> np.ndarray:
+    """What the stage's canvas shows, shape (height, width, 3), bytes; one per CSS pixel."""
+    shot = page.locator("loom-app #stage canvas").first.screenshot()
+    return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB"))
+
+
+def joint_pixels(page, character: int = 0) -> np.ndarray:
+    """Where the joints of a character are drawn: (P, 2) pixels x, y within the canvas."""
+    places = page.evaluate(
+        """character => studio.stage.characters[character].spec.motion.parents.map(
+            (_, joint) => studio.stage.project(character, joint))""",
+        character,
+    )
+    return np.array([[place["x"], place["y"]] for place in places])
+
+
+def pixel_at_joint(page, character: int, joint: int) -> tuple[int, int, int]:
+    """The colour on screen where a joint is drawn."""
+    x, y = np.rint(joint_pixels(page, character)[joint]).astype(int)
+    red, green, blue = stage_pixels(page)[y, x]
+    return int(red), int(green), int(blue)
+
+
+def drawn_joints(page, character: int = 0) -> np.ndarray:
+    """For each joint of a character whether it is really drawn where it should be, (P,) bool.
+
+    A joint is drawn if the pixel there changes when the character is hidden. Freeze the stage
+    first: ``page.evaluate("studio.stage.freeze(0.5)")``.
+    """
+    places = np.rint(joint_pixels(page, character)).astype(int)
+    shown = stage_pixels(page)
+    hide = """([character, visible]) => {
+        studio.stage.characters[character].group.visible = visible; studio.stage.draw(); }"""
+    page.evaluate(hide, [character, False])
+    hidden = stage_pixels(page)
+    page.evaluate(hide, [character, True])
+    height, width = shown.shape[:2]
+    inside = (places >= 0).all(axis=1) & (places < [width, height]).all(axis=1)
+    x, y = np.where(inside[:, None], places, 0).T
+    change = np.abs(shown[y, x].astype(int) - hidden[y, x].astype(int)).sum(axis=1)
+    return inside & (change > _CHANGED)

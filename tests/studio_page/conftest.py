@@ -1,0 +1,121 @@
+"""A real server, a real browser. Skipped, saying why, where either cannot be had."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from browser import FLAGS, chromium
+from studio_takes import StudioServer, corpus_library
+
+import motionloom
+
+PAGE = Path(motionloom.__file__).parent / "studio" / "static" / "index.html"
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """All tests of the page run in one worker: one browser at a time is enough for two cores."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+def _missing() -> str | None:
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        return "the studio's packages are not here: pip install 'motionloom[studio]'"
+    if find_spec("playwright") is None:
+        return "playwright is not here: pip install playwright"
+    if chromium() is None:
+        return "no Chromium is installed (apt-get install chromium)"
+    if not PAGE.is_file():
+        return "the studio's page is not built (python build_page.py)"
+    return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def browser_is_here() -> None:
+    """Skip the whole folder where something is missing."""
+    missing = _missing()
+    if missing:
+        pytest.skip(missing)
+
+
+@pytest.fixture(scope="session")
+def studio_library(tmp_path_factory) -> Path:
+    """A library of 34 motions of the corpus. Copy it if a test writes into it."""
+    path = tmp_path_factory.mktemp("studio") / "small.loom"
+    corpus_library(path).close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def studio_address(studio_library):
+    """Address of a running studio, ending in a slash; all tests share it."""
+    server = StudioServer(studio_library)
+    yield server.address
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser(browser_is_here):
+    """Chromium. Of the module, not the session: its event loop would stand in the way of others."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chrome = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        yield chrome
+        chrome.close()
+
+
+@pytest.fixture
+def windows(browser):
+    """Opens pages: ``windows(address)``. Asserts at the end that nothing went wrong in them.
+
+    What is expected to fail is said before: ``page.expected.append("api/motions/nothing")`` -
+    a part of the console's words or of the address.
+    """
+    opened = []
+
+    def open_window(address: str, *, width: int = 1280, height: int = 800):
+        context = browser.new_context(viewport={"width": width, "height": height})
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.expected, page.problems = [], []
+        page.on("pageerror", lambda error: page.problems.append(f"uncaught: {error}"))
+        page.on("console", lambda said: _listen(page, said))
+        page.on("requestfailed", lambda asked: _failed(page, asked))
+        page.on("response", lambda got: _answered(page, got))
+        opened.append((context, page))
+        page.goto(address)
+        page.wait_for_function("window.studio && studio.library.name && studio.live.connected")
+        return page
+
+    yield open_window
+    problems = []
+    for context, page in opened:
+        problems += [one for one in page.problems if not any(part in one for part in page.expected)]
+        context.close()
+    assert not problems, problems
+
+
+@pytest.fixture
+def page(windows, studio_address):
+    """The studio's page, open and connected; console errors and failed requests fail the test."""
+    return windows(studio_address)
+
+
+def _listen(page, said) -> None:
+    if said.type == "error":
+        page.problems.append(f"console: {said.text} ({said.location.get('url', '')})")
+
+
+def _failed(page, asked) -> None:
+    if "ERR_ABORTED" not in (asked.failure or ""):  # given up by the page itself: latest wins
+        page.problems.append(f"request: {asked.method} {asked.url} {asked.failure}")
+
+
+def _answered(page, got) -> None:
+    if got.status >= 400:
+        page.problems.append(f"answer: {got.status} {got.request.method} {got.url}")

@@ -1,0 +1,92 @@
+"""A small library of the built-in corpus, and a real studio server over it, for tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import motionloom as ml
+from motionloom import demo
+
+TAKES = (
+    "walk_p0", "walk_p1", "walk_slow_p0", "walk_fast_p0", "walk_left_p0", "walk_right_p0",
+    "march_p0", "march_p1", "jog_p0", "kick_front_low_right_p0", "kick_front_mid_right_p0",
+    "kick_front_high_right_p0", "kick_front_high_right_p1", "kick_inside_mid_right_p0",
+    "kick_outside_mid_right_p0", "kick_side_mid_right_p0", "kick_side_high_right_p0",
+    "kick_front_mid_left_p0", "punch_low_right_p0", "punch_mid_right_p0",
+    "punch_high_right_p0", "punch_cross_right_p0", "punch_mid_left_p0", "reach_front_mid_right_p0",
+    "reach_front_high_right_p0", "jump_up_p0", "cartwheel_left_p0", "sit_stand_p0",
+    "dance_groove_p0", "dance_sway_p0", "waltz_leader_p0", "waltz_follower_p1",
+    "waltz_leader_p2", "waltz_follower_p3",
+)  # fmt: skip
+
+
+def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
+    """A library of these motions of the corpus, labelled by what is done in them."""
+    library = ml.Library.create(path, fps=30.0)
+    for name in names:
+        made = demo.performance(name)
+        library.add_motion(made.motion, labels=[made.truth.action])
+    return library
+
+
+class StudioServer:
+    """``motionloom studio`` in a process of its own; `address` once it listens.
+
+    Parameters
+    ----------
+    library : Path
+    port : int
+        0: any free one.
+    *options : str
+        Further options of the command.
+    """
+
+    def __init__(self, library: Path, *options: str, port: int = 0) -> None:
+        self.library = library
+        self.options = options
+        self._start(port)
+
+    def _start(self, port: int) -> None:
+        command = [sys.executable, "-c", "from motionloom.cli import main; main()", "studio"]
+        command += [str(self.library), "--no-browser", "--port", str(port), *self.options]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self.process.stdout.readline()  # told once the socket listens
+        found = re.search(r"http://\S+", line)
+        if found is None:
+            raise RuntimeError(f"the studio did not start: {line}{self.process.stderr.read()}")
+        self.address = found.group()
+        self.port = int(re.search(r":(\d+)/", self.address).group(1))
+
+    def kill(self) -> None:
+        """End it at once, as a crash or a power cut would."""
+        self.process.kill()
+        self._collect()
+
+    def restart(self) -> None:
+        """Start again on the same port; the clients find it there."""
+        for _ in range(20):
+            try:
+                return self._start(self.port)
+            except RuntimeError:  # the port is freed a moment after the process has gone
+                time.sleep(0.1)
+        self._start(self.port)
+
+    def stop(self) -> tuple[str, str]:
+        """End it politely; what it has printed."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self._collect()
+
+    def _collect(self) -> tuple[str, str]:
+        try:
+            return self.process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.communicate()
