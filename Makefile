@@ -4,16 +4,19 @@ VENV := .venv
 RUN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test test-all lint format docs bench clean
+.PHONY: page demo test test-all lint format docs bench clean
 
-demo: $(STAMP)  ## make the built-in corpus, import it, draw it
+demo: page  ## make the built-in corpus, import it, draw it
 	$(RUN)/motionloom demo demo
 
-test: $(STAMP)  ## all tests but the slow ones, and every example in the docs
+test: page  ## all tests but the slow ones, and every example in the docs
 	$(RUN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
 
-test-all: $(STAMP)  ## the slow ones too: all of the real data, kills, large files
+test-all: page  ## the slow ones too: all of the real data, kills, large files
 	$(RUN)/python -m pytest -q -n 2 --dist loadgroup
+
+page: $(STAMP)  ## the studio's page, if its sources have changed since it was built
+	@$(RUN)/python build_page.py --if-possible
 
 lint: $(STAMP)
 	$(RUN)/ruff check .

