@@ -149,6 +149,15 @@ export class Stage extends EventTarget {
     return { x: ((point.x + 1) / 2) * width, y: ((1 - point.y) / 2) * height };
   }
 
+  /** The place on the floor under a point of the page; null above the horizon. */
+  floorAt(clientX: number, clientY: number): THREE.Vector3 | null {
+    const { left, top, width, height } = this.renderer.domElement.getBoundingClientRect();
+    const eye = new THREE.Raycaster();
+    eye.setFromCamera(
+      new THREE.Vector2(((clientX - left) / width) * 2 - 1, 1 - ((clientY - top) / height) * 2), this.camera);
+    return eye.ray.intersectPlane(new THREE.Plane(new THREE.Vector3(0, 1, 0), 0), new THREE.Vector3());
+  }
+
   /** Stop at a time and draw it at once; what tests look at. */
   freeze(time: number): void {
     this.clock.pause();
