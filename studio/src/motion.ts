@@ -6,13 +6,20 @@ import type { Message } from "./wire";
 export interface MotionData {
   name: string;
   fps: number;
+  /** End of what there is: frames [first, frames). */
   frames: number;
+  /** Oldest frame still held; only streamed motion forgets any. */
+  first?: number;
+  /** Frames the arrays hold, where new ones overwrite old ones; default: all of them. */
+  capacity?: number;
   joints: string[];
   parents: number[];
   roles: Record<string, number>;
   positions: Float32Array; // (frames, joints, 3)
   contacts: Uint8Array; // (frames, 4): left heel, left ball, right heel, right ball
 }
+
+export type Bones = Pick<MotionData, "joints" | "parents" | "roles">;
 
 export function motionFrom(message: Message): MotionData {
   const { name, fps, frames, joints, parents, roles } = message.meta;
@@ -21,6 +28,11 @@ export function motionFrom(message: Message): MotionData {
     positions: message.arrays.positions as Float32Array,
     contacts: message.arrays.contacts as Uint8Array,
   };
+}
+
+/** Which row of the arrays holds a frame. */
+export function rowOf(motion: MotionData, frame: number): number {
+  return motion.capacity ? frame % motion.capacity : frame;
 }
 
 const CACHE = new Map<string, Promise<MotionData>>();

@@ -50,6 +50,10 @@ def dance(
         ),
     ] = None,
     meter: Annotated[int | None, typer.Option(help="Beats per movement. [estimated]")] = None,
+    tempo: Annotated[
+        float | None,
+        typer.Option(metavar="BPM", help=f"Of a {TUNE}: beats per minute. [as the takes]"),
+    ] = None,
     follow: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A point to go after: CSV of seconds,x,z.")
     ] = None,
@@ -77,7 +81,7 @@ def dance(
         raise InvalidInput("--kind names a kept choreography; leave out --takes, --within, --graph")
     else:
         steps = _kept(lib, song, kind, meter)
-    music = _music(song, steps, meter)
+    music = _music(song, steps, meter, tempo)
     made = danced(
         steps,
         music,
@@ -148,18 +152,17 @@ def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography
     return for_music(known, meter=meter)
 
 
-def _music(song: str, steps: Choreography, meter: int | None) -> Music:
+def _music(song: str, steps: Choreography, meter: int | None, tempo: float | None) -> Music:
     from motionloom.synthesis.rhythm.music import load_music
 
     if song != TUNE or Path(song).exists():
+        if tempo is not None:
+            raise InvalidInput(f"--tempo is for a {TUNE}; {song} has its own")
         return load_music(song, meter=meter)
-    import tempfile
+    from motionloom.synthesis.rhythm.tunes import tune
 
-    from motionloom.synthesis.rhythm.tunes import write_tune
-
-    with tempfile.TemporaryDirectory() as folder:
-        tempo = min(max(60.0 / steps.period, 40.0), 200.0)
-        return load_music(write_tune(Path(folder) / "tune.mid", meter=steps.meter, tempo_bpm=tempo))
+    own = min(max(60.0 / steps.period, 40.0), 200.0)
+    return tune(meter=steps.meter, tempo_bpm=own if tempo is None else tempo)
 
 
 def _path(file: Path):

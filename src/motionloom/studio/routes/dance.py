@@ -109,6 +109,12 @@ def make_tune(tune: Tune, shop: Shop) -> dict[str, Any]:
     return shop.once(("music", key), lambda: _tune(tune)).told(key)
 
 
+@router.get("/music/{key}")
+def music(key: str, shop: Shop) -> dict[str, Any]:
+    """A piece of music that is open: its beats, bars and length."""
+    return music_of(shop, key).told(key)
+
+
 @router.get("/music/{key}/sound", response_class=Response)
 def sound(key: str, shop: Shop) -> Response:
     """What is heard: the file itself, or the notes and beats of a score as plain tones."""
@@ -215,17 +221,10 @@ def _listened(data: bytes, suffix: str, name: str) -> Heard:
 
 
 def _tune(tune: Tune) -> Heard:
-    from dataclasses import replace
+    from motionloom.synthesis.rhythm import tunes
 
-    from motionloom.synthesis.rhythm.music import load_music
-    from motionloom.synthesis.rhythm.tunes import write_tune
-
+    music = tunes.tune(meter=tune.meter, tempo_bpm=tune.tempo, bars=tune.bars, seed=tune.seed)
     with tempfile.TemporaryDirectory() as folder:
-        path = write_tune(
-            Path(folder) / "tune.mid",
-            bars=tune.bars, meter=tune.meter, tempo_bpm=tune.tempo, seed=tune.seed,
-        )  # fmt: skip
-        music = replace(load_music(path), path="", name=f"tune, {tune.tempo:g} bpm")
         return _sounding(music, Path(folder))
 
 

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from motionloom.errors import InvalidInput
+from motionloom.synthesis.rhythm.music import Music, load_music
 from motionloom.whole_file import whole_file
 
 _TICKS = 480
 _CHORDS = ((57, 60, 64), (53, 57, 60), (48, 52, 55), (55, 59, 62))  # A minor, F, C, G
 _SCALE = (69, 72, 74, 76, 79, 81)  # A minor pentatonic
 _DRUMS, _KICK, _SNARE, _HAT = 9, 36, 38, 42
+
+
+def tune(
+    *,
+    bars: int = 16,
+    meter: int = 4,
+    tempo_bpm: float = 120.0,
+    seed: int | np.random.Generator = 0,
+) -> Music:
+    """A tune to dance to at once; parameters as in `write_tune`.
+
+    Examples
+    --------
+    >>> tune(bars=2, tempo_bpm=120).beats[:3]
+    array([0. , 0.5, 1. ])
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tune.mid"
+        music = load_music(
+            write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed)
+        )
+    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")
 
 
 def write_tune(
