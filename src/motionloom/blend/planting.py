@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.blend.limbs import STRAIGHT, least_turn, set_world, solve_limb
 from motionloom.blend.spring import sprung
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.contacts import SIDES
@@ -32,9 +33,6 @@ _FIRM = 0.04  # metres of rise within which a ball in contact is all but held do
 _LIFT_ONSET = 0.003  # metres of depth over which a ball in the ground begins to be lifted
 _LOWEST = 0.08  # metres by which the root is lowered at most
 _FARTHEST = 0.35  # metres: a foot that would be held farther from its path is let go
-_HAIR = 0.03  # share of a leg's length by which its knee is out when all but straight
-_TOES_AHEAD = 0.3  # of unit length square to the leg: less, and toes do not tell where ahead is
-_STRAIGHT = 0.995  # of its length, how far a leg reaches
 
 # Rows of the state: per foot ankle and ball (place and speed of the correction, the spot, held
 # or not), then the root's correction.
@@ -166,52 +164,10 @@ def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int6
 
 
 @njit(cache=True)
-def _inverse_product(a, b, out):
-    """The product inverse(a) b."""
-    w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
-    x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
-    y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
-    z = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
-    out[0], out[1], out[2], out[3] = w, x, y, z
-
-
-@njit(cache=True)
-def _between(a, b, out):
-    """The least rotation that turns a into the direction of b."""
-    size = math.sqrt((a @ a) * (b @ b))
-    if size < 1e-12:
-        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
-        return
-    w = size + a @ b
-    x = a[1] * b[2] - a[2] * b[1]
-    y = a[2] * b[0] - a[0] * b[2]
-    z = a[0] * b[1] - a[1] * b[0]
-    norm = math.sqrt(w * w + x * x + y * y + z * z)
-    if norm < 1e-9 * size:  # opposite; does not happen to legs
-        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
-        return
-    out[0], out[1], out[2], out[3] = w / norm, x / norm, y / norm, z / norm
-
-
-@njit(cache=True)
 def _sprung(state, c, target, rate, dt):
     """One frame of a spring: place in column c, speed in column 3 + c."""
     away, speed = sprung(state[c] - target, state[3 + c], rate, dt)
     state[c], state[3 + c] = target + away, speed
-
-
-@njit(cache=True)
-def _reach(wished, natural, length):
-    """How far a leg goes that should go `wished` and went `natural`: never quite straight."""
-    most = max(_STRAIGHT * length, min(natural, 0.9999 * length))
-    soft = 0.97 * length
-    if wished <= natural or wished <= soft:
-        return wished
-    start = max(soft, natural)
-    room = most - start
-    if room < 1e-9:
-        return most
-    return start + room * (1.0 - math.exp(-(wished - start) / room))
 
 
 @njit(cache=True)
@@ -256,39 +212,6 @@ def _settle(state, rise, stands, first, dt):
     if deep > 0.0:
         state[1] += deep * deep / (deep + _LIFT_ONSET)
         state[4] = 0.0 if first else (state[1] - before) / dt
-
-
-@njit(cache=True)
-def _solve_leg(hip, knee, ankle, goal, ahead, upper, lower):
-    """World turns of thigh and shank that bring the ankle towards `goal`; where it arrives."""
-    thigh, shank = knee - hip, ankle - knee
-    a, b = math.sqrt(thigh @ thigh), math.sqrt(shank @ shank)
-    line = ankle - hip
-    natural = math.sqrt(line @ line)
-    wish = goal - hip
-    wished = math.sqrt(wish @ wish)
-    far = max(_reach(wished, natural, a + b), 1.02 * abs(a - b) + 1e-6)
-    along = line / natural
-    aside = thigh - (thigh @ along) * along
-    # A straight knee may be bent the wrong way by a hair, and must not flip: what it is bent
-    # towards the toes stays positive.
-    toes = ahead - (ahead @ along) * along
-    size = math.sqrt(toes @ toes)
-    if size > 1e-6:
-        toes /= size
-        part = aside @ toes
-        kept = 0.5 * (part + math.hypot(part, _HAIR * (a + b)))
-        aside += (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
-    aside /= math.sqrt(aside @ aside) + 1e-12
-    cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
-    bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
-    swing, turn = np.empty(4), np.empty(4)
-    _between(line, wish, swing)
-    _between(thigh, bent, turn)
-    turned(swing, turn, upper)
-    _between(shank, far * along - bent, turn)
-    turned(swing, turn, lower)
-    return hip + wish * (far / wished)
 
 
 @njit(cache=True)
@@ -354,7 +277,7 @@ def _plant(
             thigh = place[legs[side, 1]] - place[legs[side, 0]]
             shank = place[legs[side, 2]] - place[legs[side, 1]]
             line = place[legs[side, 2]] - place[legs[side, 0]]
-            length = _STRAIGHT * (math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank))
+            length = STRAIGHT * (math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank))
             length = max(length, math.sqrt(line @ line))
             aside = (goals[side, 0] - hip[0]) ** 2 + (goals[side, 2] - hip[2]) ** 2
             if aside < length * length:
@@ -378,24 +301,12 @@ def _plant(
                 continue
             ahead = balls[side] - place[f]
             ahead /= math.sqrt(ahead @ ahead) + 1e-12
-            arrived = _solve_leg(
+            arrived = solve_limb(
                 place[h] + shifted, place[k] + shifted, place[f] + shifted, goals[side], ahead,
                 upper, lower,
             )  # fmt: skip
             target = balls[side] + state[2 * side + 1, :3]
-            _between(balls[side] - place[f], target - arrived, sole)
-            _set_world(q, t, h, turn, parents, upper, np.array([1.0, 0.0, 0.0, 0.0]), around, world)
-            _set_world(q, t, k, turn, parents, lower, upper, around, world)
-            _set_world(q, t, f, turn, parents, sole, lower, around, world)
-
-
-@njit(cache=True)
-def _set_world(q, t, joint, turn, parents, change, parent_change, around, world):
-    """Local rotation of a joint turned by `change` whose parent was turned by another."""
-    turned(change, turn[joint], world)
-    if parents[joint] >= 0:
-        turned(parent_change, turn[parents[joint]], around)
-        _inverse_product(around, world, world)
-    sign = 1.0 if (world * q[t, joint]).sum() >= 0.0 else -1.0
-    for c in range(4):
-        q[t, joint, c] = sign * world[c]
+            least_turn(balls[side] - place[f], target - arrived, sole)
+            set_world(q, t, h, turn, parents, upper, np.array([1.0, 0.0, 0.0, 0.0]), around, world)
+            set_world(q, t, k, turn, parents, lower, upper, around, world)
+            set_world(q, t, f, turn, parents, sole, lower, around, world)

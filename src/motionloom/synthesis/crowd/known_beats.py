@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.synthesis.crowd.handover import calm_lead
-from motionloom.synthesis.rhythm.choreography import Choreography
 from motionloom.synthesis.rhythm.candidates import candidate_beats
+from motionloom.synthesis.rhythm.choreography import Choreography
 from motionloom.synthesis.rhythm.motion_beats import huber_beats
 from motionloom.synthesis.rhythm.movements import warped_movement
 from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
-
 
 _EARLY = 0.2  # of a beat, by which feet may be seen to land before or after they do
 

@@ -18,6 +18,7 @@ from motionloom.blend.planting import FootPlanter
 from motionloom.blend.poses import mix
 from motionloom.blend.stitching import Stitch
 from motionloom.motion import rotations as rot
+from motionloom.synthesis.crowd.holds import Holds
 from motionloom.synthesis.rhythm.choreography import Choreography
 from motionloom.synthesis.rhythm.dance_nodes import DanceNode
 
@@ -79,6 +80,7 @@ class Troupe:
         self._planters = [
             [FootPlanter(skeleton, fps) for skeleton in self.skeletons] for _ in range(agents)
         ]
+        self._holds = Holds.of([movement.bodies for movement in choreography.movements])
         self._begun = False
 
     def __len__(self) -> int:
@@ -145,6 +147,7 @@ class Troupe:
                 )
             out.append((rotations, root, standing))
         rows = [list(part) for part in zip(*out, strict=True)]
+        self._holds.keep(self.skeletons, rows[0], rows[1])
         return Block(rows[0], rows[1], rows[2], centres, chosen, weights, frames)
 
 
