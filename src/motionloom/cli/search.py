@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -253,7 +252,7 @@ def _write(
         export.mkdir(parents=True, exist_ok=True)
         with progress("exporting", len(matches), quiet=quiet) as advance:
             for rank, match in enumerate(matches, start=1):
-                _clip(lib, match).save(export / f"{_file_name(rank, match)}.bvh")
+                _clip(lib, match).save(export / f"{match.file_name(rank)}.bvh")
                 advance()
         remark(f"{counted(len(matches), 'clip')} written to {export}")
     if sheet is not None:
@@ -292,11 +291,6 @@ def _draw_graph(lib: Library, query: str, found: Family, path: Path) -> None:
 
 def _clip(lib: Library, match: Match) -> Motion:
     return lib[match.motion][match.start_frame : match.end_frame]
-
-
-def _file_name(rank: int, match: Match) -> str:
-    name = re.sub(r"[^\w.-]+", "_", match.motion)
-    return f"{rank:03d}_{name}_{match.start_frame}-{match.end_frame}"
 
 
 def _print_matches(matches: Matches) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
@@ -48,6 +49,15 @@ class Match:
     def text(self) -> str:
         """``NAME:START-END``, as a query is written."""
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+    def file_name(self, rank: int) -> str:
+        """What a file with this stretch is called, without suffix: safe on every system.
+
+        >>> Match("kicks/86 01", 10, 40, 0.33, 1.33, 0.02).file_name(3)
+        '003_kicks_86_01_10-40'
+        """
+        name = re.sub(r"[^\w.-]+", "_", self.motion)
+        return f"{rank:03d}_{name}_{self.start_frame}-{self.end_frame}"
 
     def as_dict(self) -> dict[str, Any]:
         """The match as plain data, without the alignment."""

@@ -104,6 +104,51 @@ class Family:
             raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {node}")
         return way_to(cheapest_paths(len(self.nodes), self.edges)[1], node)
 
+    def only(self, numbers: Iterable[int]) -> Family:
+        """The family of some of its nodes; the query is always one of them.
+
+        Edges between them stay. Nodes whose ways to the query are cut off are joined to it
+        directly, by the alignment along the way that they had.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such node.
+
+        Examples
+        --------
+        >>> from motionloom.search import Match, grow_family
+        >>> steps = {"a": [("b", 0.1)], "b": [("c", 0.2)], "c": []}
+        >>> def find(node):
+        ...     pairs = np.array([[0, 0], [9, 9]])
+        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in steps[node.motion]]
+        >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
+        >>> some = family.only([2])
+        >>> [node.motion for node in some.nodes], some.distance_to_query().round(3)
+        (['a', 'c'], array([0. , 0.3]))
+        """
+        kept = sorted({0, *numbers})
+        if kept[0] < 0 or kept[-1] >= len(self.nodes):
+            wrong = kept[0] if kept[0] < 0 else kept[-1]
+            raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {wrong}")
+        place = {number: k for k, number in enumerate(kept)}
+        edges = [
+            Edge(place[edge.a], place[edge.b], edge.cost, edge.alignment)
+            for edge in self.edges
+            if edge.a in place and edge.b in place
+        ]
+        nodes = tuple(self.nodes[number] for number in kept)
+        matches = {match.text: match for match in self.matches}
+        gaps = cheapest_paths(len(nodes), edges)[0]
+        for k in np.flatnonzero(~np.isfinite(gaps)).tolist():
+            match = matches[nodes[k].text]
+            frames = match.alignment - (0, nodes[k].start_frame)
+            edges.append(Edge(0, k, match.distance, frames))
+        texts = {node.text for node in nodes[1:]}
+        left = [match for match in self.matches if match.text in texts]
+        shown = Matches(left, query=self.matches.query, unit=self.matches.unit)
+        return Family(self.query, nodes, tuple(edges), shown)
+
     def to_networkx(self) -> networkx.Graph:
         """The graph as a `networkx.Graph`.
 

@@ -261,18 +261,29 @@ def library_family(
     options: Options,
     *,
     tiers: int | str = "all",
+    progress: Callable[[int], None] | None = None,
 ) -> Family:
-    """The match graph of a query; see `motionloom.Library.family`."""
+    """The match graph of a query; see `motionloom.Library.family`.
+
+    `progress` is called with 1 after the search of each member.
+    """
     steps = _tiers(tiers)
     _check(options)
     given = as_query(library, query)
     # A query from outside must not be taken for a motion of the library.
     name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
     find = (web_steps if options.method == "web" else _search_steps)(library, given, options)
+
+    def told(node: Node) -> Sequence[Match]:
+        matches = find(node)
+        if progress is not None:
+            progress(1)
+        return matches
+
     return grow_family(
         Node(name, given.start_frame, given.end_frame, 0),
         given.text,
-        find,
+        told,
         tiers=steps,
         unit=_unit(options),
         max_nodes=options.max_matches,

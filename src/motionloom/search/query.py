@@ -103,11 +103,7 @@ def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
     if isinstance(query, Motion):
         return _cut(query.name or "motion", query, None, None)
     text = str(query)
-    name, cut = text, None
-    if text not in library and not Path(text).exists():
-        found = _RANGE.match(text)
-        if found is not None:
-            name, cut = found[1], (found[2], found[3], found[4], found[5])
+    name, cut = (text, None) if Path(text).exists() else _parts(library, text)
     if name in library:
         return _cut(text, library[name], cut, name)
     if Path(name).is_file():
@@ -120,6 +116,26 @@ def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
     except LibraryError as error:
         raise LibraryError(f"{error} (and there is no file {name})") from None
     raise LibraryError(f"{library.path}: no motion {name!r}")
+
+
+def library_query(library: Shelf, text: str) -> Query:
+    """The stretch of a library that ``NAME:START-END`` or ``NAME`` means; never a file.
+
+    Raises
+    ------
+    InvalidInput
+        If the range is not within the motion or shorter than two frames.
+    LibraryError
+        If there is no such motion.
+    """
+    name, cut = _parts(library, text)
+    return _cut(text, library[library.entry(name).name], cut, name)
+
+
+def _parts(library: Shelf, text: str) -> tuple[str, tuple[str, str, str, str] | None]:
+    """Name and range; a name of the library may look like one with a range."""
+    found = None if text in library else _RANGE.match(text)
+    return (text, None) if found is None else (found[1], (found[2], found[3], found[4], found[5]))
 
 
 def _cut(
