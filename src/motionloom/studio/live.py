@@ -8,6 +8,7 @@ only when the last was answered, and then the latest: nothing queues up.
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
 
 from fastapi import WebSocket, WebSocketDisconnect
@@ -18,6 +19,7 @@ from motionloom.studio import wire
 from motionloom.studio.live_kinds import KINDS
 from motionloom.studio.window import Window
 
+_LOG = logging.getLogger(__name__)
 _LARGEST = 1 << 20  # characters of one message; paths drawn on the floor are the longest
 
 
@@ -49,6 +51,9 @@ def _answer(window: Window, text: str) -> bytes:
         return wire.pack({**meta, "id": number}, **arrays)
     except MotionloomError as error:
         return wire.pack({"id": number, "error": str(error)})
+    except Exception as error:  # our mistake; the window must hear of it and live on
+        _LOG.exception("live request failed")
+        return wire.pack({"id": number, "error": f"{type(error).__name__}: {error}"})
 
 
 def _read(text: str) -> dict[str, Any]:
