@@ -137,7 +137,10 @@ class DancePlayer(Player):
         for name, value in controls.items():
             size = 2 if name == "target" else 1
             if value is not None:
-                given = np.asarray(value, np.float64)
+                try:
+                    given = np.asarray(value, np.float64)
+                except (TypeError, ValueError):
+                    given = np.empty(0)
                 if given.size != size or not np.all(np.isfinite(given)):
                     raise InvalidInput(f"{name} must be {size} finite number(s); got {value!r}")
             self._wish[name] = value
