@@ -60,7 +60,7 @@ export class Clock extends EventTarget {
     if (!this.playing) return;
     const before = this.time;
     this.time = this.heard() ?? before + seconds * this.speed * this.direction;
-    if (this.time > this.limit) this.time = Math.max(Math.min(before, this.limit), this.start);
+    if (this.time > this.limit) this.time = Math.max(this.limit, this.start);
     const [start, end] = this.stretch(before);
     if (this.direction > 0 ? this.time < end : this.time >= start) return;
     const length = end - start;

@@ -1,150 +1,113 @@
-// The stage: characters as bones and joints in one scene, moved by one clock.
+// The stage: characters in one scene, moved by one clock.
 
 import * as THREE from "three";
-import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { CameraRig, type CameraView } from "./camera-rig";
+import { Character, type CharacterSpec } from "./character";
 import { Clock } from "./clock";
-import type { MotionData } from "./motion";
+import { drawBody, drawSkeleton } from "./figure";
+import { Ground } from "./ground";
+import { rowOf } from "./motion";
+import { Pills } from "./pills";
+import { keptLook, keepLook, type StageLook } from "./stage-look";
+import { drawTrails, pathMesh } from "./traces";
 
-export interface CharacterSpec {
-  motion: MotionData;
-  colour?: number;
-  /** Seconds on the clock at which its first shown frame stands. */
-  at?: number;
-  /** Frames [start, end) that are shown; default: all. */
-  range?: [number, number];
-  /** Where it is put: turn about the vertical (radians), then shift. */
-  place?: { yaw: number; shift: [number, number, number] };
-  opacity?: number;
-}
+export { Character, type CharacterSpec } from "./character";
 
-const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
-const UP = new THREE.Vector3(0, 1, 0);
+export const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
+const CROWD = 8; // from here on the figures are drawn with fewer corners
+const GHOSTS = 3; // of an onion skin, before and after
+const IDLE = 100; // milliseconds between drawings while nothing moves
 
-export class Character {
-  readonly group = new THREE.Group();
-  frame = 0;
-  private readonly bones: THREE.InstancedMesh;
-  private readonly balls: THREE.InstancedMesh;
-  private readonly links: number[];
-
-  constructor(readonly spec: CharacterSpec, colour: number) {
-    const { motion } = spec;
-    this.links = motion.parents.map((_, joint) => joint).filter((joint) => motion.parents[joint] >= 0);
-    const paint = new THREE.MeshLambertMaterial({
-      color: colour, transparent: (spec.opacity ?? 1) < 1, opacity: spec.opacity ?? 1,
-    });
-    this.bones = new THREE.InstancedMesh(new THREE.CapsuleGeometry(0.022, 1, 3, 8), paint, this.links.length);
-    this.balls = new THREE.InstancedMesh(new THREE.SphereGeometry(0.03, 10, 8), paint, motion.parents.length);
-    for (const mesh of [this.bones, this.balls]) mesh.frustumCulled = false;
-    this.group.add(this.bones, this.balls);
-    if (spec.place) {
-      this.group.rotation.y = spec.place.yaw;
-      this.group.position.set(...spec.place.shift);
-    }
-  }
-
-  get firstFrame(): number { return this.spec.range?.[0] ?? 0; }
-  get endFrame(): number { return this.spec.range?.[1] ?? this.spec.motion.frames; }
-  get start(): number { return this.spec.at ?? 0; }
-  get end(): number { return this.start + (this.endFrame - this.firstFrame) / this.spec.motion.fps; }
-
-  /** The frame that stands at a time, held at both ends. */
-  frameAt(time: number): number {
-    const frame = this.firstFrame + Math.floor((time - this.start) * this.spec.motion.fps + 1e-6);
-    return Math.min(Math.max(frame, this.firstFrame), this.endFrame - 1);
-  }
-
-  joint(frame: number, joint: number, out = new THREE.Vector3()): THREE.Vector3 {
-    const { positions, parents } = this.spec.motion;
-    return out.fromArray(positions, (frame * parents.length + joint) * 3);
-  }
-
-  pose(frame: number): void {
-    this.frame = frame;
-    const { parents } = this.spec.motion;
-    const matrix = new THREE.Matrix4(), turn = new THREE.Quaternion();
-    const a = new THREE.Vector3(), b = new THREE.Vector3(), middle = new THREE.Vector3();
-    const size = new THREE.Vector3(1, 1, 1), along = new THREE.Vector3();
-    parents.forEach((_, joint) => {
-      this.joint(frame, joint, a);
-      this.balls.setMatrixAt(joint, matrix.makeTranslation(a.x, a.y, a.z));
-    });
-    this.links.forEach((joint, index) => {
-      this.joint(frame, joint, a);
-      this.joint(frame, parents[joint], b);
-      along.subVectors(a, b);
-      size.y = Math.max(along.length(), 1e-6);
-      turn.setFromUnitVectors(UP, along.normalize());
-      this.bones.setMatrixAt(index, matrix.compose(middle.addVectors(a, b).multiplyScalar(0.5), turn, size));
-    });
-    this.bones.instanceMatrix.needsUpdate = this.balls.instanceMatrix.needsUpdate = true;
-  }
-
-  dispose(): void {
-    for (const mesh of [this.bones, this.balls]) { mesh.geometry.dispose(); mesh.dispose(); }
-    (this.bones.material as THREE.Material).dispose();
-  }
-}
-
+/** Fires "cast" (who is on it), "frame" (drawn), "look" (how it is drawn). */
 export class Stage extends EventTarget {
   readonly clock = new Clock();
   readonly scene = new THREE.Scene();
-  readonly camera = new THREE.PerspectiveCamera(40, 1, 0.05, 200);
-  readonly renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
-  readonly controls: OrbitControls;
+  readonly renderer = new THREE.WebGLRenderer({ antialias: true, stencil: true, preserveDrawingBuffer: true });
+  readonly rig: CameraRig;
   characters: Character[] = [];
+  look: StageLook = keptLook();
+  /** Milliseconds the page spent on the last drawing, without the graphics card. */
+  cost = 0;
+  private readonly solid = new Pills({ shadows: true });
+  private readonly sheer = new Pills({ ghostly: true });
+  private readonly ground = new Ground();
+  private readonly paths: THREE.Mesh[] = [];
+  private ghost = new Float32Array(0);
   private last = performance.now();
+  private drawn = 0;
+  private awake = 0;
 
   constructor(readonly host: HTMLElement) {
     super();
     host.append(this.renderer.domElement);
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-    this.scene.background = new THREE.Color(0x1b1f26);
-    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x404858, 2.2), new THREE.GridHelper(20, 40, 0x4a5261, 0x2c323c));
-    const sun = new THREE.DirectionalLight(0xffffff, 1.6);
-    sun.position.set(3, 6, 4);
-    this.scene.add(sun);
-    this.camera.position.set(2.6, 1.8, 4.2);
-    this.controls = new OrbitControls(this.camera, this.renderer.domElement);
-    this.controls.target.set(0, 0.9, 0);
-    this.controls.update();
+    this.scene.background = new THREE.Color(0x171a20);
+    const sun = new THREE.DirectionalLight(0xfff4e6, 2.4);
+    sun.position.set(3.5, 10, 4.5);
+    this.scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x3a3430, 1.7), sun);
+    this.scene.add(this.ground.mesh, this.solid.group, this.sheer.group);
+    this.rig = new CameraRig(this.renderer.domElement);
+    this.clock.addEventListener("change", () => this.wake());
+    for (const kind of ["pointermove", "pointerdown", "wheel", "keydown"])
+      addEventListener(kind, () => this.wake(), { passive: true, capture: true });
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
     requestAnimationFrame(this.tick);
   }
 
+  get camera(): THREE.PerspectiveCamera { return this.rig.camera; }
+  get controls() { return this.rig.controls; }
+
   /** Replace what is on the stage; the clock is set to what they last. */
   show(specs: CharacterSpec[]): Character[] {
-    for (const one of this.characters) { this.scene.remove(one.group); one.dispose(); }
+    for (const one of this.characters) this.scene.remove(one.group);
     this.characters = specs.map((spec, index) => new Character(spec, spec.colour ?? COLOURS[index % COLOURS.length]));
     for (const one of this.characters) this.scene.add(one.group);
-    const end = Math.max(0, ...this.characters.map((one) => one.end));
+    const endless = this.characters.some((one) => one.streamed);
+    const end = endless ? Infinity : Math.max(0, ...this.characters.map((one) => one.end));
+    this.clock.limit = endless ? this.streamedEnd() : Infinity;
     this.clock.setRange(Math.min(0, ...this.characters.map((one) => one.start)), end);
-    this.draw();
-    this.frame();
+    this.layPaths();
+    this.pose();
+    if (!this.rig.touched) this.rig.frame(this.characters);
+    else if (this.look.follow) this.rig.follow(this.characters, Infinity);
+    this.wake();
     this.dispatchEvent(new Event("cast"));
     return this.characters;
   }
 
-  /** Look at where the characters stand now, from the side the camera is on. */
-  frame(): void {
-    if (!this.characters.length) return;
-    const middle = new THREE.Vector3(), point = new THREE.Vector3();
+  /** Lay the paths on the floor anew, as when a character's motion was replaced. */
+  layPaths(): void {
+    for (const mesh of this.paths) { mesh.removeFromParent(); mesh.geometry.dispose(); (mesh.material as THREE.Material).dispose(); }
+    this.paths.length = 0;
+    if (!this.look.path) return;
     for (const one of this.characters) {
-      one.group.updateMatrixWorld();
-      middle.add(one.joint(one.frame, 0, point).applyMatrix4(one.group.matrixWorld));
+      if (one.streamed || one.motion.frames === 0) continue;
+      const mesh = pathMesh(one);
+      one.group.add(mesh);
+      this.paths.push(mesh);
     }
-    middle.divideScalar(this.characters.length).setY(0.9);
-    this.camera.position.add(middle.clone().sub(this.controls.target));
-    this.controls.target.copy(middle);
-    this.controls.update();
   }
+
+  /** Change how things are drawn; kept for the next visit. */
+  set(look: Partial<StageLook>): void {
+    const path = look.path !== undefined && look.path !== this.look.path;
+    this.look = { ...this.look, ...look };
+    keepLook(this.look);
+    if (path) this.layPaths();
+    this.wake();
+    this.dispatchEvent(new Event("look"));
+  }
+
+  /** Look at the characters where they are now. */
+  frame(): void { this.pose(); this.rig.frame(this.characters); this.wake(); }
+  home(): void { this.pose(); this.rig.home(this.characters); this.wake(); }
+  view(name: CameraView): void { this.rig.view(name); this.wake(); }
 
   /** Where a joint is drawn now: pixels within the canvas, as the page counts them. */
   project(character: number, joint: number): { x: number; y: number } {
-    const one = this.characters[character];
-    one.group.updateMatrixWorld();
-    const point = one.joint(one.frame, joint).applyMatrix4(one.group.matrixWorld).project(this.camera);
+    this.camera.updateMatrixWorld();
+    const point = this.characters[character].world(joint).project(this.camera);
     const { width, height } = this.renderer.domElement.getBoundingClientRect();
     return { x: ((point.x + 1) / 2) * width, y: ((1 - point.y) / 2) * height };
   }
@@ -162,22 +125,83 @@ export class Stage extends EventTarget {
   freeze(time: number): void {
     this.clock.pause();
     this.clock.seek(time);
+    this.pose();
+    if (this.look.follow) this.rig.follow(this.characters, Infinity);
     this.draw();
   }
 
+  /** Something has changed: draw at full rate for a moment. */
+  wake(): void { this.awake = performance.now() + 500; }
+
   draw(): void {
-    for (const one of this.characters) one.pose(one.frameAt(this.clock.time));
+    const began = performance.now();
+    this.pose();
+    this.fill();
+    this.controls.update();
+    this.ground.lines = this.look.grid;
+    this.ground.follow(this.controls.target, this.rig.distance);
     this.dispatchEvent(new Event("frame"));
     this.renderer.render(this.scene, this.camera);
+    this.drawn = performance.now();
+    this.cost = this.drawn - began;
+  }
+
+  private pose(): void {
+    for (const one of this.characters) if (one.motion.frames > 0) one.pose(one.exactFrameAt(this.clock.time));
+  }
+
+  /** Turn all poses into pills. */
+  private fill(): void {
+    const { look, characters } = this;
+    const crowd = characters.length >= CROWD;
+    this.solid.begin();
+    this.sheer.begin();
+    for (const one of characters) {
+      if (!one.visible || one.motion.frames === 0) continue;
+      const pills = one.opacity < 1 ? this.sheer : this.solid;
+      const contacts = look.contacts && one.opacity >= 1 ? one.motion.contacts : null;
+      const row = rowOf(one.motion, one.frame);
+      if (look.body) drawBody(pills, one.plan, one.points, one.colour, one.opacity, contacts, row);
+      else drawSkeleton(pills, one.plan, one.points, one.colour, one.opacity, contacts, row, !crowd);
+      if (look.trails.length) drawTrails(this.sheer, one, look.trails, one.frame + one.fraction);
+      if (look.ghosts && !crowd && one.opacity >= 1) this.onion(one);
+    }
+    this.solid.end(crowd);
+    this.sheer.end(true);
+    this.solid.shadows = look.shadows;
+  }
+
+  private onion(one: Character): void {
+    if (this.ghost.length < one.points.length) this.ghost = new Float32Array(one.points.length);
+    for (let step = -GHOSTS; step <= GHOSTS; step++) {
+      const frame = one.frame + one.fraction + step * this.look.spacing;
+      if (step === 0 || frame < one.firstFrame || frame > one.endFrame - 1) continue;
+      one.sample(frame, this.ghost);
+      const alpha = 0.3 * (1 - (Math.abs(step) - 1) / (GHOSTS + 0.5));
+      if (this.look.body) drawBody(this.sheer, one.plan, this.ghost, one.colour, alpha, null, 0);
+      else drawSkeleton(this.sheer, one.plan, this.ghost, one.colour, alpha, null, 0, false);
+    }
   }
 
   private readonly tick = (now: number): void => {
-    this.clock.advance(Math.min((now - this.last) / 1000, 0.25));
+    const seconds = Math.min((now - this.last) / 1000, 0.25);
     this.last = now;
-    this.controls.update();
-    this.draw();
+    if (this.clock.end === Infinity) this.clock.limit = this.streamedEnd();
+    this.clock.advance(seconds);
+    if (this.clock.playing || now < this.awake || now - this.drawn > IDLE) {
+      if (this.look.follow) { this.pose(); this.rig.follow(this.characters, seconds); }
+      this.draw();
+    }
     requestAnimationFrame(this.tick);
   };
+
+  /** How far streamed motion has come: the last frame of who is furthest behind. */
+  private streamedEnd(): number {
+    let end = Infinity;
+    for (const one of this.characters)
+      if (one.streamed) end = Math.min(end, one.start + Math.max(one.motion.frames - 1, 0) / one.motion.fps);
+    return end;
+  }
 
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.host;
@@ -185,5 +209,7 @@ export class Stage extends EventTarget {
     this.renderer.setSize(width, height);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
+    if (!this.rig.touched) this.rig.frame(this.characters);
+    this.draw();
   }
 }
