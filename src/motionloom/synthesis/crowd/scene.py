@@ -265,10 +265,10 @@ class MarchScene(Scene):
         if not self.own:
             self.check_pace(*PACE)
 
-    def check_pace(self, slowest: float, fastest: float) -> None:
-        """Refuse files that are slower or faster in corners than soldiers march, m/s."""
+    def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
+        """Refuse files that are slower or, by more than `spare`, faster than soldiers, m/s."""
         slow, fast = (self.speed * stretch for stretch in self.street.stretch(self.offsets))
-        if fast > fastest + 1e-9 or slow < slowest - _CREEP - 1e-9:
+        if fast > fastest + spare + 1e-9 or slow < slowest - _CREEP - 1e-9:
             where = "on its straight street" if fast - slow < 1e-6 else "in the sharpest corner"
             raise InvalidInput(
                 f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "

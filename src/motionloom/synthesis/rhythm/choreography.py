@@ -256,7 +256,7 @@ def choreography(
     if not analysed:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise InvalidInput(f"no take has a rhythm to cut it by ({reasons or 'no takes'})")
-    meter = meter or _usual_meter(analysed)
+    meter = meter or usual_meter([(motions, found) for motions, found, _ in analysed])
     rate = analysed[0][0][0].fps
     beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
     sequences: list[list[Movement]] = []
@@ -334,9 +334,10 @@ def _onto(motion: Motion, like: Motion) -> Motion:
     return motion
 
 
-def _usual_meter(analysed) -> int:
+def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
+    """The meter that most takes, of known beats, seem to be in."""
     votes: dict[int, float] = {}
-    for motions, found, _ in analysed:
+    for motions, found in takes:
         meter = estimated_meter(motions, found)
         for count, score in meter.scores.items():
             votes[count] = votes.get(count, 0.0) + score * len(found)
