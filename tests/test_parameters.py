@@ -16,6 +16,7 @@ from motionloom.synthesis.parameters import (
     joint_speed,
     lowest,
     parameter,
+    parameter_kinds,
     turn,
 )
 
@@ -122,3 +123,13 @@ def test_the_centre_of_mass_needs_a_body():
     still = ml.Motion(stick, np.tile([1.0, 0, 0, 0], (2, 3, 1)), np.zeros((2, 3)), 30)
     with pytest.raises(RoleError, match="centre of mass needs the joints of trunk, arms and legs"):
         centres(still)
+
+
+def test_every_kind_on_the_menu_makes_the_parameter_it_says():
+    for kind in parameter_kinds():
+        text = "right_ankle" if kind.name == "at" else kind.name
+        text += "(right_ankle)" if kind.joint and kind.name != "at" else ""
+        text += "@12" if kind.frame else ""
+        made = parameter(text)
+        assert made.text == text and made.axes == kind.axes
+        assert kind.words

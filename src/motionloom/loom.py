@@ -478,7 +478,7 @@ class Library(Storage):
 
     def parametrize(
         self,
-        family: Family | str,
+        family: Family | str | Sequence[str],
         by: Any,
         *,
         samples: int = 1000,
@@ -488,13 +488,15 @@ class Library(Storage):
         leave_out_unmatched: bool = False,
         seed: int = 0,
         name: str | None = None,
+        progress: Progress | None = None,
     ) -> ParametricMotion:
         """A family of motions that is asked for by what it should do.
 
         Parameters
         ----------
-        family : Family or str
-            From `family`; or a query, whose family is found first.
+        family : Family, str or several
+            From `family`; or a query, whose family is found first; or names of motions,
+            each an example from start to end. The first is the query.
         by : Parameter, str, callable, or several
             What to ask it by: `motionloom.at`, `motionloom.final_root_position`, ..., their
             texts (``right_ankle@33``, ``lowest(hips)``), or any function of a motion.
@@ -511,6 +513,8 @@ class Library(Storage):
         seed : int
         name : str, optional
             Keep it in the library under this name; see `parametric`.
+        progress : callable, optional
+            Called with the number of samples since the last call.
 
         Returns
         -------
@@ -534,8 +538,13 @@ class Library(Storage):
         from motionloom.synthesis.parametric_storage import save_parametric
 
         found = self.family(family) if isinstance(family, str) else family
+        registration = (
+            register([self[one] for one in found], leave_out_unmatched=leave_out_unmatched)
+            if isinstance(found, Sequence)
+            else register(self, found, leave_out_unmatched=leave_out_unmatched)
+        )
         motion = parametrize(
-            register(self, found, leave_out_unmatched=leave_out_unmatched),
+            registration,
             by,
             samples=samples,
             delta=delta,
@@ -543,6 +552,7 @@ class Library(Storage):
             redundant=redundant,
             seed=seed,
             name=name or "",
+            progress=progress,
         )
         if name is not None:
             save_parametric(self, motion, name)

@@ -51,6 +51,12 @@ def parametrize(
         int, typer.Option("--max", metavar="N", help="At most so many members.")
     ] = 100,
     within: Annotated[list[str] | None, WITHIN] = None,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole", help="Do not search: all takes --within, from start to end. QUERY is a NAME."
+        ),
+    ] = False,
     samples: Annotated[int, typer.Option(help="Blends that are tried.")] = 1000,
     delta: Annotated[float, typer.Option(help="How far blend weights may leave 0 to 1.")] = 0.1,
     redundant: Annotated[
@@ -67,17 +73,21 @@ def parametrize(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Make a parametric motion of everything that is like the query, and keep it by name."""
+    from motionloom.search.filters import whole_takes
+
     lib = open_library(library)
     if picture is not None:
         check_picture(picture)
     if out is not None and out.suffix.lower() != ".json":
         raise InvalidInput(f"{out}: a parametric motion is described in a .json file")
     kept_as = name or (out.stem if out is not None else query.split(":")[0])
-    family = lib.family(
-        query, method=method, max_distance=max_distance, max=max_matches, within=within or None
-    )
+    family = None
+    if not whole:
+        family = lib.family(
+            query, method=method, max_distance=max_distance, max=max_matches, within=within or None
+        )
     motion = lib.parametrize(
-        family,
+        whole_takes(lib, query, within=within or None) if family is None else family,
         list(by),
         samples=samples,
         delta=delta,
@@ -86,7 +96,8 @@ def parametrize(
         seed=seed,
         name=kept_as,
     )
-    hint_at_small_family(family, max_distance)
+    if family is not None:
+        hint_at_small_family(family, max_distance)
     if picture is not None:
         draw_accessible(motion, picture)
     about = _about(motion)

@@ -250,7 +250,8 @@ class Motion:
 
     def starting_at_origin(self) -> Motion:
         """Moved as a whole: the first frame stands over the origin and faces +Z."""
-        turn = -float(self[0].headings()[0])
+        first = replace(self, provenance=None)[0]  # whose sources nobody asks for
+        turn = -float(first.headings()[0])
         start = rot.rotate(rot.yaw(turn), self.root[0].astype(np.float64))
         return self.transform(yaw=turn, shift=(-start[0], 0.0, -start[2]))
 

@@ -53,6 +53,16 @@ def chosen_motions(
     return np.array([name in chosen for name in names])
 
 
+def whole_takes(
+    library: Shelf, first: str, *, within: str | Iterable[str] | None = None
+) -> list[str]:
+    """Names of all motions with one of these labels, `first` before the others."""
+    name = library.entry(first).name
+    chosen = chosen_motions(library, library.names, within=within)
+    others = (one for k, one in enumerate(library.names) if chosen is None or chosen[k])
+    return [name, *(one for one in others if one != name)]
+
+
 def _several(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from motionloom.errors import InvalidInput
 from motionloom.studio.live_dance import read_dance, start_dance
+from motionloom.studio.live_parametric import reach
 from motionloom.studio.moving import points
 from motionloom.studio.window import Window
 
@@ -52,4 +53,5 @@ KINDS: dict[str, Callable[[Window, dict[str, Any]], Answer]] = {
     "player/close": close_player,
     "dance/start": start_dance,
     "dance/read": read_dance,
+    "parametric/reach": reach,
 }

@@ -126,6 +126,7 @@ def sampled_space(
     spacing: float = SPACING,
     expanded: float = EXPANDED,
     seed: int | np.random.Generator = 0,
+    progress: Callable[[int], None] | None = None,
 ) -> ParameterSpace:
     """Random blends that fill the space of parameters between examples.
 
@@ -144,6 +145,8 @@ def sampled_space(
     expanded : float
         Share by which the bounding box of the examples is enlarged.
     seed : int or Generator
+    progress : callable, optional
+        Called with the number of samples since the last call.
 
     Examples
     --------
@@ -181,6 +184,8 @@ def sampled_space(
             parameters.append(reached)
             members.append(near)
             weights.append(shares)
+            if progress is not None:
+                progress(1)
     return ParameterSpace(
         examples,
         np.array(parameters),

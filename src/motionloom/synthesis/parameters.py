@@ -8,6 +8,7 @@ whole motion. Any function of a motion will do as well.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -182,6 +183,45 @@ _FORMS = (
     "JOINT@FRAME, final_root_position, lowest(JOINT), highest(JOINT), average_speed, turn, "
     "joint_speed(JOINT)@FRAME, centre_of_mass@FRAME"
 )
+
+
+@dataclass(frozen=True)
+class ParameterKind:
+    """A ready parameter that can be chosen, before its joint and frame are.
+
+    Attributes
+    ----------
+    name : str
+        As the text begins; ``at`` is written by its joint alone.
+    words : str
+        What it is.
+    joint, frame : bool
+        Whether it needs one.
+    axes : tuple of str
+    """
+
+    name: str
+    words: str
+    joint: bool
+    frame: bool
+    axes: tuple[str, ...]
+
+
+def parameter_kinds() -> tuple[ParameterKind, ...]:
+    """The ready parameters, as a menu shows them.
+
+    Examples
+    --------
+    >>> [kind.name for kind in parameter_kinds() if kind.joint and kind.frame]
+    ['at', 'joint_speed']
+    """
+    kinds = []
+    for name, make in {"at": at, **_BY_NAME}.items():
+        wanted = list(inspect.signature(make).parameters)
+        example = make(*({"joint": "hips", "frame": 0}[one] for one in wanted))
+        words = (inspect.getdoc(make) or "").splitlines()[0].rstrip(".")
+        kinds.append(ParameterKind(name, words, "joint" in wanted, "frame" in wanted, example.axes))
+    return tuple(kinds)
 
 
 def parameter(text: str) -> Parameter:

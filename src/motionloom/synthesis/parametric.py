@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -264,6 +264,7 @@ def parametrize(
     redundant: float | None = None,
     seed: int = 0,
     name: str = "",
+    progress: Callable[[int], None] | None = None,
 ) -> ParametricMotion:
     """A parametric motion from registered examples.
 
@@ -283,6 +284,8 @@ def parametrize(
         Leave out examples whose parameters the others reach within this distance.
     seed : int
     name : str
+    progress : callable, optional
+        Called with the number of samples since the last call.
 
     Examples
     --------
@@ -313,8 +316,9 @@ def parametrize(
             first = ParametricMotion(registration, parameters, empty, name=name)
             values = values[kept]
     space = sampled_space(
-        values, first.measure, samples=samples, delta=delta, spacing=spacing, seed=seed
-    )
+        values, first.measure, samples=samples, delta=delta, spacing=spacing, seed=seed,
+        progress=progress,
+    )  # fmt: skip
     return ParametricMotion(registration, parameters, space, name=name)
 
 

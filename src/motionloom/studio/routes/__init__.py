@@ -1,5 +1,5 @@
 """The requests, by job. Each module has one `router`; `ROUTERS` lists them."""
 
-from motionloom.studio.routes import dance, library, motions
+from motionloom.studio.routes import dance, library, motions, parametric
 
-ROUTERS = (dance.router, library.router, motions.router)
+ROUTERS = (dance.router, library.router, motions.router, parametric.router)

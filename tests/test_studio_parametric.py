@@ -1,0 +1,171 @@
+"""Parametric motions by way of the studio's server."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+from studio_takes import corpus_library
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.studio import create_app, wire
+
+KICKS = tuple(f"kick_{side}_right_p0" for side in (
+    "front_mid", "front_high", "front_low", "inside_mid", "outside_mid",
+))  # fmt: skip
+QUERY = {"takes": "kick_front_mid_right_p0", "within": ["kick"], "by": ["right_ankle@33"]}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("parametric") / "kicks.loom"
+    with corpus_library(path, (*KICKS, "kick_front_mid_left_p0", "walk_p0")) as lib:
+        yield lib
+
+
+@pytest.fixture(scope="module")
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        job = make(client, {**QUERY, "name": "kick", "samples": 120})
+        assert job["state"] == "done", job
+        yield client
+
+
+def make(client, body):
+    job = client.post("/api/parametric", json=body).json()
+    return client.app.state.workshop.jobs.wait(job["id"], timeout=120)
+
+
+def drag(client, **message):
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+        socket.send_text(json.dumps({"id": 7, "kind": "parametric/reach", **message}))
+        return wire.unpack(socket.receive_bytes())
+
+
+def test_the_menu_tells_what_needs_a_joint_and_a_frame(client):
+    kinds = {one["name"]: one for one in client.get("/api/parametric/kinds").json()}
+    assert kinds["at"]["joint"] and kinds["at"]["frame"] and kinds["at"]["axes"] == ["x", "y", "z"]
+    assert not kinds["turn"]["joint"] and not kinds["turn"]["frame"]
+
+
+def test_making_one_of_whole_takes_leaves_out_the_other_leg(client):
+    job = make(client, {**QUERY, "name": "again", "samples": 20})
+    assert job["result"]["examples"] == len(KICKS)
+    assert job["result"]["left_out"] == ["kick_front_mid_left_p0:0-73"]
+    assert job["done"] == job["total"] == 20
+    assert {"name": "again", "by": ["right_ankle@33"], "examples": 5} in client.get(
+        "/api/parametric"
+    ).json()
+    assert client.delete("/api/parametric/again").json() == {"name": "again"}
+    assert client.get("/api/parametric/again").status_code == 404
+
+
+def test_the_family_of_a_query_makes_one(client, library):
+    query = {"query": "kick_front_mid_right_p0:0-70", "max_distance": 0.12, "within": ["kick"]}
+    job = make(client, {**query, "by": ["lowest(hips)"], "name": "low", "samples": 10})
+    assert job["state"] == "done", job["error"]
+    assert library.parametric("low").axes == ("y",)
+
+
+def test_a_family_that_a_search_left_makes_one(client, library):
+    found = library.family("kick_front_mid_right_p0:0-70", max_distance=0.12)
+    client.app.state.workshop.once(("family", "abc"), lambda: found)
+    body = {"family": "abc", "by": ["turn"], "name": "turned", "samples": 5}
+    assert make(client, body)["result"]["examples"] == len(found.nodes)
+    gone = make(client, {**body, "family": "xyz"})
+    assert gone["state"] == "failed" and "search it again" in gone["error"]
+
+
+def test_what_is_opened_is_what_the_library_keeps(client, library):
+    meta, arrays = wire.unpack(client.get("/api/parametric/kick").content)
+    kick = library.parametric("kick")
+    np.testing.assert_allclose(arrays["accessible"], kick.accessible, atol=1e-6)
+    np.testing.assert_allclose(arrays["examples"], kick.space.examples, atol=1e-6)
+    assert meta["examples"] == list(kick.examples) and meta["axes"] == ["x", "y", "z"]
+    assert meta["frames"] == [33] and "right_ankle" in meta["roles"]
+
+
+def test_a_dragged_target_is_where_the_joint_arrives(client, library):
+    kick = library.parametric("kick")
+    target = kick.accessible[-1].tolist()
+    meta, arrays = drag(client, name="kick", target=target)
+    assert meta["id"] == 7 and not meta["outside"] and meta["error"] < 0.01
+    ankle = kick.registration.skeleton.point("right_ankle")
+    there = arrays["positions"][meta["keys"][0], ankle]
+    assert np.linalg.norm(there - target) < 0.01
+    assert arrays["positions"].shape[0] == arrays["contacts"].shape[0] == meta["frames"]
+    assert arrays["weights"].sum() == pytest.approx(1.0, abs=1e-5)
+    assert meta["milliseconds"] > 0.0
+
+
+def test_a_target_out_of_reach_is_brought_to_the_nearest_that_is(client, library):
+    meta, _ = drag(client, name="kick", target=[0.0, 0.8, 5.0])
+    assert meta["outside"]
+    kick = library.parametric("kick")
+    nearest = np.linalg.norm(kick.accessible - [0.0, 0.8, 5.0], axis=1).min()
+    assert meta["error"] <= nearest + 0.02
+    assert meta["error"] == pytest.approx(np.linalg.norm(np.subtract(meta["reached"], [0, 0.8, 5])))
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"name": "kick", "target": [0.0, 1.0]}, "3 finite numbers"),
+        ({"name": "kick", "target": "here"}, "list of numbers"),
+        ({"name": "kick", "target": [0.0, 1.0, True]}, "list of numbers"),
+        ({"name": "kick", "target": [0.0, 1.0, 1e400]}, "3 finite numbers"),
+        ({"name": "punch", "target": [0.0, 1.0, 1.0]}, "no parametric is called 'punch'"),
+        ({"target": [0.0, 1.0, 1.0]}, "name must be"),
+    ],
+)
+def test_bad_drags_are_answered_in_words(client, message, words):
+    meta, arrays = drag(client, **message)
+    assert words in meta["error"] and meta["id"] == 7 and not arrays
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"by": ["turn"], "name": "x"}, "a family, a query or takes"),
+        ({"takes": "a", "query": "b:0-9", "by": ["turn"], "name": "x"}, "say one"),
+    ],
+)
+def test_bad_makings_are_refused(client, body, words):
+    answer = client.post("/api/parametric", json=body)
+    assert answer.status_code == 422 and words in answer.json()["error"]
+
+
+def test_mistakes_in_the_work_are_told_by_the_job(client):
+    job = make(client, {**QUERY, "by": ["elbow@3"], "name": "wrong"})
+    assert job["state"] == "failed" and "elbow" in job["error"]
+    assert make(client, {**QUERY, "name": "../up"})["state"] == "failed"
+
+
+def test_the_file_is_the_one_that_the_shown_lines_write(client, library, tmp_path):
+    target = [round(float(x), 3) for x in library.parametric("kick").accessible[20]]
+    at = ",".join(f"{x:.3f}" for x in target)
+    for suffix in ("bvh", "glb"):
+        got = client.post(
+            "/api/parametric/kick/file", json={"target": target, "suffix": suffix}
+        ).content
+        out = tmp_path / f"kick.{suffix}"
+        line = ["synthesize", str(library.path), "kick", f"--at={at}", "-o", str(out)]
+        assert CliRunner().invoke(app, line).exit_code == 0
+        (tmp_path / f"got.{suffix}").write_bytes(got)
+        line, page = ml.load(out), ml.load(tmp_path / f"got.{suffix}")
+        np.testing.assert_allclose(page.positions(), line.positions(), atol=1e-5)
+
+
+def test_whole_takes_on_the_command_line_make_the_same(client, library):
+    line = ["parametrize", str(library.path), "kick_front_mid_right_p0", "--whole", "--within",
+            "kick", "--by", "right_ankle@33", "--leave-out-unmatched", "--samples", "120",
+            "--name", "typed"]  # fmt: skip
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
+    typed, clicked = library.parametric("typed"), library.parametric("kick")
+    np.testing.assert_array_equal(typed.accessible, clicked.accessible)
