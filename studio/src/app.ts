@@ -5,6 +5,8 @@ import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import "./code-line";
 import { look } from "./look";
 import { Stage } from "./stage";
+import "./stage-bar";
+import { listenToKeys } from "./shortcuts";
 import { Studio } from "./studio";
 import "./timeline";
 import { VIEWS } from "./views";
@@ -42,6 +44,7 @@ class App extends LitElement {
     this.studio.addEventListener("lost", () => { this.lost = true; });
     this.studio.addEventListener("found", () => { this.lost = false; });
     this.ready = true;
+    listenToKeys(this.studio);
     void this.studio.start();
   }
 
@@ -64,8 +67,9 @@ class App extends LitElement {
         ${VIEWS.map((one) => html`<a href="#/${one.path}" aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
         <span class="state ${this.lost ? "lost" : "faint"}" role="status">
           ${this.lost ? "The server has gone; trying to reach it again…" : this.studio.library.name}</span></header>
-      <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio}></${tag}>` : ""}</aside>
-      <main><div id="stage"></div>${this.notice()}</main>
+      <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .path=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <main><div id="stage"></div>
+        ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>
       <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
   }
 }

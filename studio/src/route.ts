@@ -7,8 +7,18 @@ export function readRoute(): Route {
   return { view: path || "library", query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-export function writeRoute(route: { view: string; query: Record<string, string | number | undefined> }): void {
-  const given = Object.entries(route.query).filter(([, value]) => value !== undefined && value !== "");
-  const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
-  location.hash = `#/${route.view}${query ? `?${query}` : ""}`;
+export type Given = { view: string; query: Record<string, string | number | undefined> };
+
+function address({ view, query }: Given): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return `#/${view}${text ? `?${text}` : ""}`;
+}
+
+export function writeRoute(route: Given): void { location.hash = address(route); }
+
+/** Put it into the address without telling anybody, as while something is dragged. */
+export function noteRoute(route: Given): Route {
+  history.replaceState(null, "", address(route));
+  return readRoute();
 }

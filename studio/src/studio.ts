@@ -3,14 +3,14 @@
 import { getJson } from "./api";
 import { Live } from "./live";
 import { fetchMotion, forgetMotions } from "./motion";
-import { readRoute, writeRoute, type Route } from "./route";
-import type { CharacterSpec, Stage } from "./stage";
+import { noteRoute, readRoute, writeRoute, type Route } from "./route";
+import type { Character, CharacterSpec, Stage } from "./stage";
 
 export interface Row { name: string; frames: number; fps: number; seconds: number; labels: string[] }
 export interface LibraryRows { name: string; path: string; fps: number | null; motions: Row[] }
 export interface Selection { motion: string; start: number; end: number } // frames [start, end)
 
-/** Fires "library", "route", "selection", "notice", "lost", "found". */
+/** Fires "library", "route", "take", "selection", "notice", "help", "lost", "found". */
 export class Studio extends EventTarget {
   readonly live = new Live();
   stage!: Stage;
@@ -20,14 +20,22 @@ export class Studio extends EventTarget {
   notice = "";
   /** Name of the take that the timeline belongs to; null while made motion is shown. */
   take: string | null = null;
+  /** Whether the keys are shown. */
+  helping = false;
+  private asked = 0;
+  private gone = false;
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
       this.route = readRoute();
       this.fire("route");
     });
-    this.live.addEventListener("lost", () => this.fire("lost"));
-    this.live.addEventListener("found", () => { this.fire("found"); void this.refresh(); });
+    this.live.addEventListener("lost", () => { this.gone = true; this.fire("lost"); });
+    this.live.addEventListener("found", () => {
+      this.fire("found");
+      if (this.gone) void this.refresh(); // what has happened meanwhile
+      this.gone = false;
+    });
     this.live.connect();
     await this.refresh();
   }
@@ -45,24 +53,67 @@ export class Studio extends EventTarget {
     writeRoute({ view, query });
   }
 
-  /** Put one take of the library on the stage, and on the timeline. */
-  async open(name: string): Promise<void> {
+  /** The same, without a new entry in the browser's history and without a "route". */
+  note(query: Record<string, string | number | undefined>): void {
+    this.route = noteRoute({ view: this.route.view, query });
+  }
+
+  /** Put one take of the library on the stage, and on the timeline; others laid over it. */
+  async open(name: string, over: string[] = []): Promise<void> {
+    const asked = ++this.asked;
     try {
-      const motion = await fetchMotion(name);
-      this.cast([{ motion }], name);
-      if (this.selection?.motion !== name) this.select(null);
-    } catch (error) { this.say(error); }
+      const motions = await Promise.all([name, ...over].map(fetchMotion));
+      if (asked !== this.asked) return; // something else was opened meanwhile
+      const again = this.take === name;
+      this.cast(motions.map((motion) => ({ motion })), name);
+      if (!again) this.stage.clock.seek(0);
+      if (this.selection && this.selection.motion !== name) this.select(null);
+    } catch (error) { if (asked === this.asked) this.say(error); }
   }
 
   /** Put motions on the stage; `take` names the library's take that the timeline shows. */
-  cast(specs: CharacterSpec[], take: string | null = null): void {
+  cast(specs: CharacterSpec[], take: string | null = null): Character[] {
+    this.asked++;
     this.take = take;
-    this.stage.show(specs);
+    const characters = this.stage.show(specs);
+    this.repeatSelection();
+    this.fire("take");
+    return characters;
+  }
+
+  /** The character that the timeline counts: the take's, or the first. */
+  get lead(): Character | null {
+    const { characters } = this.stage;
+    return characters.find((one) => this.take !== null && one.motion.name === this.take) ?? characters[0] ?? null;
   }
 
   select(selection: Selection | null): void {
     this.selection = selection;
+    this.repeatSelection();
     this.fire("selection");
+  }
+
+  /** Begin or end the selected range at the frame that is shown. */
+  mark(side: "in" | "out"): void {
+    const one = this.lead;
+    if (!one || this.take === null) return;
+    const held = this.selection?.motion === this.take ? this.selection : null;
+    const frame = one.frameAt(this.stage.clock.time);
+    const start = side === "in" ? frame : held && held.start <= frame ? held.start : 0;
+    const end = side === "out" ? frame + 1 : held && held.end > frame ? held.end : one.motion.frames;
+    this.select({ motion: this.take, start, end });
+  }
+
+  help(shown: boolean): void {
+    this.helping = shown;
+    this.fire("help");
+  }
+
+  /** A selected range is repeated once the time is inside it. */
+  private repeatSelection(): void {
+    const one = this.lead, { selection } = this;
+    const held = one && selection && selection.motion === this.take;
+    this.stage.clock.setInner(held ? [one.timeOf(selection.start), one.timeOf(selection.end)] : null);
   }
 
   /** Tell the person something; an error in its own words. */
