@@ -85,7 +85,8 @@ def _npm(folder: Path, *arguments: str) -> None:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PageNotBuilt(f"npm {arguments[0]}: {error}") from None
     if done.returncode != 0:
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        told = [*done.stdout.splitlines(), *done.stderr.splitlines()]  # tsc tells on stdout
+        lines = [line for line in told if line.strip() and not line.startswith("npm warn")]
         raise PageNotBuilt(f"npm {' '.join(arguments)} failed: " + " / ".join(lines[-6:]))
 
 
