@@ -71,7 +71,7 @@ def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
             f"a match graph needs one clip for each of its {len(family.nodes)} nodes; "
             f"got {len(clips)}"
         )
-    places = graph_layout(_all_distances(family), _BOX)
+    places = graph_layout(family_distances(family), _BOX)
     low = places.min(axis=0) - 0.5 * np.array(_BOX) - 0.1
     high = places.max(axis=0) + 0.5 * np.array(_BOX) + 0.1
     extent = high - low
@@ -102,7 +102,7 @@ def write_match_graph(family: Family, clips: Sequence[Motion], path: str | Path)
     return path
 
 
-def _all_distances(family: Family) -> NDArray[np.float64]:
+def family_distances(family: Family) -> NDArray[np.float64]:
     """Between all nodes, along the graph, shape (N, N)."""
     from scipy.sparse.csgraph import shortest_path
 

@@ -121,7 +121,8 @@ class Family:
         >>> steps = {"a": [("b", 0.1)], "b": [("c", 0.2)], "c": []}
         >>> def find(node):
         ...     pairs = np.array([[0, 0], [9, 9]])
-        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in steps[node.motion]]
+        ...     found = steps[node.motion]
+        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in found]
         >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
         >>> some = family.only([2])
         >>> [node.motion for node in some.nodes], some.distance_to_query().round(3)

@@ -1,5 +1,13 @@
 """The requests, by job. Each module has one `router`; `ROUTERS` lists them."""
 
-from motionloom.studio.routes import dance, library, motions, parametric
+from motionloom.studio.routes import dance, export, grid, library, motions, parametric, search
 
-ROUTERS = (dance.router, library.router, motions.router, parametric.router)
+ROUTERS = (
+    dance.router,
+    export.router,
+    grid.router,
+    library.router,
+    motions.router,
+    parametric.router,
+    search.router,
+)
