@@ -22,7 +22,6 @@ export class Character {
   /** Where the motion is put; things that belong to the character can be added. */
   readonly group = new THREE.Group();
   readonly colour: THREE.Color;
-  visible = true;
   /** The frame that is shown, and how far on the way to the next. */
   frame = 0;
   fraction = 0;
@@ -38,6 +37,9 @@ export class Character {
       this.group.position.set(...spec.place.shift);
     }
   }
+
+  get visible(): boolean { return this.group.visible; }
+  set visible(shown: boolean) { this.group.visible = shown; }
 
   get motion(): MotionData { return this.spec.motion; }
 

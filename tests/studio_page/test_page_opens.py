@@ -35,5 +35,5 @@ def test_joints_of_a_skeleton_that_is_not_drawn_do_not_count(page):
     """The helper itself can fail: all joints are in their places, but nothing is painted."""
     open_take(page, "walk_p0")
     page.evaluate("studio.stage.freeze(0.3)")
-    page.evaluate("studio.stage.characters[0].group.clear(); studio.stage.draw()")
+    page.evaluate("studio.stage.scene.clear(); studio.stage.draw()")
     assert not drawn_joints(page).any()
