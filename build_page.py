@@ -86,8 +86,8 @@ def _npm(folder: Path, *arguments: str) -> None:
         raise PageNotBuilt(f"npm {arguments[0]}: {error}") from None
     if done.returncode != 0:
         told = [*done.stdout.splitlines(), *done.stderr.splitlines()]  # tsc tells on stdout
-        lines = [line for line in told if line.strip() and not line.startswith("npm warn")]
-        raise PageNotBuilt(f"npm {' '.join(arguments)} failed: " + " / ".join(lines[-6:]))
+        said = [line for line in told if line.strip() and not line.startswith(("npm warn", ">"))]
+        raise PageNotBuilt(f"npm {' '.join(arguments)} failed: " + " / ".join(said[:4]))
 
 
 def _environment() -> dict[str, str]:
