@@ -85,9 +85,13 @@ def cmu_clips() -> Path:
 
 
 @pytest.fixture(scope="session")
-def dask_cluster():
+def dask_cluster(tmp_path_factory):
     """A real Dask cluster on this machine: a scheduler and two worker processes."""
     from motionloom.cluster import local_cluster
 
-    with local_cluster(2) as cluster:
+    with pytest.MonkeyPatch.context() as surroundings:
+        # What workers fetch from stores, they keep here.
+        surroundings.setenv("MOTIONLOOM_CACHE", str(tmp_path_factory.mktemp("workers")))
+        cluster = local_cluster(2)
+    with cluster:
         yield cluster

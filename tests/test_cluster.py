@@ -22,7 +22,7 @@ from motionloom.cli.cluster import cluster_from
 from motionloom.cluster import Cluster, ClusterError, local_cluster
 from motionloom.engine import WorkerDied, completed, executor, on_cluster
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
-from motionloom.search import web_store
+from motionloom.search import web_tasks
 from motionloom.search.web_store import WebStore
 
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
@@ -44,7 +44,7 @@ def library_at(path):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Every row of a web is a task of its own."""
-    monkeypatch.setattr(web_store, "_TASK_CELLS", 1)
+    monkeypatch.setattr(web_tasks, "_TASK_CELLS", 1)
 
 
 def bytes_below(folder):
@@ -144,8 +144,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
         lib = ml.Library.create(place)
         with on_cluster(address) if place == "there.loom" else engine.executor(1):
             reports.append(lib.add("takes", workers=2))
-            monkeypatch.setattr("motionloom.library.derived_rows._WORTH_A_POOL", 0)
-            monkeypatch.setattr("motionloom.library.derived_rows._BATCH_FRAMES", 1)
+            monkeypatch.setattr("motionloom.library.batches._WORTH_A_POOL", 0)
+            monkeypatch.setattr("motionloom.library.batches._BATCH_FRAMES", 1)
             rows.append(np.array(lib.features("e15").rows))
     assert (reports[0].added, len(reports[0].failed)) == (3, 1)
     assert reports[0].failed == reports[1].failed

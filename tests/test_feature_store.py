@@ -17,7 +17,7 @@ from motionloom.distance import FEATURES, FeatureSet, feature_set, frame_feature
 from motionloom.distance import feature_store as store
 from motionloom.distance.principal import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.library import derived_rows
+from motionloom.library import batches
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_options_are_kept_side_by_side(lib, clips):
 
 def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
     lib.add_motion(clips["stroll"], name="stroll")
-    monkeypatch.setattr(derived_rows, "_BATCH_FRAMES", 50)
+    monkeypatch.setattr(batches, "_BATCH_FRAMES", 50)
     alone = lib.features("pca16", workers=1)
     rows, basis = np.array(alone.rows), alone.feature_set.basis.digest
     shutil.rmtree(lib.path / "derived")

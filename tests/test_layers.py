@@ -12,8 +12,8 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-    "errors", "whole_file", "threads", "cluster", "engine", "motion", "formats", "library",
-    "distance", "alignment", "search", "blend", "synthesis", "demo", "loom", "plots",
+    "errors", "settings", "whole_file", "threads", "cluster", "engine", "motion", "formats",
+    "library", "distance", "alignment", "search", "blend", "synthesis", "demo", "loom", "plots",
     "studio", "bench", "cli",
 ]  # fmt: skip
 

@@ -21,9 +21,10 @@ def rows(rng):
 
 
 @pytest.fixture
-def rows_file(rows, tmp_path):
-    np.save(tmp_path / "rows.npy", rows)
-    return tmp_path / "rows.npy"
+def table(rows, tmp_path):
+    (tmp_path / "table").mkdir()
+    np.save(tmp_path / "table" / "rows.npy", rows)
+    return tmp_path / "table"
 
 
 def assert_same(got, wanted):
@@ -34,9 +35,9 @@ def assert_same(got, wanted):
 
 @pytest.mark.parametrize("shards", [1, 4, 7])
 @pytest.mark.parametrize("options", [{"k": 1}, {"k": 16}, {"k": 4200, "radius": 0.9}])
-def test_shards_answer_as_the_single_index(rows, rows_file, tmp_path, rng, shards, options):
-    Shards.build(tmp_path, rows_file, shards=shards, workers=1)
-    sharded, single = Shards.open(tmp_path, rows_file), Blocks.build(rows)
+def test_shards_answer_as_the_single_index(rows, table, tmp_path, rng, shards, options):
+    Shards.build(tmp_path, table, shards=shards, workers=1)
+    sharded, single = Shards.open(tmp_path, table), Blocks.build(rows)
     queries = np.concatenate([rows[100:140], rows[2990:3010] + np.float32(0.01)])
     assert_same(sharded.nearest(queries, rows, **options), single.nearest(queries, rows, **options))
     allowed = rng.uniform(size=len(rows)) < 0.05
@@ -62,13 +63,13 @@ def test_shards_on_a_cluster_answer_as_the_single_index(dask_cluster, tmp_path):
         assert np.array_equal(getattr(sharded, name), getattr(single, name)), name
 
 
-def test_a_shard_that_is_missing_is_told(rows_file, tmp_path):
-    Shards.build(tmp_path, rows_file, shards=2, workers=1)
+def test_a_shard_that_is_missing_is_told(table, tmp_path):
+    Shards.build(tmp_path, table, shards=2, workers=1)
     (tmp_path / "1").rename(tmp_path / "gone")
     with pytest.raises(LibraryError, match="damaged: shard 1 is missing"):
-        Shards.open(tmp_path, rows_file)
+        Shards.open(tmp_path, table)
     with pytest.raises(InvalidInput, match="shards must be at least 1; got 0"):
-        Shards.build(tmp_path, rows_file, shards=0)
+        Shards.build(tmp_path, table, shards=0)
 
 
 def test_nothing_found_in_any_shard_is_nothing():

@@ -11,7 +11,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.distance.grid import grid_frames
 from motionloom.errors import InvalidInput, LibraryError, RoleError
-from motionloom.search import web_store
+from motionloom.search import web_tasks
 from motionloom.search.web import WebOptions
 from motionloom.search.web_building import motion_web
 from motionloom.search.web_store import WebStore
@@ -104,12 +104,12 @@ def test_a_motion_that_changes_or_goes_takes_its_webs_along(library):
     assert sum(len(web.cells) for _, _, web in store.pieces()) > 0
     store.build(workers=1)
     rows = {name.split("-")[0] for name in files(store)}
-    assert web_store._key(library.entry(NAMES[1])) in rows
+    assert web_tasks.web_key(library.entry(NAMES[1])) in rows
 
 
 def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
     store = WebStore(library)
-    built = web_store.motion_web
+    built = web_tasks.motion_web
     calls = []
 
     def stops(*args, **options):
@@ -118,7 +118,7 @@ def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
             raise KeyboardInterrupt
         return built(*args, **options)
 
-    monkeypatch.setattr(web_store, "motion_web", stops)
+    monkeypatch.setattr(web_tasks, "motion_web", stops)
     with pytest.raises(KeyboardInterrupt):
         store.build(workers=1)
     assert len(files(store)) == 2
@@ -145,7 +145,7 @@ def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
     alone.build(workers=1)
     names = {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
     shutil.rmtree(alone.folder)
-    monkeypatch.setattr(web_store, "_TASK_CELLS", 1)
+    monkeypatch.setattr(web_tasks, "_TASK_CELLS", 1)
     WebStore(library).build(workers=2)
     assert names == {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
 

@@ -10,10 +10,11 @@ to others. A scheduler that dies ends the command, which can be run again.
 from __future__ import annotations
 
 import logging
+import pickle
 import time
 from concurrent.futures import Executor, Future
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
@@ -65,6 +66,7 @@ class Cluster(Executor):
                 f"cluster must be an address such as tcp://host:8786; got {address!r}: {error}"
             ) from None
         self._tasks = self._client.get_executor(pure=False)
+        self._function: tuple[Any, bytes] | None = None
         self._workers, self._looked = 0, 0.0
         self._seen = time.monotonic()
         try:
@@ -95,10 +97,20 @@ class Cluster(Executor):
         """Hand the task to the scheduler."""
         self._check_connection()
         try:
-            return self._tasks.submit(partial(_on_worker, fn), *args, **kwargs)
+            return self._tasks.submit(_on_worker, self._pack(fn), _packed((args, kwargs)))
         except _GONE:
             self._check_connection()
             raise
+
+    def _pack(self, fn: Any) -> bytes:
+        """The function as bytes, made once for all tasks that share it.
+
+        Pickled here and now: the scheduler would unpickle it otherwise, and has neither the
+        libraries nor, perhaps, a reason to open them.
+        """
+        if self._function is None or self._function[0] is not fn:
+            self._function = (fn, _packed(fn))
+        return self._function[1]
 
     def check(self) -> None:
         """Complain if the scheduler has gone, or there have been no workers for long.
@@ -189,10 +201,23 @@ def _dask() -> Any:
     return distributed
 
 
-def _on_worker(fn, *args, **kwargs):
+def _packed(thing: Any) -> bytes:
+    from distributed.protocol.pickle import dumps
+
+    return dumps(thing)
+
+
+def _on_worker(function: bytes, values: bytes) -> Any:
     """The task, where the cluster does it: with one thread, as in our own processes."""
     _settle_in()
-    return fn(*args, **kwargs)
+    args, kwargs = pickle.loads(values)
+    return _unpacked(function)(*args, **kwargs)
+
+
+@lru_cache(maxsize=4)
+def _unpacked(function: bytes) -> Any:
+    """The function, with the libraries that it holds open; once for many tasks."""
+    return pickle.loads(function)
 
 
 @cache

@@ -6,7 +6,6 @@ import inspect
 import signal
 import sys
 import threading
-import tomllib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
@@ -17,8 +16,8 @@ import typer
 
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
-
-SETTINGS = "motionloom.toml"
+from motionloom.settings import FILE as SETTINGS
+from motionloom.settings import section
 
 _Address = Annotated[
     str | None,
@@ -86,18 +85,11 @@ def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
 
 def cluster_from(settings: Path) -> str | None:
     """Address in ``[engine] cluster`` of a settings file; None if there is none."""
-    try:
-        table = tomllib.loads(settings.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{settings}: cannot be read as TOML: {error}") from None
-    engine = table.get("engine", {})
-    address = engine.get("cluster") if isinstance(engine, dict) else None
-    if not isinstance(engine, dict) or not isinstance(address, str | None):
+    address = section("engine", settings).get("cluster")
+    if not isinstance(address, str | None):
         raise InvalidInput(
             f"{settings}: cluster in [engine] must be an address in quotes, "
-            f'such as "tcp://host:8786"; got {engine if address is None else address!r}'
+            f'such as "tcp://host:8786"; got {address!r}'
         )
     return address or None
 

@@ -38,6 +38,14 @@ def import_(
     fps: Annotated[
         float | None, typer.Option(help="Keep the whole library at this frame rate.")
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="For a new library: frames and what is computed from them go to this object "
+            "store, s3://bucket/prefix, gs://..., file://... [default: into LIB]",
+        ),
+    ] = None,
     unit: Annotated[
         str | None,
         typer.Option(help="Unit of the files: m, cm, mm, inch, cmu, or metres per unit."),
@@ -64,7 +72,7 @@ def import_(
     from motionloom.loom import Library
 
     count = len(find_sources(paths)[0])  # complains before an empty library is made
-    lib = Library.create(library, fps=fps, exist_ok=True)
+    lib = Library.create(library, fps=fps, store=store, exist_ok=True)
     with progress("importing", count) as advance:
         report = lib.add(
             *paths,
@@ -102,6 +110,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
             "frames": lib.frames,
             "seconds": lib.seconds,
             "fps": lib.fps,
+            "store": lib.store.address if lib.store.remote else None,
         },
     }
 
@@ -122,6 +131,8 @@ def _tell(report: ImportReport, lib: Library) -> None:
         f"library  {lib.path}: {len(lib)} motions, {_spell(lib.seconds)}, "
         f"in {report.elapsed_seconds:.1f} s"
     )
+    if lib.store.remote:
+        remark(f"store    {lib.store.address}")
 
 
 def _spell(seconds: float) -> str:

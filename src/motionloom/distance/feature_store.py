@@ -21,9 +21,12 @@ from motionloom.distance.features import FeatureSet, feature_set
 from motionloom.distance.principal import Basis, Moments, fit_basis
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.derived import derived
-from motionloom.library.derived_rows import build_rows, load_rows, over_motions
+from motionloom.library.batches import over_motions
+from motionloom.library.derived_rows import build_rows
 from motionloom.library.records import Entry
+from motionloom.library.row_table import load_rows
 from motionloom.library.shelf import Shelf
+from motionloom.library.stored_folder import Folder
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 
@@ -56,7 +59,7 @@ class LibraryFeatures:
         With the options and, for principal components, the basis.
     left_out : dict of str to str
         Motions whose skeletons lack a joint that is needed, and which.
-    folder : Path
+    folder : Path or StoredFolder
         Where it is kept.
     """
 
@@ -68,7 +71,7 @@ class LibraryFeatures:
     rate: float
     feature_set: FeatureSet
     left_out: dict[str, str]
-    folder: Path
+    folder: Folder
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -166,7 +169,7 @@ def library_features(
             progress=progress,
         )
 
-    def load(folder: Path) -> LibraryFeatures:
+    def load(folder: Folder) -> LibraryFeatures:
         table = load_rows(folder)
         return LibraryFeatures(
             table.rows,
@@ -229,7 +232,7 @@ def principal_components(
             variances=fitted.variances,
         )
 
-    def load(folder: Path) -> Basis:
+    def load(folder: Folder) -> Basis:
         try:
             with np.load(folder / "basis.npz", allow_pickle=False) as held:
                 return Basis(held["mean"], held["directions"], held["variances"])

@@ -2,24 +2,28 @@
 
 Tables: ``meta`` (the format's version, the library's frame rate), ``motions``,
 ``skeletons`` (each once, by its key), ``labels``, and from the first use on ``kept`` (what
-people made of the motions and gave a name). No row holds a time or a counter: the
-same motions give the same rows. SQLite's rollback journal keeps readers and the one
-writer apart; it works on shared and read-only folders too.
+people made of the motions and gave a name). A library whose frames are in a store has
+``stored`` too: derived files, and which objects of the store they consist of. No row holds a
+time or a counter: the same motions give the same rows. SQLite's rollback journal keeps
+readers and the one writer apart; it works on shared and read-only folders too.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 
 from motionloom.errors import LibraryError
 from motionloom.library.records import Entry, skeleton_from
+from motionloom.library.store import Piece
+from motionloom.library.stored_folder import as_pieces
 from motionloom.motion import Skeleton
 
 FILE = "catalogue.sqlite"
@@ -47,6 +51,13 @@ CREATE TABLE IF NOT EXISTS kept (
 """
 
 
+_STORED = """
+CREATE TABLE IF NOT EXISTS stored (
+    folder TEXT NOT NULL, file TEXT NOT NULL, pieces TEXT NOT NULL, about BLOB,
+    PRIMARY KEY (folder, file)
+) WITHOUT ROWID
+"""
+
 _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
 
@@ -54,9 +65,14 @@ _MARKS = ", ".join("?" for _ in fields(Entry))
 class Catalogue:
     """Reads and writes the SQLite file; one connection per thread and process."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, file: str = FILE) -> None:
+        self.folder, self.file = folder, file
         self._local = threading.local()
+
+    @classmethod
+    def of_copy(cls, path: Path) -> Catalogue:
+        """The catalogue in a file that `write_copy` wrote."""
+        return cls(path.parent, file=path.name)
 
     # --- reading ------------------------------------------------------------------------
 
@@ -106,6 +122,8 @@ class Catalogue:
                 return False
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
+            if "store" in settings:
+                connection.execute(_STORED)
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             settings = {"format": str(FORMAT), **settings}
             connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(settings.items()))
@@ -189,11 +207,71 @@ class Catalogue:
             connection.execute(_KEPT)
             connection.execute("DELETE FROM kept WHERE kind = ? AND name = ?", (kind, name))
 
+    # --- derived files in a store ---------------------------------------------------------
+
+    def stored(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
+        """Files of a derived folder in the store, or one, and what they consist of."""
+        query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
+        found = self.rows(f"{query} ORDER BY file", (folder, file))
+        return {name: as_pieces(json.loads(text)) for name, text in found}
+
+    def stored_folders(self, stem: str) -> list[str]:
+        """Derived folders in the store whose names begin with ``stem.``."""
+        query = "SELECT DISTINCT folder FROM stored WHERE substr(folder, 1, ?) = ?"
+        return [folder for (folder,) in self.rows(query, (len(stem) + 1, f"{stem}."))]
+
+    def stored_about(self, folder: str) -> dict[str, bytes]:
+        """What is noted of each file of a derived folder."""
+        query = "SELECT file, about FROM stored WHERE folder = ? ORDER BY file"
+        return dict(self.rows(query, (folder,)))
+
+    def store(
+        self,
+        folder: str,
+        files: Mapping[str, Sequence[Piece]],
+        *,
+        about: Mapping[str, bytes] | None = None,
+        remove: Iterable[str] = (),
+        instead_of: Iterable[str] = (),
+    ) -> None:
+        """Commit what is in the store, in one transaction.
+
+        Parameters
+        ----------
+        folder : str
+        files : mapping of str to sequence of Piece
+            Files of the folder, and what they consist of.
+        about : mapping of str to bytes, optional
+            What to note of them.
+        remove : iterable of str
+            Files of the folder that there are no more.
+        instead_of : iterable of str
+            Folders that there are no more.
+        """
+        rows = [
+            (folder, file, json.dumps(pieces), (about or {}).get(file))
+            for file, pieces in files.items()
+        ]
+        with self._transaction() as connection:
+            put = connection.executemany
+            put("DELETE FROM stored WHERE folder = ?", ((other,) for other in instead_of))
+            put("DELETE FROM stored WHERE folder = ? AND file = ?", ((folder, x) for x in remove))
+            put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
+
+    def write_copy(self, path: Path) -> None:
+        """Write a copy for workers elsewhere: all but what is noted of derived files."""
+        with self._explained():
+            self._connection()  # complains if there is no catalogue
+            with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                self._connection().backup(copy)
+                copy.execute("DELETE FROM stored WHERE about IS NOT NULL")
+                copy.execute("VACUUM")
+
     # --- connections --------------------------------------------------------------------
 
     def check(self) -> None:
         """Raise `LibraryError` unless this is a library that we can read."""
-        path = self.folder / FILE
+        path = self.folder / self.file
         if not self.folder.exists():
             raise LibraryError(
                 f"{self.folder}: no such library; make it with Library.create or "
@@ -247,7 +325,8 @@ class Catalogue:
             # "rw" lets a reader undo what a killed writer left; on a read-only folder
             # SQLite itself falls back to reading.
             place = (
-                f"{self.folder.absolute().joinpath(FILE).as_uri()}?mode={'rwc' if create else 'rw'}"
+                f"{self.folder.absolute().joinpath(self.file).as_uri()}"
+                f"?mode={'rwc' if create else 'rw'}"
             )
             local.connection = sqlite3.connect(
                 place, uri=True, timeout=_PATIENCE, isolation_level=None

@@ -18,13 +18,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from motionloom.errors import LibraryError
-from motionloom.library.lock import writer_lock
 from motionloom.library.records import Entry
 from motionloom.library.shelf import Shelf
+from motionloom.library.store import ObjectStore
+from motionloom.library.stored_derived import stored_derived
 
 FOLDER = "derived"
 _SCRATCH = ".part-"
@@ -38,8 +40,8 @@ def derived(
     kind: str,
     options: Mapping[str, Any],
     *,
-    build: Callable[[Path, Path | None], None],
-    load: Callable[[Path], Thing],
+    build: Callable[[Path, Any], None],
+    load: Callable[[Any], Thing],
 ) -> Thing:
     """A thing derived from all motions of a library, made if it is not there.
 
@@ -53,7 +55,9 @@ def derived(
     build : callable
         ``build(folder, previous)`` writes the thing's files into the new, empty `folder`.
         `previous` is the folder of the same thing made from earlier content, or None. No
-        motion is added or removed meanwhile.
+        motion is added or removed meanwhile. In a library whose files lie in a store,
+        `previous` and the folder for `load` are of the kind
+        `motionloom.library.stored_folder.StoredFolder`.
     load : callable
         ``load(folder)`` opens it. If it raises `FileNotFoundError` or `LibraryError`, the
         thing is made once more.
@@ -69,6 +73,9 @@ def derived(
         If the library cannot be written to.
     """
     stem = f"{kind}.{_digest(json.dumps(options, sort_keys=True), size=6)}"
+    if isinstance(library.store, ObjectStore):
+        content = partial(content_key, library)
+        return stored_derived(library, library.store, stem, content, build=build, load=load)
     place = library.path.absolute() / FOLDER  # workers of a cluster are in other folders
     damage: LibraryError | None = None
     for _ in range(_ATTEMPTS):
@@ -80,7 +87,7 @@ def derived(
                 continue
             except LibraryError as error:
                 damage = error
-        with writer_lock(library.path, timeout=library.timeout):
+        with library.writing():
             target = place / f"{stem}.{content_key(library)}"
             if damage is not None:
                 shutil.rmtree(target, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""A table derived from motions: some rows of numbers for each, all in one file.
+"""Making a table derived from motions (see `motionloom.library.row_table`).
 
-``rows.npy`` holds the rows of all motions one after the other, ordered by name, and is
-memory-mapped; ``index.json`` says whose they are. Rows of motions that have not changed
-are copied from the table before.
+Rows of motions that have not changed are taken from the table before; those of the others are
+computed by workers and written by them: to their place in one file, or, where the library's
+files lie in a store, as objects of which the file then consists.
 """
 
 from __future__ import annotations
@@ -12,61 +12,28 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom import engine
 from motionloom.errors import LibraryError
+from motionloom.library.batches import batch_work, over_batches, over_motions
+from motionloom.library.derived import FOLDER as DERIVED
 from motionloom.library.derived import motion_key
 from motionloom.library.importing import Progress
 from motionloom.library.records import Entry
+from motionloom.library.row_table import INDEX, ROWS, load_rows, read_index
 from motionloom.library.shelf import Shelf
+from motionloom.library.store import ObjectStore, Piece
+from motionloom.library.stored_folder import Folder, StoredFolder, between, joined, point_to
 from motionloom.motion import Motion
-
-ROWS, INDEX = "rows.npy", "index.json"
-_BATCH_FRAMES = 16_000  # per task: tenths of a second of work
-_WORTH_A_POOL = 150_000  # frames; for fewer, processes take longer to start than to help
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, eq=False)
-class RowTable:
-    """The rows of all motions.
-
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (N, D)
-        Memory-mapped, read-only.
-    starts : ndarray of int64, shape (M + 1,)
-        Motion m has rows ``starts[m]`` to ``starts[m + 1]``.
-    names : tuple of str, length M
-        Sorted.
-    fps : ndarray, shape (M,)
-        Rate of each motion as stored.
-    frames : ndarray of int64, shape (M,)
-        Frames of each motion as stored.
-    left_out : dict of str to str
-        Motions without rows, and why.
-    stamp : str
-        What else the rows depend on.
-    """
-
-    rows: NDArray[np.float32]
-    starts: NDArray[np.int64]
-    names: tuple[str, ...]
-    fps: NDArray[np.float64]
-    frames: NDArray[np.int64]
-    left_out: dict[str, str]
-    stamp: str
 
 
 def build_rows(
     folder: Path,
-    previous: Path | None,
+    previous: Folder | None,
     library: Shelf,
     work: Callable[[Motion], NDArray],
     *,
@@ -99,25 +66,14 @@ def build_rows(
     entries = [entry for entry in library.entries() if entry.name not in left_out]
     counts = np.array([length(entry) for entry in entries], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)])
-    path = folder / ROWS
-    with open(path, "wb") as out:
-        shape = (int(starts[-1]), width)
-        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(out, header)
-        offset = out.tell()
-        out.truncate(offset + 4 * shape[0] * shape[1])
-    keys = [motion_key(entry) for entry in entries]
-    new = _copy_known(path, offset, previous, keys, starts, width, stamp)
-    place = {entries[m].name: (int(starts[m]), int(counts[m])) for m in new}
-    fill = partial(_fill, work=work, path=path, offset=offset, width=width, place=place)
-    for _ in over_motions(library, fill, [entries[m] for m in new], workers, progress):
-        pass
-    with open(path, "rb+") as out:
-        os.fsync(out.fileno())
+    table = _Table(entries, [motion_key(entry) for entry in entries], starts, width, stamp)
+    where = _in_store if library.store.remote else _in_folder
+    where(folder, previous, table, library, work, workers, progress)
     index = {
         "names": [entry.name for entry in entries],
-        "keys": keys,
+        "keys": table.keys,
         "starts": starts.tolist(),
+        "width": width,
         "fps": [entry.fps for entry in entries],
         "frames": [entry.frames for entry in entries],
         "left_out": left_out,
@@ -126,74 +82,92 @@ def build_rows(
     (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
 
 
-def load_rows(folder: Path) -> RowTable:
-    """Open a table that `build_rows` wrote."""
-    index = _read_index(folder)
-    try:
-        rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
-        if len(rows) != index["starts"][-1] or rows.dtype != np.float32:
-            raise ValueError(f"{len(rows)} rows of {rows.dtype}")
-    except (ValueError, EOFError) as error:
-        raise LibraryError(f"{folder / ROWS}: damaged: {error}") from None
-    return RowTable(
-        rows,
-        np.array(index["starts"], dtype=np.int64),
-        tuple(index["names"]),
-        np.array(index["fps"], dtype=np.float64),
-        np.array(index["frames"], dtype=np.int64),
-        index["left_out"],
-        index["stamp"],
-    )
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """What is to be written: whose rows, and how many."""
+
+    entries: list[Entry]
+    keys: list[str]
+    starts: NDArray[np.int64]
+    width: int
+    stamp: str
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def header(self) -> bytes:
+        """What comes before the rows in a ``.npy`` file."""
+        out = BytesIO()
+        about = {"descr": "<f4", "fortran_order": False, "shape": (len(self), self.width)}
+        np.lib.format.write_array_header_1_0(out, about)
+        return out.getvalue()
+
+    def place(self, m: int) -> tuple[int, int]:
+        """First row of a motion, by its number, and how many it has."""
+        return int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
+
+    def known(self, previous: Folder | None) -> dict[int, int]:
+        """Motions whose rows an earlier table has, by number: from which row on."""
+        if previous is None:
+            return {}
+        try:
+            held = read_index(previous)
+        except (LibraryError, OSError):
+            return {}
+        if (held["stamp"], held.get("width", self.width)) != (self.stamp, self.width):
+            return {}
+        counts = np.diff(held["starts"])
+        rows = {key: (held["starts"][n], counts[n]) for n, key in enumerate(held["keys"])}
+        found = {}
+        for m, key in enumerate(self.keys):
+            start, count = rows.get(key, (0, -1))
+            if count == self.place(m)[1]:
+                found[m] = start
+        return found
 
 
-def over_motions(
+def _in_folder(
+    folder: Path,
+    previous: Folder | None,
+    table: _Table,
     library: Shelf,
-    work: Callable[[Motion], Result],
-    entries: Sequence[Entry],
-    workers: int | None = None,
-    progress: Progress | None = None,
-):
-    """Do `work` on the motions of `entries`, in parallel; yields (name, result), in any order.
-
-    Parameters
-    ----------
-    library : Shelf
-    work : callable
-        From a motion to what is wanted of it; importable by name.
-    entries : sequence of Entry
-    workers : int, optional
-        Processes. Default: one per core, or this one for little work.
-    progress : callable, optional
-        Called with the number of motions done since the last call.
-    """
-    if workers is None and sum(entry.frames for entry in entries) < _WORTH_A_POOL:
-        workers = 1
-    batches = _batches(entries)
-    task = partial(_batch_work, library=library, work=work)
-    with engine.executor(workers, tasks=len(batches)) as pool:
-        for done in engine.completed(task, batches, pool):
-            if done.error is not None:
-                raise done.error
-            yield from done.result or ()
-            if progress is not None:
-                progress(len(done.item))
+    work: Callable[[Motion], NDArray],
+    workers: int | None,
+    progress: Progress | None,
+) -> None:
+    """Write the rows to one file, to which workers add theirs."""
+    path, offset, row_bytes = folder / ROWS, len(table.header), 4 * table.width
+    with open(path, "wb") as out:
+        out.write(table.header)
+        out.truncate(offset + row_bytes * len(table))
+    known = _copy_known(path, offset, previous, table)
+    new = [m for m in range(len(table.entries)) if m not in known]
+    place = {table.entries[m].name: table.place(m) for m in new}
+    fill = partial(_fill, work=work, path=path, offset=offset, width=table.width, place=place)
+    for _ in over_motions(library, fill, [table.entries[m] for m in new], workers, progress):
+        pass
+    with open(path, "rb+") as out:
+        os.fsync(out.fileno())
 
 
-def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
-    batches: list[tuple[str, ...]] = []
-    names: list[str] = []
-    frames = 0
-    for entry in entries:
-        names.append(entry.name)
-        frames += entry.frames
-        if frames >= _BATCH_FRAMES:
-            batches.append(tuple(names))
-            names, frames = [], 0
-    return [*batches, tuple(names)] if names else batches
-
-
-def _batch_work(names: Sequence[str], library: Shelf, work: Callable[[Motion], Any]) -> list:
-    return [(name, work(library[name])) for name in names]
+def _copy_known(path: Path, offset: int, previous: Folder | None, table: _Table) -> dict[int, int]:
+    """Copy rows that an earlier table has; whose, by number."""
+    known = table.known(previous)
+    if previous is None or not known:
+        return {}
+    try:
+        held = load_rows(previous).rows
+    except (LibraryError, OSError):
+        return {}
+    if held.shape[1] != table.width:
+        return {}
+    with open(path, "rb+") as out:
+        for m, old in known.items():
+            start, count = table.place(m)
+            out.seek(offset + 4 * table.width * start)
+            out.write(np.ascontiguousarray(held[old : old + count]).data)
+    return known
 
 
 def _fill(
@@ -206,52 +180,80 @@ def _fill(
 ) -> None:
     """Compute the rows of a motion and write them to their place in the file."""
     start, count = place[motion.name]
-    rows = np.ascontiguousarray(work(motion), dtype="<f4")
-    if rows.shape != (count, width):
-        raise LibraryError(
-            f"{motion.name}: expected {count} rows of {width} numbers, got shape {rows.shape}"
-        )
+    rows = _checked(work(motion), motion.name, count, width)
     # Not through a memory map: on a full disk that ends the process without a word.
     with open(path, "rb+") as out:
         out.seek(offset + 4 * width * start)
         out.write(rows.data)
 
 
-def _copy_known(
-    path: Path,
-    offset: int,
-    previous: Path | None,
-    keys: Sequence[str],
-    starts: NDArray[np.int64],
+def _in_store(
+    folder: Path,
+    previous: Folder | None,
+    table: _Table,
+    library: Shelf,
+    work: Callable[[Motion], NDArray],
+    workers: int | None,
+    progress: Progress | None,
+) -> None:
+    """Have workers write rows to the store, some motions at a time; note here what they are."""
+    store = library.store
+    if not isinstance(store, ObjectStore):
+        raise LibraryError(f"{library.path}: its frames lie in no store")
+    name, row_bytes = f"{DERIVED}/{folder.name}/{ROWS}", 4 * table.width
+    known = table.known(previous)
+    pieces: dict[str, tuple[Piece, ...]] = {}
+    if isinstance(previous, StoredFolder) and known:
+        rows = read_index(previous)["starts"][-1]
+        for m, old in known.items():
+            first = previous.size(ROWS) - row_bytes * (rows - old)
+            last = first + row_bytes * table.place(m)[1]
+            pieces[table.entries[m].name] = between(previous.files[ROWS], first, last)
+    new = [m for m in range(len(table.entries)) if m not in known]
+    task = partial(
+        _put_rows,
+        library=library,
+        work=work,
+        store=store,
+        name=name,
+        width=table.width,
+        counts={table.entries[m].name: table.place(m)[1] for m in new},
+    )
+    for made in over_batches(library, task, [table.entries[m] for m in new], workers, progress):
+        pieces |= made
+    every = [store.put(table.header, name)]
+    for entry in table.entries:
+        every += pieces[entry.name]
+    point_to(folder / ROWS, joined(every))
+
+
+def _put_rows(
+    names: Sequence[str],
+    library: Shelf,
+    work: Callable[[Motion], NDArray],
+    store: ObjectStore,
+    name: str,
     width: int,
-    stamp: str,
-) -> list[int]:
-    """Copy rows that `previous` has; the numbers of the motions that are still to be done."""
-    everything = list(range(len(keys)))
-    if previous is None:
-        return everything
-    try:
-        held, table = _read_index(previous), load_rows(previous)
-    except (LibraryError, OSError):
-        return everything
-    if table.stamp != stamp or table.rows.shape[1] != width:
-        return everything
-    known = {key: m for m, key in enumerate(held["keys"])}
-    new = []
-    with open(path, "rb+") as out:
-        for m, key in enumerate(keys):
-            old = known.get(key)
-            if old is None or np.diff(table.starts)[old] != starts[m + 1] - starts[m]:
-                new.append(m)
-                continue
-            out.seek(offset + 4 * width * int(starts[m]))
-            rows = table.rows[table.starts[old] : table.starts[old + 1]]
-            out.write(np.ascontiguousarray(rows).data)
-    return new
+    counts: dict[str, int],
+) -> dict[str, tuple[Piece, ...]]:
+    """Compute the rows of some motions and write them as one object; whose piece is which."""
+    found = [
+        (one, _checked(rows, one, counts[one], width))
+        for one, rows in batch_work(names, library, work)
+    ]
+    whole = store.put(b"".join(rows.tobytes() for _, rows in found), name)
+    pieces: dict[str, tuple[Piece, ...]] = {}
+    at = 0
+    for one, rows in found:
+        pieces[one] = (Piece(whole.name, at, rows.nbytes),)
+        at += rows.nbytes
+    return pieces
 
 
-def _read_index(folder: Path) -> dict[str, Any]:
-    try:
-        return json.loads((folder / INDEX).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise LibraryError(f"{folder / INDEX}: damaged: {error}") from None
+def _checked(rows: NDArray, name: str, count: int, width: int) -> NDArray[np.float32]:
+    rows = np.ascontiguousarray(rows, dtype="<f4")
+    if rows.shape != (count, width):
+        raise LibraryError(
+            f"{name}: expected {count} rows of {width} numbers, got shape {rows.shape}"
+        )
+    return rows

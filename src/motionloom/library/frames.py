@@ -14,12 +14,15 @@ import hashlib
 import os
 import re
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
+from motionloom.library.store import ObjectStore, Store
 from motionloom.motion import Motion
 from motionloom.whole_file import whole_file
 
@@ -34,20 +37,28 @@ class Stored:
     digest: str
 
 
-def write_frames(motion: Motion, name: str, library: Path) -> Stored:
-    """Write the frames of `motion`, to be called `name`, into the library; safe on disk."""
+def write_frames(motion: Motion, name: str, store: Store) -> Stored:
+    """Write the frames of `motion`, to be called `name`, where the library has them; safely."""
     table = frame_table(motion)
     digest = table_digest(table)
     mark = hashlib.blake2b(f"{name}\0{digest}".encode(), digest_size=6).hexdigest()
     file = f"{_slug(name)}.{mark}.npy"
-    with whole_file(library / FOLDER / file) as scratch, open(scratch, "wb") as out:
-        # Not by `np.save`: when the disk is full, that does not say so.
-        header = np.lib.format.header_data_from_array_1_0(table)
-        np.lib.format.write_array_header_1_0(out, header)
-        out.write(table.data)
+    if isinstance(store, ObjectStore):
+        content = BytesIO()
+        _write_table(table, content)
+        return Stored(Path(store.put(content.getvalue(), f"{FOLDER}/{file}").name).name, digest)
+    with whole_file(store.local(f"{FOLDER}/{file}")) as scratch, open(scratch, "wb") as out:
+        _write_table(table, out)
         out.flush()
         os.fsync(out.fileno())
     return Stored(file, digest)
+
+
+def _write_table(table: NDArray[np.float32], out: IO[bytes]) -> None:
+    # Not by `np.save`: when the disk is full, that does not say so.
+    header = np.lib.format.header_data_from_array_1_0(table)
+    np.lib.format.write_array_header_1_0(out, header)
+    out.write(table.data)
 
 
 def frame_table(motion: Motion) -> NDArray[np.float32]:

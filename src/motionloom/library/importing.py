@@ -14,7 +14,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from motionloom.library.intake import Outcome, Task, content_hash, failure_reaso
 from motionloom.library.labelling import Labelling, LabelSpec, labelling
 from motionloom.library.records import Entry
 from motionloom.library.sources import Source, assign_names, find_sources
+from motionloom.library.store import ObjectStore, Store
 
 _BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
 _WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
@@ -67,6 +68,7 @@ class ImportReport:
 
 def import_files(
     library: Path,
+    store: Store,
     catalogue: Catalogue,
     paths: Sequence[str | Path],
     *,
@@ -77,26 +79,30 @@ def import_files(
     force: bool,
     workers: int | None,
     progress: Progress | None,
+    present: Collection[str] | None = None,
 ) -> ImportReport:
-    """Import `paths`; the caller holds the writer lock. See `Storage.add`."""
+    """Import `paths`; the caller holds the writer lock. See `Storage.add`.
+
+    `present` are the files of frames that are there, if that is known.
+    """
     start = time.monotonic()
     sources, unreadable = find_sources(paths)
     labelled = labelling(labels, sources, columns=label_columns)
-    tasks = _tasks(sources, catalogue)
+    tasks = _tasks(sources, catalogue, present)
     options = json.dumps({"fps": fps, **reader}, sort_keys=True)
     work = partial(
         take_in,
-        library=library.absolute(),
+        store=store,
         fps=fps,
         reader=dict(reader),
         options=options,
         force=force,
     )
-    batch = _Batch(library, catalogue, labelled)
+    batch = _Batch(store, catalogue, labelled)
     failures = [Failure(folder, reason) for folder, reason in unreadable]
     if not all(task.known for task in tasks):
         _load_readers(sources)
-    count = _useful_workers(sources) if workers is None else workers
+    count = store.workers(_useful_workers(sources) if workers is None else workers)
     try:
         with engine.executor(count, tasks=len(tasks)) as pool:
             for done in engine.completed(work, tasks, pool):
@@ -126,17 +132,25 @@ def import_files(
     )
 
 
-def sweep(library: Path, catalogue: Catalogue) -> None:
-    """Remove frame files that no motion has: what a killed import left behind."""
+def sweep(store: Store, catalogue: Catalogue) -> set[str]:
+    """Remove frame files that no motion has: what a killed import left. Gives those left."""
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-    remove_files(library, [name for name in os.listdir(library / FOLDER) if name not in needed])
+    if isinstance(store, ObjectStore):
+        there = {Path(name).name for name in store.names(FOLDER)}
+    else:
+        there = set(os.listdir(store.local(FOLDER)))
+    remove_files(store, sorted(there - needed))
+    return there & needed
 
 
-def remove_files(library: Path, files: Sequence[str]) -> None:
+def remove_files(store: Store, files: Sequence[str]) -> None:
     """Remove frame files; one that a reader on Windows holds open waits for the next sweep."""
+    if isinstance(store, ObjectStore):
+        store.remove(f"{FOLDER}/{name}" for name in files)
+        return
     for name in files:
         try:
-            os.unlink(library / FOLDER / name)
+            os.unlink(store.local(f"{FOLDER}/{name}"))
         except OSError:
             pass
 
@@ -144,8 +158,8 @@ def remove_files(library: Path, files: Sequence[str]) -> None:
 class _Batch:
     """Rows on their way to the catalogue."""
 
-    def __init__(self, library: Path, catalogue: Catalogue, labelled: Labelling) -> None:
-        self.library, self.catalogue = library, catalogue
+    def __init__(self, store: Store, catalogue: Catalogue, labelled: Labelling) -> None:
+        self.store, self.catalogue = store, catalogue
         self.wanted = labelled.by_path
         self.held = catalogue.labels()
         self.added = self.replaced = self.skipped = self.frames = 0
@@ -175,10 +189,10 @@ class _Batch:
 
     def flush(self) -> None:
         if self.size:
-            if self.entries:
-                sync_folder(self.library / FOLDER)
+            if self.entries and not isinstance(self.store, ObjectStore):
+                sync_folder(self.store.local(FOLDER))
             old = self.catalogue.put(self.entries, skeletons=self.skeletons, labels=self.labels)
-            remove_files(self.library, old)
+            remove_files(self.store, old)
         self._clear()
 
     @property
@@ -196,7 +210,9 @@ class _Batch:
         self.since = time.monotonic()
 
 
-def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[Task]:
+def _tasks(
+    sources: Sequence[Source], catalogue: Catalogue, present: Collection[str] | None
+) -> list[Task]:
     entries = {entry.name: entry for entry in catalogue.entries()}
 
     def same(source: Source, name: str) -> bool:
@@ -209,7 +225,15 @@ def _tasks(sources: Sequence[Source], catalogue: Catalogue) -> list[Task]:
     held = {name: entry.source for name, entry in entries.items()}
     names = assign_names(sources, held, same)
     here = os.getcwd()  # workers of a cluster may be elsewhere
-    return [Task(s, names[s.path], entries.get(names[s.path]), here) for s in sources]
+    known = [entries.get(names[source.path]) for source in sources]
+    return [
+        Task(s, names[s.path], entry, here, _is_lost(entry, present))
+        for s, entry in zip(sources, known, strict=True)
+    ]
+
+
+def _is_lost(entry: Entry | None, present: Collection[str] | None) -> bool:
+    return entry is not None and present is not None and entry.file not in present
 
 
 def _load_readers(sources: Sequence[Source]) -> None:

@@ -18,6 +18,7 @@ from motionloom.formats import load
 from motionloom.library.frames import FOLDER, is_whole, write_frames
 from motionloom.library.records import Entry, origin_json, skeleton_json
 from motionloom.library.sources import Source, companions
+from motionloom.library.store import Store, StoreError
 from motionloom.motion import Motion
 
 
@@ -29,6 +30,7 @@ class Task:
     name: str
     known: Entry | None
     folder: str = ""  # that the file's name is relative to
+    missing: bool = False  # whether the known frames are lost
 
     @property
     def file(self) -> str:
@@ -47,7 +49,7 @@ class Outcome:
 
 
 def take_in(
-    task: Task, *, library: Path, fps: float | None, reader: dict, options: str, force: bool
+    task: Task, *, store: Store, fps: float | None, reader: dict, options: str, force: bool
 ) -> Outcome:
     """Do the task; `options` is the JSON of all that shapes the outcome but the file."""
     source, known, file = task.source, task.known, task.file
@@ -56,7 +58,7 @@ def take_in(
         content = content_hash(file)
         if known is not None and not force:
             same = (known.source_hash, known.options) == (content, options)
-            if same and is_whole(library / FOLDER / known.file, frames=known.frames):
+            if same and not task.missing and _is_there(known, store):
                 return Outcome()
         motion = load(file, **reader)
         if _state(file) != before:
@@ -71,18 +73,20 @@ def take_in(
         return Outcome(failure=failure_reason(error))
     try:
         entry, skeleton = new_entry(
-            motion, task.name, library, source=source.path, source_hash=content, options=options
+            motion, task.name, store, source=source.path, source_hash=content, options=options
         )
+    except StoreError as error:
+        return Outcome(no_storage=str(error))
     except OSError as error:
         return Outcome(no_storage=error.strerror or str(error))
     return Outcome(entry, skeleton)
 
 
 def new_entry(
-    motion: Motion, name: str, library: Path, *, source: str, source_hash: str, options: str
+    motion: Motion, name: str, store: Store, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
     """Write a motion's frames; gives the catalogue's entry and the skeleton as JSON."""
-    stored = write_frames(motion, name, library)
+    stored = write_frames(motion, name, store)
     entry = Entry(
         name=name,
         file=stored.file,
@@ -96,6 +100,11 @@ def new_entry(
         origin=origin_json(motion.origin),
     )
     return entry, skeleton_json(motion.skeleton)
+
+
+def _is_there(known: Entry, store: Store) -> bool:
+    # What a store has was listed before the tasks were handed out.
+    return store.remote or is_whole(store.local(f"{FOLDER}/{known.file}"), frames=known.frames)
 
 
 def reader_options(

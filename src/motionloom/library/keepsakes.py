@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.library.lock import writer_lock
 from motionloom.library.shelf import Shelf
 from motionloom.whole_file import whole_file
 
@@ -81,7 +80,7 @@ def keep(
         mark.update(key.encode())
         mark.update(np.ascontiguousarray(arrays[key]).tobytes())
     file = f"{kind}.{name}.{mark.hexdigest()}.npz"
-    with writer_lock(library.path, timeout=library.timeout):
+    with library.writing():
         old = library.catalogue.kept(kind).get(name)
         try:
             with whole_file(library.path / FOLDER / file) as scratch, scratch.open("wb") as out:
@@ -126,7 +125,7 @@ def kept(library: Shelf, kind: str, name: str) -> Keepsake:
 
 def forget(library: Shelf, kind: str, name: str) -> None:
     """Keep something no longer; nothing happens if it was not kept."""
-    with writer_lock(library.path, timeout=library.timeout):
+    with library.writing():
         old = library.catalogue.kept(kind).get(name)
         if old is not None:
             library.catalogue.forget(kind, name)

@@ -10,21 +10,27 @@
       lock                 held by the one process that writes
 
 Any number of processes may read while one writes; a reader sees a motion whole or not at
-all.
+all. Frames and derived arrays may lie in an object store instead (see
+`motionloom.library.store`); the rest stays here.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from motionloom import engine
 from motionloom.errors import LibraryError
 from motionloom.library.catalogue import Catalogue
+from motionloom.library.catalogue_copy import check_home, copy_for_workers
 from motionloom.library.frames import FOLDER, open_frames, table_digest, unpacked
+from motionloom.library.lock import writer_lock
 from motionloom.library.records import Entry, origin_from
+from motionloom.library.store import FolderStore, ObjectStore, Store
 from motionloom.motion import Motion, Skeleton
 
 
@@ -44,6 +50,8 @@ class Shelf:
         self._timeout = timeout
         self._catalogue = Catalogue(self.path)
         self._skeletons: dict[str, Skeleton] = {}
+        self._store: Store | None = None
+        self._copy = ""  # in the store: the copy of the catalogue that this one reads
         self._catalogue.check()
 
     @classmethod
@@ -72,10 +80,52 @@ class Shelf:
         self.close()
 
     def __getstate__(self) -> dict:
-        return {"path": self.path.absolute(), "timeout": self._timeout}
+        state = {"path": self.path.absolute(), "timeout": self._timeout}
+        if isinstance(self.store, ObjectStore) and engine.is_on_cluster():
+            # Workers elsewhere do not see the catalogue; they see the store.
+            copy = self._copy or copy_for_workers(self._catalogue, self.store)
+            state |= {"store": self.store, "copy": copy}
+        return state
 
     def __setstate__(self, state: dict) -> None:
-        self.__init__(state["path"], timeout=state["timeout"])  # type: ignore[misc]
+        if "store" not in state:
+            self.__init__(state["path"], timeout=state["timeout"])  # type: ignore[misc]
+            return
+        self.path, self._timeout = state["path"], state["timeout"]
+        self._store, self._copy = state["store"], state["copy"]
+        self._skeletons = {}
+        self._catalogue = Catalogue.of_copy(state["store"].local(state["copy"]))
+        self._catalogue.check()
+
+    # --- where it is --------------------------------------------------------------------
+
+    @property
+    def store(self) -> Store:
+        """Where frames and derived arrays lie: in the library's folder, or in a store."""
+        if self._store is None:
+            address = self._catalogue.meta().get("store")
+            self._store = ObjectStore(address) if address else FolderStore(self.path.absolute())
+        return self._store
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the writer lock for the ``with`` block.
+
+        Raises
+        ------
+        LibraryError
+            If another process keeps it for too long, or this library is only to be read.
+        """
+        self.check_own()
+        with writer_lock(self.path, timeout=self._timeout):
+            yield
+
+    def check_own(self) -> None:
+        """Complain if this library can only be read, by us: it is a copy."""
+        if self._copy:
+            raise LibraryError(f"{self.path}: workers read the catalogue, the client writes it")
+        if self.store.remote:
+            check_home(self._catalogue, self.path)
 
     # --- what there is ------------------------------------------------------------------
 
@@ -132,8 +182,8 @@ class Shelf:
         for attempt in range(10):
             entry = self.entry(name)
             skeleton = self.skeleton(entry.skeleton)
-            path = self.path / FOLDER / entry.file
             try:
+                path = self.store.local(f"{FOLDER}/{entry.file}")
                 table = open_frames(path, frames=entry.frames, joints=len(skeleton))
             except FileNotFoundError:
                 # Replaced between our look at the catalogue and now: look again.
@@ -147,7 +197,14 @@ class Shelf:
                 origin=origin_from(entry),
                 **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
             )
-        raise LibraryError(f"{path}: the frames of {name!r} are missing; import it again")
+        raise LibraryError(
+            f"{self._place(entry)}: the frames of {name!r} are missing; import it again"
+        )
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Bring the frames of motions here from the store, if that is where they are."""
+        if self.store.remote:
+            self.store.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 
     # --- labels -------------------------------------------------------------------------
 
@@ -193,10 +250,13 @@ class Shelf:
         """Read everything and compare it with the catalogue; one sentence per fault found."""
         found = []
         for entry in self.entries():
-            path = self.path / FOLDER / entry.file
+            path = self._place(entry)
             try:
                 joints = len(self.skeleton(entry.skeleton))
-                table = open_frames(path, frames=entry.frames, joints=joints)
+                if isinstance(self.store, ObjectStore):
+                    self.store.forget(f"{FOLDER}/{entry.file}")
+                file = self.store.local(f"{FOLDER}/{entry.file}")
+                table = open_frames(file, frames=entry.frames, joints=joints)
             except FileNotFoundError:
                 found.append(f"{entry.name}: its frames are missing ({path})")
             except LibraryError as error:
@@ -211,6 +271,11 @@ class Shelf:
         if key not in self._skeletons:
             self._skeletons[key] = self._catalogue.skeleton(key)
         return self._skeletons[key]
+
+    def _place(self, entry: Entry) -> str:
+        """Where the frames of a motion are, for people."""
+        where = self.store.address if self.store.remote else self.path
+        return f"{where}/{FOLDER}/{entry.file}"
 
     def _not_found(self, name: str) -> str:
         names = self.names

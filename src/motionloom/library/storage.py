@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
+from uuid import uuid4
 
-from motionloom.errors import InvalidInput, LibraryError
+from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.library.catalogue import FILE, Catalogue
 from motionloom.library.frames import (
     FOLDER,
@@ -28,6 +29,7 @@ from motionloom.library.intake import new_entry, reader_options
 from motionloom.library.labelling import LabelSpec
 from motionloom.library.lock import writer_lock
 from motionloom.library.shelf import Shelf
+from motionloom.library.store import ObjectStore, normal_address
 from motionloom.motion import Motion
 
 
@@ -55,7 +57,14 @@ class Storage(Shelf):
     """
 
     @classmethod
-    def create(cls, path: str | Path, *, fps: float | None = None, exist_ok: bool = False) -> Self:
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        fps: float | None = None,
+        store: str | None = None,
+        exist_ok: bool = False,
+    ) -> Self:
         """Make an empty library in a new folder.
 
         Parameters
@@ -65,27 +74,39 @@ class Storage(Shelf):
         fps : float, optional
             The library's frame rate: everything added is resampled to it. Default: every
             motion keeps its own.
+        store : str, optional
+            Address of an object store for frames and derived arrays, such as
+            ``s3://bucket/prefix``. Default: they lie in the library's folder.
         exist_ok : bool
             Open the library if it is there already, instead of raising.
 
         Raises
         ------
         LibraryError
-            If there is a library, a file or a folder with other things at `path`.
+            If there is a library, a file or a folder with other things at `path`; if the
+            store cannot be reached, or is another library's.
         """
         path = Path(path)
         if path.exists():
             _check_room(path)
+        address = None if store is None else normal_address(store)
+        settings = {} if fps is None else {"fps": repr(_checked_rate(fps))}
+        if address is not None and not (path / FILE).exists():
+            ObjectStore(address).check_free()  # complains before a library is made
+            settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
         path.mkdir(parents=True, exist_ok=True)
         catalogue = Catalogue(path)
-        settings = {} if fps is None else {"fps": repr(_checked_rate(fps))}
         with writer_lock(path, timeout=60.0):
             (path / FOLDER).mkdir(exist_ok=True)
             made = catalogue.create(settings)
+            if made and address is not None:
+                _claim(ObjectStore(address), settings["id"], path)
         catalogue.close()
         if not made and not exist_ok:
             raise LibraryError(f"{path}: there is a library already; open it with Library(...)")
         library = cls(path)
+        if not made:
+            library._check_store(address)
         if not made and fps is not None:
             with writer_lock(path, timeout=60.0):
                 library._settle_rate(fps)
@@ -145,12 +166,13 @@ class Storage(Shelf):
         if not paths:
             raise InvalidInput("add needs at least one file or folder")
         reader = reader_options(unit=unit, up=up, roles=roles)
-        with writer_lock(self.path, timeout=self._timeout):
-            sweep(self.path, self._catalogue)
+        with self.writing():
+            present = sweep(self.store, self._catalogue)
             if fps is not None:
                 self._settle_rate(fps)
             return import_files(
                 self.path,
+                self.store,
                 self._catalogue,
                 paths,
                 labels=labels,
@@ -160,6 +182,7 @@ class Storage(Shelf):
                 force=force,
                 workers=workers,
                 progress=progress,
+                present=present,
             )
 
     def add_motion(
@@ -194,7 +217,7 @@ class Storage(Shelf):
         given = None if labels is None else {name: _checked_labels(labels)}
         if self.fps is not None:
             motion = motion.resample(self.fps)
-        with writer_lock(self.path, timeout=self._timeout):
+        with self.writing():
             held = self._catalogue.entry(name)
             if held is not None and not replace:
                 if held.digest == table_digest(frame_table(motion)):
@@ -206,28 +229,37 @@ class Storage(Shelf):
                 )
             try:
                 entry, skeleton = new_entry(
-                    motion, name, self.path, source="", source_hash="", options="{}"
+                    motion, name, self.store, source="", source_hash="", options="{}"
                 )
-                sync_folder(self.path / FOLDER)
+                if not self.store.remote:
+                    sync_folder(self.store.local(FOLDER))
             except OSError as error:
                 raise LibraryError(
                     f"{self.path}: cannot write to this library: {error.strerror}"
                 ) from None
             old = self._catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
-            remove_files(self.path, old)
+            remove_files(self.store, old)
 
     def set_labels(self, name: str, labels: Iterable[str]) -> None:
         """Give a motion these labels instead of those it has."""
         given = _checked_labels(labels)
-        with writer_lock(self.path, timeout=self._timeout):
+        with self.writing():
             self.entry(name)
             self._catalogue.put(labels={name: given})
 
     def remove(self, name: str) -> None:
         """Take a motion and its labels out of the library."""
-        with writer_lock(self.path, timeout=self._timeout):
+        with self.writing():
             self.entry(name)
-            remove_files(self.path, self._catalogue.put(remove=[name]))
+            remove_files(self.store, self._catalogue.put(remove=[name]))
+
+    def _check_store(self, address: str | None) -> None:
+        held = self._catalogue.meta().get("store")
+        if address is not None and address != held:
+            raise LibraryError(
+                f"{self.path}: the frames of this library lie in {held or 'its own folder'}, not "
+                f"in {address}; import without a store, or into a new library"
+            )
 
     def _settle_rate(self, fps: float) -> None:
         wanted, held = _checked_rate(fps), self.fps
@@ -245,6 +277,14 @@ class Storage(Shelf):
                 f"not be resampled to {wanted:g}; import into a new library"
             )
         self._catalogue.set_meta("fps", repr(wanted))
+
+
+def _claim(store: ObjectStore, identity: str, path: Path) -> None:
+    try:
+        store.claim(identity)
+    except MotionloomError:
+        (path / FILE).unlink()  # as if nobody had tried
+        raise
 
 
 def _check_room(path: Path) -> None:

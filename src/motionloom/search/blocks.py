@@ -25,6 +25,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.library.stored_folder import Folder
+
 _WIDTH = 64  # rows in a block: 16 vectors of four, and 15,000 boxes for a million frames
 _GROUP = 16  # boxes in a box of boxes
 _CHUNK = 8  # axes after which a block may be given up
@@ -94,7 +96,7 @@ class Blocks:
             np.save(folder / f"{name}.npy", getattr(self, name))
 
     @classmethod
-    def open(cls, folder: Path) -> Blocks:
+    def open(cls, folder: Folder) -> Blocks:
         """What `save` wrote; large arrays are memory-mapped."""
         large = ("values", "rows")
         return cls(

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.derived import derived
-from motionloom.library.derived_rows import build_rows, load_rows
+from motionloom.library.derived_rows import build_rows
 from motionloom.library.records import Entry
+from motionloom.library.row_table import load_rows
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
 from motionloom.search.clip_measures import EnergyMeasure

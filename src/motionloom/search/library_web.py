@@ -77,13 +77,13 @@ def library_web(library: Shelf, distance: str | FrameDistance = "pc11") -> Libra
         If none has been built.
     """
     store = WebStore(library, distance)
-    try:
-        state = (content_key(library), store.folder.stat().st_mtime_ns)
-    except FileNotFoundError:
+    built = store.files.state()
+    if built is None:
         raise LibraryError(
             f"{library.path}: its match webs have not been built; build them with "
             f"motionloom web {library.path} build"
-        ) from None
+        )
+    state = (content_key(library), built)
     kept = _opened.setdefault(library, {})
     known = kept.get(store.folder.name)
     if known is None or known[0] != state:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.derived import derived
-from motionloom.library.derived_rows import ROWS
 from motionloom.library.shelf import Shelf
+from motionloom.library.stored_folder import Folder
 from motionloom.search.blocks import Blocks
 from motionloom.search.shards import Shards
 
@@ -125,17 +125,17 @@ def open_index(
 
         return KDTree.build(features.rows)
 
-    rows_file = features.folder / ROWS
+    table = features.folder
 
     def build(folder: Path, previous: Path | None) -> None:
         if kind == "shards":
-            Shards.build(folder, rows_file, shards=shards)
+            Shards.build(folder, table, shards=shards, store=library.store)
         else:
             Blocks.build(features.rows).save(folder)
 
-    def load(folder: Path) -> Blocks | Shards:
+    def load(folder: Folder) -> Blocks | Shards:
         try:
-            return Shards.open(folder, rows_file) if kind == "shards" else Blocks.open(folder)
+            return Shards.open(folder, table) if kind == "shards" else Blocks.open(folder)
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 

@@ -9,7 +9,8 @@ single index. Shards are memory-mapped where they are asked; on a cluster, by it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,6 +20,11 @@ from numpy.typing import NDArray
 
 from motionloom import engine
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.library.cache import local_cache
+from motionloom.library.derived import FOLDER as DERIVED
+from motionloom.library.row_table import row_range, row_total
+from motionloom.library.store import ObjectStore, Store
+from motionloom.library.stored_folder import Files, Folder, point_to, uploaded
 from motionloom.search.blocks import Blocks
 
 SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB of 15 numbers each, rows and blocks together
@@ -33,57 +39,76 @@ class Shards:
 
     Attributes
     ----------
-    folder : Path
+    folder : Path or StoredFolder
         Shard s is in its subfolder ``s``.
     starts : ndarray of int64, shape (S + 1,)
         Shard s has rows ``starts[s]`` to ``starts[s + 1]``.
-    rows_file : Path
-        The rows, as ``.npy``: for workers to map.
+    table : Path or StoredFolder
+        That of the rows (see `motionloom.library.row_table`): for workers to map theirs.
     workers : int or None
         As in `motionloom.engine.executor`. None: a cluster's, or this process: a pool takes
         longer to start than a query.
     """
 
-    folder: Path
+    folder: Folder
     starts: NDArray[np.int64]
-    rows_file: Path
+    table: Folder
     workers: int | None = None
 
     @staticmethod
     def build(
-        folder: Path, rows_file: Path, *, shards: int | None = None, workers: int | None = None
+        folder: Path,
+        table: Folder,
+        *,
+        shards: int | None = None,
+        workers: int | None = None,
+        store: Store | None = None,
     ) -> None:
-        """Index the rows (N, D) of a ``.npy`` file in a folder, a shard at a time or at once.
+        """Index the rows (N, D) of a table, a shard at a time or at once.
 
         Parameters
         ----------
         folder : Path
             Where to.
-        rows_file : Path
+        table : Path or StoredFolder
+            That of the rows.
         shards : int, optional
             Default: one for every four million rows.
         workers : int, optional
+        store : Store, optional
+            If it is a remote one, shards are written there, and noted in `folder`.
         """
         if shards is not None and shards < 1:
             raise InvalidInput(f"shards must be at least 1; got {shards}")
-        count = len(np.load(rows_file, mmap_mode="r"))
+        count = row_total(table)
         shards = shards or -(-count // SHARD_ROWS) or 1
         starts = np.linspace(0, count, shards + 1).astype(np.int64)
-        work = partial(_build_shard, folder=folder.absolute(), rows_file=rows_file, starts=starts)
+        work: Callable[[int], Files | None]
+        if isinstance(store, ObjectStore):
+            work = partial(_put_shard, folder=folder.name, table=table, starts=starts, store=store)
+            workers = store.workers(workers)
+        else:
+            work = partial(_build_shard, folder=folder.absolute(), table=table, starts=starts)
         with engine.executor(workers, tasks=shards) as pool:
             for done in engine.completed(work, range(shards), pool):
                 if done.error is not None:
                     raise done.error
+                for name, pieces in (done.result or {}).items():
+                    point_to(folder / name, pieces)
         np.save(folder / _STARTS, starts)
 
     @classmethod
-    def open(cls, folder: Path, rows_file: Path, *, workers: int | None = None) -> Shards:
+    def open(cls, folder: Folder, table: Folder, *, workers: int | None = None) -> Shards:
         """What `build` wrote; nothing of it is read yet."""
         starts = np.load(folder / _STARTS)
         for number in range(len(starts) - 1):
-            if not (folder / str(number)).is_dir():
+            try:
+                there = (folder / str(number)).is_dir()
+            except FileNotFoundError:
+                there = False
+            if not there:
                 raise LibraryError(f"{folder}: damaged: shard {number} is missing")
-        return cls(folder.absolute(), starts, rows_file, workers)
+        return cls(folder.absolute(), starts, table, workers)
 
     def nearest(
         self,
@@ -154,11 +179,23 @@ def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
     return offsets, rows[kept], distances[kept]
 
 
-def _build_shard(number: int, folder: Path, rows_file: Path, starts: NDArray[np.int64]) -> None:
+def _build_shard(number: int, folder: Path, table: Folder, starts: NDArray[np.int64]) -> None:
     place = folder / str(number)
     place.mkdir(exist_ok=True)  # a task may be done again after its worker has died
-    rows = np.load(rows_file, mmap_mode="r")[starts[number] : starts[number + 1]]
-    Blocks.build(rows).save(place)
+    Blocks.build(row_range(table, int(starts[number]), int(starts[number + 1]))).save(place)
+
+
+def _put_shard(
+    number: int, folder: str, table: Folder, starts: NDArray[np.int64], store: ObjectStore
+) -> Files:
+    """Build a shard and write it to the store; its files."""
+    scratch = local_cache().scratch()
+    try:
+        (scratch / str(number)).mkdir()
+        _build_shard(number, scratch, table, starts)
+        return uploaded(scratch, store, f"{DERIVED}/{folder}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _ask_shard(
@@ -171,7 +208,7 @@ def _ask_shard(
 ) -> Answer:
     number, allowed = ask
     first, last = int(shards.starts[number]), int(shards.starts[number + 1])
-    blocks, rows = _opened(shards.folder / str(number), shards.rows_file, first, last)
+    blocks, rows = _opened(shards.folder, number, shards.table, first, last)
     offsets, found, distances = blocks.nearest(
         queries, rows, k=min(k, last - first), radius=radius, epsilon=epsilon, allowed=allowed
     )
@@ -179,6 +216,6 @@ def _ask_shard(
 
 
 @lru_cache(maxsize=64)
-def _opened(folder: Path, rows_file: Path, first: int, last: int):
+def _opened(folder: Folder, number: int, table: Folder, first: int, last: int):
     """Blocks and rows of a shard, mapped once per process."""
-    return Blocks.open(folder), np.load(rows_file, mmap_mode="r")[first:last]
+    return Blocks.open(folder / str(number)), row_range(table, first, last)
