@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from motionloom.blend.limbs import solve_limb
 from motionloom.blend.planting import FootPlanter
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import rotations as rot
 from motionloom.motion.quality import foot_slide, joint_accelerations
 
 
@@ -127,3 +129,16 @@ def test_captured_walks_and_jogs_stand_after_planting(cmu30, take):
     held = planted(with_longer_way(motion, 0.9), standing(motion))
     assert foot_slide(held, contacts).per_contact_m < 0.005
     assert joint_accelerations(held).max() < 1.2 * joint_accelerations(motion).max()
+
+
+@pytest.mark.parametrize("toes", [(0.0, -1.0, 0.2), (0.0, -0.6, -0.8), (0.0, 0.3, -0.95)])
+def test_a_bent_knee_stays_where_it_is_wherever_the_toes_point(toes):
+    hip, knee, ankle = np.array([[0.0, 0.9, 0.0], [0.0, 0.55, 0.25], [0.0, 0.35, -0.15]])
+    ahead = np.array(toes) / np.linalg.norm(toes)
+    upper, lower = np.zeros(4), np.zeros(4)
+    goal = ankle + [0.01, 0.0, 0.01]
+    arrived = solve_limb(hip, knee, ankle, goal, ahead, upper, lower)
+    np.testing.assert_allclose(arrived, goal, atol=1e-6)
+    bent = hip + rot.rotate(upper, knee - hip)
+    assert np.linalg.norm(bent - knee) < 0.03
+    np.testing.assert_allclose(bent + rot.rotate(lower, ankle - knee), arrived, atol=1e-6)

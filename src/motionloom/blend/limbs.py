@@ -14,6 +14,7 @@ from numba import njit
 from motionloom.motion.turns import turned
 
 _HAIR = 0.03  # share of a limb's length by which its middle joint is out when all but straight
+_BENT = 0.045  # ... by which it is out when it is bent, and no longer asks where ahead is
 _TOES_AHEAD = 0.3  # of unit length square to the limb: less does not tell where ahead is
 STRAIGHT = 0.995  # of its length, how far a limb reaches
 
@@ -66,14 +67,15 @@ def solve_limb(hip, knee, ankle, goal, ahead, upper, lower):
     along = line / natural
     aside = thigh - (thigh @ along) * along
     # A straight knee may be bent the wrong way by a hair, and must not flip: what it is bent
-    # towards the toes stays positive.
+    # towards the toes stays positive. A bent one knows better than toes that point down behind.
     toes = ahead - (ahead @ along) * along
     size = math.sqrt(toes @ toes)
     if size > 1e-6:
         toes /= size
         part = aside @ toes
         kept = 0.5 * (part + math.hypot(part, _HAIR * (a + b)))
-        aside += (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
+        doubt = 1.0 / (1.0 + ((aside @ aside) / (_BENT * (a + b)) ** 2) ** 2)
+        aside += doubt * (kept - part) * min(1.0, size / _TOES_AHEAD) * toes
     aside /= math.sqrt(aside @ aside) + 1e-12
     cosine = min(1.0, max(-1.0, (a * a + far * far - b * b) / (2.0 * a * far)))
     bent = a * (cosine * along + math.sqrt(1.0 - cosine * cosine) * aside)
