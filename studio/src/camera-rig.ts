@@ -48,7 +48,7 @@ export class CameraRig {
   /** Show all of the characters as they stand now, from the side the camera is on. */
   frame(characters: Character[]): void {
     if (!this.middleOf(characters)) return;
-    let reach = 0.95;
+    let reach = 1.02;
     for (const one of characters) {
       const at = one.plan.root * 3;
       const apart = Math.hypot(one.points[at] - this.middle.x, one.points[at + 2] - this.middle.z);

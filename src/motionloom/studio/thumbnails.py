@@ -79,7 +79,7 @@ def thumbnail(motion: Motion) -> Thumbnail:
     ((18, 2), dtype('uint8'))
     """
     points, parents = _figure(motion.skeleton)
-    positions = motion.positions(end_sites=True).astype(np.float64)
+    positions = motion.positions(end_sites=True)
     root = positions[:, 0].copy()
     root[:, 1] = 0.0
     shown = positions[:, points] - root[:, None]
@@ -93,7 +93,7 @@ def thumbnail(motion: Motion) -> Thumbnail:
     return Thumbnail(np.clip(np.rint(filled), 0, 255).astype(np.uint8), parents, FPS)
 
 
-def liveliest(points: NDArray[np.float64], length: int) -> tuple[int, int]:
+def liveliest(points: NDArray[np.floating], length: int) -> tuple[int, int]:
     """Frames [start, end) of the stretch of `length` in which points (T, P, 3) move most.
 
     Examples
@@ -114,8 +114,8 @@ def liveliest(points: NDArray[np.float64], length: int) -> tuple[int, int]:
 def _figure(skeleton: Skeleton) -> tuple[NDArray[np.int64], tuple[int, ...]]:
     """Points of the figure and what each hangs on; all joints where roles are missing."""
     roles = skeleton.roles
-    named = [next((role for role in choice if role in roles), None) for choice, _ in _FIGURE]
-    if any(role is None for role in named):
+    named = [next((role for role in choice if role in roles), "") for choice, _ in _FIGURE]
+    if "" in named:
         return np.arange(len(skeleton)), tuple(int(parent) for parent in skeleton.parents)
     return np.asarray(skeleton.points(named)), tuple(parent for _, parent in _FIGURE)
 
@@ -124,7 +124,7 @@ def _rows_per_metre(skeleton: Skeleton) -> float:
     return _STANDING / (standing_height(skeleton) or _TALL)
 
 
-def _towards_eye(motion: Motion, positions: NDArray[np.float64], frame: int) -> NDArray[np.float64]:
+def _towards_eye(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:
     """Turns the body of a frame half towards the eye, shape (3, 3): right, up, nearer."""
     direction = facing(motion, positions)[frame]
     angle = (np.angle(direction) if np.isfinite(direction) else 0.0) + _ASIDE

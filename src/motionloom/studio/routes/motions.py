@@ -27,8 +27,10 @@ def frames(name: str, shop: Shop) -> Response:
 
 @router.get("/motions/{name:path}/strips", response_class=Response)
 def strips(name: str, shop: Shop) -> Response:
-    """What the timeline draws: speed (T,) of all joints on average and root_speed (T,), both in
-    metres a second, and contacts (T, 4)."""
+    """What the timeline draws: speed (T,), root_speed (T,) and contacts (T, 4).
+
+    Speeds are in metres a second; that of the body is the mean over its joints.
+    """
     motion = shop.library[name]
     speeds = np.linalg.norm(np.nan_to_num(motion.velocities()), axis=-1)
     head = {"name": name, "fps": motion.fps, "frames": len(motion)}

@@ -1,0 +1,50 @@
+// Which seconds the timeline shows, and where on it a time lies.
+
+const LEAST = 0.2; // seconds that fill the width when zoomed in all the way
+
+export class Span {
+  start = 0;
+  end = 1;
+  private least = 0;
+  private most = 1;
+
+  constructor(readonly gutter: number) {}
+
+  /** What there is to see. A new take is shown whole; one that has merely grown stays as it was. */
+  fit(least: number, most: number, again = true): void {
+    const whole = this.start <= this.least && this.end >= this.most;
+    this.least = least;
+    this.most = Math.max(most, least + LEAST);
+    if (again || whole) [this.start, this.end] = [this.least, this.most];
+  }
+
+  get zoomed(): boolean { return this.start > this.least + 1e-9 || this.end < this.most - 1e-9; }
+
+  x(time: number, width: number): number {
+    return this.gutter + ((time - this.start) / (this.end - this.start)) * (width - this.gutter);
+  }
+
+  time(x: number, width: number): number {
+    return this.start + ((x - this.gutter) / (width - this.gutter)) * (this.end - this.start);
+  }
+
+  /** Show more or less around a time; `factor` below one: closer. */
+  zoom(around: number, factor: number): void {
+    const length = Math.min(Math.max((this.end - this.start) * factor, LEAST), this.most - this.least);
+    const part = (around - this.start) / (this.end - this.start);
+    this.move(around - part * length, length);
+  }
+
+  pan(seconds: number): void { this.move(this.start + seconds, this.end - this.start); }
+
+  /** Keep a time in sight, as while a zoomed take plays. */
+  reveal(time: number): void {
+    const length = this.end - this.start;
+    if (time < this.start || time > this.end) this.move(time - 0.1 * length, length);
+  }
+
+  private move(start: number, length: number): void {
+    this.start = Math.min(Math.max(start, this.least), this.most - length);
+    this.end = this.start + length;
+  }
+}
