@@ -10,12 +10,12 @@ const LEG = 0.86; // metres from hip to ankle of the body that the radii below a
 
 // from, to, radius at each end, depth as part of width (1: round). Roles in brackets: the first held.
 const LIMBS: [string[], string[], number, number, number][] = [
-  [["hips"], ["spine", "chest"], 0.125, 0.118, 0.72],
-  [["spine", "hips"], ["chest", "neck"], 0.118, 0.145, 0.68],
-  [["chest", "spine"], ["neck"], 0.135, 0.07, 0.72],
-  [["neck"], ["head"], 0.055, 0.05, 1],
+  [["hips"], ["spine", "chest"], 0.128, 0.122, 0.74],
+  [["spine", "hips"], ["chest", "neck"], 0.122, 0.142, 0.7],
+  [["chest", "spine"], ["neck"], 0.142, 0.112, 0.7],
+  [["neck"], ["head"], 0.05, 0.046, 1],
   ...["left", "right"].flatMap((side): [string[], string[], number, number, number][] => [
-    [[`${side}_collar`, "neck", "chest"], [`${side}_shoulder`], 0.065, 0.06, 0.85],
+    [[`${side}_collar`, "neck", "chest"], [`${side}_shoulder`], 0.062, 0.058, 1],
     [[`${side}_shoulder`], [`${side}_elbow`], 0.056, 0.041, 1],
     [[`${side}_elbow`], [`${side}_wrist`], 0.041, 0.028, 1],
     [[`${side}_wrist`], [`${side}_hand`], 0.034, 0.026, 0.6],
@@ -137,8 +137,8 @@ function drawHead(pills: Pills, plan: Plan, points: Float32Array, colour: THREE.
   const a = plan.head![0] * 3, b = plan.head![1] * 3;
   const dx = points[b] - points[a], dy = points[b + 1] - points[a + 1], dz = points[b + 2] - points[a + 2];
   const long = Math.hypot(dx, dy, dz) || 1;
-  const low = Math.min(0.085 * plan.size, long * 0.5) / long, high = 1 - Math.min(0.1 * plan.size, long * 0.5) / long;
+  const round = 0.094 * plan.size, low = Math.min(0.8 * round, long / 2) / long, high = 1 - Math.min(round, long / 2) / long;
   pills.add(points[a] + dx * low, points[a + 1] + dy * low, points[a + 2] + dz * low,
     points[a] + dx * high, points[a + 1] + dy * high, points[a + 2] + dz * high,
-    0.082 * plan.size, 0.1 * plan.size, colour, alpha);
+    round, round, colour, alpha);
 }

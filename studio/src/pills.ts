@@ -93,7 +93,7 @@ export class Pills {
   private data!: Float32Array;
   private buffer!: THREE.InstancedInterleavedBuffer;
   private readonly fine = pillGeometry(12, 4);
-  private readonly coarse = pillGeometry(6, 2);
+  private readonly coarse = pillGeometry(6, 1);
   private readonly meshes: THREE.Mesh[];
 
   constructor(options: { ghostly?: boolean; shadows?: boolean } = {}) {

@@ -80,7 +80,7 @@ export class Stage extends EventTarget {
   layPaths(): void {
     for (const mesh of this.paths) { mesh.removeFromParent(); mesh.geometry.dispose(); (mesh.material as THREE.Material).dispose(); }
     this.paths.length = 0;
-    if (!this.look.path) return;
+    if (!this.look.path || this.characters.length >= CROWD) return;
     for (const one of this.characters) {
       if (one.streamed || one.motion.frames === 0) continue;
       const mesh = pathMesh(one);
@@ -167,10 +167,11 @@ export class Stage extends EventTarget {
       if (look.ghosts && !crowd && one.opacity >= 1) this.onion(one);
     }
     this.solid.end(crowd);
-    this.sheer.end(true);
+    this.sheer.end(crowd);
     this.solid.shadows = look.shadows;
   }
 
+  /** Bones only: sheer bodies behind each other are hard to tell apart. */
   private onion(one: Character): void {
     if (this.ghost.length < one.points.length) this.ghost = new Float32Array(one.points.length);
     for (let step = -GHOSTS; step <= GHOSTS; step++) {
@@ -178,8 +179,7 @@ export class Stage extends EventTarget {
       if (step === 0 || frame < one.firstFrame || frame > one.endFrame - 1) continue;
       one.sample(frame, this.ghost);
       const alpha = 0.3 * (1 - (Math.abs(step) - 1) / (GHOSTS + 0.5));
-      if (this.look.body) drawBody(this.sheer, one.plan, this.ghost, one.colour, alpha, null, 0);
-      else drawSkeleton(this.sheer, one.plan, this.ghost, one.colour, alpha, null, 0, false);
+      drawSkeleton(this.sheer, one.plan, this.ghost, one.colour, alpha, null, 0, false);
     }
   }
 

@@ -26,7 +26,7 @@ export function pathMesh(character: Character): THREE.Mesh {
   geometry.setAttribute("position", new THREE.Float32BufferAttribute(places, 3));
   geometry.setIndex(index);
   const mesh = new THREE.Mesh(geometry, new THREE.MeshBasicMaterial({
-    color: character.colour, transparent: true, opacity: 0.75, side: THREE.DoubleSide, depthWrite: false,
+    color: character.colour, transparent: true, opacity: 0.75, side: THREE.DoubleSide, forceSinglePass: true, depthWrite: false,
   }));
   mesh.renderOrder = -4;
   return mesh;
