@@ -70,7 +70,7 @@ def drawn_joints(page, character: int = 0) -> np.ndarray:
     places = np.rint(joint_pixels(page, character)).astype(int)
     shown = stage_pixels(page)
     hide = """([character, visible]) => {
-        studio.stage.characters[character].group.visible = visible; studio.stage.draw(); }"""
+        studio.stage.characters[character].visible = visible; studio.stage.draw(); }"""
     page.evaluate(hide, [character, False])
     hidden = stage_pixels(page)
     page.evaluate(hide, [character, True])

@@ -55,13 +55,17 @@ export class Live extends EventTarget {
 export class Latest<Asked> {
   private busy = false;
   private next?: Asked;
+  private draining: Promise<void> = Promise.resolve();
 
   constructor(private readonly run: (asked: Asked) => Promise<void>) {}
 
   ask(asked: Asked): void {
     this.next = asked;
-    if (!this.busy) void this.drain();
+    if (!this.busy) this.draining = this.drain();
   }
+
+  /** When everything that was asked is answered. */
+  whenDone(): Promise<void> { return this.draining; }
 
   private async drain(): Promise<void> {
     this.busy = true;

@@ -17,10 +17,10 @@ Answer = tuple[dict[str, Any], dict[str, Any]]
 def reach(window: Window, message: dict[str, Any]) -> Answer:
     """The motion for a target: ``name, target``.
 
-    The head has ``reached`` (d,), ``error``, ``outside`` (the target is out of reach, and what
-    came is the nearest), ``keys`` (the frame at which each parameter is measured, or null) and
-    ``milliseconds`` of this server; the arrays ``positions`` (T, P, 3), ``contacts`` (T, 4)
-    and ``weights`` (N,).
+    The head has ``reached`` (d,), ``off`` (how far that is from the target), ``outside`` (the
+    target is out of reach, and what came is the nearest), ``keys`` (the frame at which each
+    parameter is measured, or null) and ``milliseconds`` of this server; the arrays
+    ``positions`` (T, P, 3), ``contacts`` (T, 4) and ``weights`` (N,).
     """
     begun = time.perf_counter()
     name, target = message.get("name"), message.get("target")
@@ -37,7 +37,7 @@ def reach(window: Window, message: dict[str, Any]) -> Answer:
     meta = {
         "frames": len(motion),
         "reached": found.reached.tolist(),
-        "error": found.error,
+        "off": found.error,
         "outside": found.error > TOLERANCE,
         "keys": list(found.frames),
         "milliseconds": round(1e3 * (time.perf_counter() - begun), 2),

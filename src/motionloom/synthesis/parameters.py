@@ -216,9 +216,10 @@ def parameter_kinds() -> tuple[ParameterKind, ...]:
     ['at', 'joint_speed']
     """
     kinds = []
+    any_value: dict[str, Any] = {"joint": "hips", "frame": 0}
     for name, make in {"at": at, **_BY_NAME}.items():
         wanted = list(inspect.signature(make).parameters)
-        example = make(*({"joint": "hips", "frame": 0}[one] for one in wanted))
+        example = make(*(any_value[one] for one in wanted))
         words = (inspect.getdoc(make) or "").splitlines()[0].rstrip(".")
         kinds.append(ParameterKind(name, words, "joint" in wanted, "frame" in wanted, example.axes))
     return tuple(kinds)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from motionloom.errors import InvalidInput
 from motionloom.studio.asking import Shop, arrays
 from motionloom.studio.files import Suffix, file_answer
+from motionloom.studio.finding import family_of
 from motionloom.studio.jobs import Job
 from motionloom.studio.moving import bones
 from motionloom.studio.workshop import Workshop
@@ -27,7 +28,7 @@ router = APIRouter(prefix="/parametric", tags=["parametric"])
 class Examples(BaseModel):
     """What a parametric motion is made of: one of `family`, `query` and `takes`."""
 
-    family: str | None = Field(None, description="A family that a search has left here.")
+    family: str | None = Field(None, description="Id of a family that was grown here.")
     query: str | None = Field(None, description="NAME:START-END, whose family is searched.")
     takes: str | None = Field(None, description="A name; all takes `within` are used whole.")
     within: list[str] = Field([], description="Labels.")
@@ -170,7 +171,7 @@ def _members(examples: Examples, shop: Workshop) -> Family | list[str]:
     if examples.takes:
         return whole_takes(shop.library, examples.takes, within=within)
     if examples.family:
-        return _family(shop, examples.family)
+        return family_of(shop, examples.family)
     assert examples.query is not None
     return shop.library.family(
         examples.query,
@@ -179,10 +180,3 @@ def _members(examples: Examples, shop: Workshop) -> Family | list[str]:
         max=examples.max,
         within=within,
     )
-
-
-def _family(shop: Workshop, key: str) -> Family:
-    def gone() -> Family:
-        raise InvalidInput("this family is not open any more; search it again")
-
-    return shop.once(("family", key), gone)

@@ -1,0 +1,173 @@
+"""Dragging a target, and the joint that follows it."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from browser import drawn_joints, go
+from studio_takes import StudioServer
+
+import motionloom as ml
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
+READY = f"{VIEW}?.answer && studio.stage.characters.length === 1"
+
+
+@pytest.fixture(scope="module")
+def kicks(studio_library, tmp_path_factory):
+    """A studio over a library that keeps a parametric kick."""
+    path = tmp_path_factory.mktemp("parametric") / "kicks.loom"
+    shutil.copytree(studio_library, path)
+    with ml.Library(path) as lib:
+        names = [n for n in lib.names if n.startswith("kick_") and n.endswith("_right_p0")]
+        first = "kick_front_mid_right_p0"
+        takes = [first, *(n for n in names if n != first)]
+        lib.parametrize(takes, by="right_ankle@33", samples=150, name="kick")
+        lib.parametrize(takes, by="highest(right_ankle)", samples=40, name="height")
+    server = StudioServer(path)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def kick(windows, kicks):
+    page = windows(kicks.address + "#/parametric?name=kick")
+    page.wait_for_function(READY)
+    return page
+
+
+def ball(page) -> tuple[float, float]:
+    """Where the target is on the page."""
+    x, y = page.evaluate(f"""() => {{
+        const at = {VIEW}.aim.ball.position.clone().project(studio.stage.camera);
+        const box = studio.stage.renderer.domElement.getBoundingClientRect();
+        return [box.left + (at.x + 1) / 2 * box.width, box.top + (1 - at.y) / 2 * box.height];
+    }}""")
+    return x, y
+
+
+def drag(page, dx: float, dy: float) -> None:
+    x, y = ball(page)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx, y + dy, steps=12)
+
+
+def settled(page) -> None:
+    """Wait until what was dragged last is answered and drawn."""
+    page.evaluate(f"{VIEW}.drag.whenDone()")
+    page.evaluate("studio.stage.draw()")
+
+
+def ankle(page) -> np.ndarray:
+    """Where the right ankle stands on the stage, metres."""
+    return np.array(
+        page.evaluate("""() => {
+        const one = studio.stage.characters[0];
+        return one.world(one.motion.roles.right_ankle).toArray();
+    }""")
+    )
+
+
+def test_the_joint_arrives_where_the_target_is_dragged_to(kick):
+    first = ankle(kick)
+    drag(kick, -30, -60)
+    settled(kick)
+    target = np.array(kick.evaluate(f"{VIEW}.target"))
+    assert np.linalg.norm(target - first) > 0.1, "the target was not dragged"
+    assert not kick.evaluate(f"{VIEW}.answer.outside")
+    assert np.linalg.norm(ankle(kick) - target) < 0.02
+    # On the screen too: the ankle is drawn there, and where it was there is nothing now.
+    joint = kick.evaluate("studio.stage.characters[0].motion.roles.right_ankle")
+    kick.evaluate(f"{VIEW}.aim.dispose(); {VIEW}.region.visible = false")
+    assert drawn_joints(kick)[joint]
+    drawn = kick.evaluate("joint => studio.stage.project(0, joint)", joint)
+    x, y = ball(kick)
+    box = kick.evaluate("studio.stage.renderer.domElement.getBoundingClientRect().toJSON()")
+    pixels = kick.evaluate("""() => {  // that two centimetres have there
+        const { camera, characters, renderer } = studio.stage;
+        const far = camera.position.distanceTo(characters[0].world(0));
+        const seen = 2 * far * Math.tan(camera.fov / 2 * Math.PI / 180);
+        return 0.02 / seen * renderer.domElement.clientHeight;
+    }""")
+    assert np.hypot(drawn["x"] - (x - box["left"]), drawn["y"] - (y - box["top"])) < pixels
+    kick.mouse.up()
+
+
+def test_what_is_out_of_reach_is_said_and_brought_back(kick):
+    drag(kick, -420, 0)
+    settled(kick)
+    assert kick.evaluate(f"{VIEW}.answer.outside")
+    view = kick.locator("loom-parametric-view")
+    expect(view).to_contain_text("out of reach")
+    far = np.array(kick.evaluate(f"{VIEW}.target"))
+    kick.mouse.up()
+    kick.wait_for_function(f"!{VIEW}.answer.outside")
+    brought = np.array(kick.evaluate(f"{VIEW}.target"))
+    assert np.linalg.norm(brought - far) > 0.05
+    assert np.linalg.norm(ankle(kick) - brought) < 0.02
+    expect(view).to_contain_text("off the target")
+
+
+def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_path):
+    drag(kick, 10, -40)
+    settled(kick)
+    kick.mouse.up()
+    kick.wait_for_function("location.hash.includes('target=')")
+    target = kick.evaluate(f"{VIEW}.target")
+    again = windows(kick.url)
+    again.wait_for_function(READY)
+    np.testing.assert_allclose(again.evaluate(f"{VIEW}.target"), target, atol=6e-4)
+    with again.expect_download() as saved:
+        again.locator("loom-parametric-view #bvh").click()
+    path = tmp_path / "kick.bvh"
+    saved.value.save_as(path)
+    made, key = ml.load(path), again.evaluate(f"{VIEW}.answer.keys[0]")
+    there = made.role_positions(["right_ankle"])[key, 0]
+    assert np.linalg.norm(there - target) < 0.02
+
+
+def test_it_plays_when_it_is_not_held(kick):
+    assert not kick.evaluate("studio.stage.clock.playing")
+    kick.locator("loom-parametric-view #hold").uncheck()
+    kick.wait_for_function("studio.stage.clock.playing && studio.stage.clock.time > 0")
+    assert "hold=no" in kick.url
+    kick.locator("loom-parametric-view #hold").check()
+    kick.wait_for_function("!studio.stage.clock.playing")
+    key = kick.evaluate(f"{VIEW}.answer.keys[0] / {VIEW}.opened.fps")
+    assert kick.evaluate("studio.stage.clock.time") == pytest.approx(key)
+
+
+def test_one_number_is_asked_for_by_a_slider(windows, kicks):
+    page = windows(kicks.address + "#/parametric?name=height")
+    page.wait_for_function(READY)
+    page.get_by_label("Target y", exact=True).fill("0.8")
+    settled(page)
+    heights = page.evaluate("""() => {
+        const { positions, parents, frames, roles } = studio.stage.characters[0].motion;
+        const height = (at) => positions[(at * parents.length + roles.right_ankle) * 3 + 1];
+        return Array.from({ length: frames }, (_, at) => height(at));
+    }""")
+    assert max(heights) == pytest.approx(0.8, abs=0.02)
+
+
+def test_the_selection_makes_one_from_the_form(windows, kicks):
+    page = windows(kicks.address + "#/library?take=kick_front_mid_right_p0")
+    page.wait_for_function("studio.take === 'kick_front_mid_right_p0'")
+    page.evaluate("studio.select({ motion: 'kick_front_mid_right_p0', start: 0, end: 70 })")
+    go(page, "parametric")
+    form = page.locator("loom-parametric-form")
+    form.get_by_label("how alike").fill("0.12")
+    form.locator("#frame").fill("33")
+    form.locator("#frame").press("Tab")
+    form.locator("#name").fill("made here")
+    form.get_by_label("blends tried").fill("30")
+    form.get_by_label("blends tried").press("Tab")
+    form.locator("#build").click()
+    page.wait_for_function(READY, timeout=60_000)
+    assert page.evaluate(f"{VIEW}.opened.by") == ["right_ankle@33"]
+    assert "name=made" in page.url
