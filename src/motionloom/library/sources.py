@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from motionloom.errors import InvalidInput
 from motionloom.formats import MOTION_SUFFIXES, is_motion_file
@@ -150,6 +150,11 @@ def companions(path: str | Path) -> list[Path]:
         return []
     beside = [file for file in path.parent.iterdir() if file.suffix.lower() == suffix]
     return sorted(file for file in beside if path.stem.startswith(file.stem) or len(beside) == 1)
+
+
+def is_companion(path: str | PurePath) -> bool:
+    """Whether a file gives no motion itself but is read with another: ``01.asf``."""
+    return PurePath(path).suffix.lower() in _COMPANIONS.values()
 
 
 def storable(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +59,7 @@ def create_app(
         description="What the studio's page asks; the same functions as the command line.",
         docs_url=None,  # its pages load scripts from elsewhere; /openapi.json is the document
         redoc_url=None,
+        lifespan=_open,
     )
     app.state.workshop = Workshop(library)
     for router in ROUTERS:
@@ -69,6 +72,12 @@ def create_app(
     else:
         app.get("/", response_class=HTMLResponse, include_in_schema=False)(lambda: _NO_PAGE)
     return app
+
+
+@asynccontextmanager
+async def _open(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.workshop.close()
 
 
 def _explain(request: Request, error: Exception) -> JSONResponse:

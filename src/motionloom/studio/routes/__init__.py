@@ -1,6 +1,15 @@
 """The requests, by job. Each module has one `router`; `ROUTERS` lists them."""
 
-from motionloom.studio.routes import dance, export, grid, library, motions, parametric, search
+from motionloom.studio.routes import (
+    dance,
+    export,
+    grid,
+    library,
+    motions,
+    parametric,
+    search,
+    uploads,
+)
 
 ROUTERS = (
     dance.router,
@@ -10,4 +19,5 @@ ROUTERS = (
     motions.router,
     parametric.router,
     search.router,
+    uploads.router,
 )
