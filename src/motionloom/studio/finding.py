@@ -156,7 +156,10 @@ def family_of(shop, id: str) -> Family:
         As ``POST /api/families`` gave it.
     """
     settings = FamilySettings.of(id)
-    return shop.once(("family", id), lambda: settings.family(shop.library))
+    if settings.members is None:
+        return shop.once(("family", id), lambda: settings.family(shop.library))
+    whole = family_of(shop, settings.model_copy(update={"members": None}).id)
+    return shop.once(("family", id), lambda: whole.only(settings.members or ()))
 
 
 def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:

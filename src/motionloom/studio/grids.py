@@ -66,8 +66,8 @@ def compared(library, a: str, b: str, distance: str) -> Compared:
         firsts.append(first)
         sizes.append(len(whole))
     step = max(1, -(-max(map(len, made)) // MOST_SIDE))
-    ready = (*made, *firsts, (sizes[0], sizes[1]), step)
-    return Compared(queries[0], queries[1], store, *ready)
+    whole_sizes = (sizes[0], sizes[1])
+    return Compared(*queries, store, *made, *firsts, whole_sizes, step)  # type: ignore[arg-type]
 
 
 def grid_answer(pair: Compared) -> tuple[dict[str, Any], dict[str, Any]]:

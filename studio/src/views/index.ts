@@ -1,11 +1,19 @@
 // The views, as plain data: path in the address, title, element, and how much room it wants.
 
 import "./dance-view";
+import "./family-view";
+import "./grid-view";
 import "./library-view";
+import "./parametric-view";
+import "./search-view";
 
 export interface ViewEntry { path: string; title: string; tag: string; wide?: boolean }
 
 export const VIEWS: ViewEntry[] = [
   { path: "library", title: "Library", tag: "loom-library-view" },
+  { path: "search", title: "Search", tag: "loom-search-view", wide: true },
+  { path: "family", title: "Family", tag: "loom-family-view", wide: true },
+  { path: "grid", title: "Distance grid", tag: "loom-grid-view", wide: true },
+  { path: "parametric", title: "Parametric", tag: "loom-parametric-view" },
   { path: "dance", title: "Dance", tag: "loom-dance-view" },
 ];

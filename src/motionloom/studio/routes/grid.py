@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from motionloom.search import Options, search
 from motionloom.studio.asking import Shop, arrays
-from motionloom.studio.grids import compared, grid_answer, marks, web_answer
+from motionloom.studio.grids import Compared, compared, grid_answer, marks, web_answer
 
 router = APIRouter(prefix="/grid", tags=["grid"])
 
@@ -25,6 +25,14 @@ def grid(shop: Shop, a: Stretch, b: Stretch, distance: Distance = "pc11") -> Res
     pair = compared(shop.library, a, b, distance)
     head, values = grid_answer(pair)
     return arrays({**head, "lines": _lines(shop.library.path, pair)}, **values)
+
+
+@router.get("/lines")
+def lines(
+    shop: Shop, a: Stretch, b: Stretch, distance: Distance = "pc11", threshold: float | None = None
+) -> dict[str, str]:
+    """The same picture from a terminal, the same numbers in Python."""
+    return _lines(shop.library.path, compared(shop.library, a, b, distance), threshold)
 
 
 @router.get("/marks", response_class=Response)
@@ -69,14 +77,14 @@ def paths(shop: Shop, a: Stretch, b: Stretch, distance: Distance = "pc11") -> Re
     )
 
 
-def _lines(path, pair) -> dict[str, str]:
-    """The same picture from a terminal, the same numbers in Python."""
+def _lines(path, pair: Compared, threshold: float | None = None) -> dict[str, str]:
     a, b, name = str(pair.a.name), str(pair.b.name), pair.store.distance.name
     words = ["motionloom", "web", str(path), a, b, "--output", "grid.png"]
     words += [] if name == "pc11" else ["--distance", name]
     part = ""
     if (pair.a.start_frame, pair.a.end_frame) != (0, len(pair.a.motion)):
         words += ["--query", f"{pair.a.start_frame}-{pair.a.end_frame}"]
+        words += [] if threshold is None else ["--threshold", f"{threshold:g}"]
     if (len(pair.rows), len(pair.columns)) != pair.whole:
         rows = f"{pair.first_row}:{pair.first_row + len(pair.rows)}"
         part = f"[{rows}, {pair.first_column}:{pair.first_column + len(pair.columns)}]"

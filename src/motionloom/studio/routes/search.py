@@ -84,6 +84,12 @@ def search(settings: SearchSettings, shop: Shop) -> Response:
     return arrays(head, frames=corresponding_frames(matches, length))
 
 
+@router.post("/search/lines")
+def lines(settings: SearchSettings, shop: Shop) -> dict[str, str]:
+    """The same search for a terminal and for Python, without searching."""
+    return settings.lines(shop.library.path)
+
+
 @router.post("/poses", response_class=Response)
 def poses(asked: Together, shop: Shop) -> Response:
     """Stretches of takes, brought to one place and heading; see `motionloom.studio.poses`."""
@@ -108,6 +114,12 @@ def grow(settings: FamilySettings, shop: Shop) -> dict[str, Any]:
         return {"id": settings.id, "nodes": len(made.nodes)}
 
     return shop.jobs.start("growing a family", work, total=None).told()
+
+
+@router.post("/families/lines")
+def family_lines(settings: FamilySettings, shop: Shop) -> dict[str, Any]:
+    """Id and lines of a family, without growing it."""
+    return {"id": settings.id, "lines": settings.lines(shop.library.path)}
 
 
 @router.get("/families/{id}")

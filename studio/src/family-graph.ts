@@ -1,0 +1,175 @@
+// The match graph, drawn: a figure at every node, strong lines on the cheapest ways to the query.
+
+import { LitElement, css, html, svg } from "lit";
+import { COOL, WARM } from "./figure-loop";
+import { look } from "./look";
+import type { Figure } from "./together";
+
+export interface FamilyNode {
+  motion: string; start_frame: number; end_frame: number; distance_to_query: number; tier: number;
+  label: string | null; place: [number, number]; frames: number[];
+}
+export interface FamilyEdge { a: number; b: number; cost: number; way: boolean }
+
+const AZIMUTH = (38 * Math.PI) / 180;
+const SIZE = 100; // units of the picture per unit of the layout
+const RADIUS = 38;
+const MOST_WEAK = 400; // further edges are left out, the dearest first
+
+export class FamilyGraph extends LitElement {
+  static properties = {
+    nodes: { attribute: false }, edges: { attribute: false }, figures: { attribute: false }, colours: { attribute: false },
+    current: { type: Number }, out: { attribute: false }, unit: {}, view: { state: true }, moment: { type: Number },
+  };
+  declare nodes: FamilyNode[];
+  declare edges: FamilyEdge[];
+  declare figures: (Figure | null)[];
+  /** Of tiers, from the query on. */
+  declare colours: string[];
+  declare current: number;
+  /** Numbers of the nodes that are left out. */
+  declare out: ReadonlySet<number>;
+  declare unit: string;
+  /** Which moment the figures show, 0 to 1. */
+  declare moment: number;
+  declare view: { x: number; y: number; scale: number } | null;
+  private grabbed: { x: number; y: number; moved: boolean } | null = null;
+  private readonly wheel = (event: WheelEvent) => this.zoom(event);
+
+  static styles = [look, css`
+    :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
+    svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
+    .node { cursor: pointer; outline: none; }
+    .node circle { fill: #1f242c; stroke-width: 2.5; }
+    .node:hover circle, .node:focus-visible circle { fill: #2c343f; }
+    .node.current circle { stroke: #fff; stroke-width: 4; fill: #2c343f; }
+    .node.out { opacity: 0.28; }
+    .node text { fill: var(--ink); font-size: 11px; text-anchor: middle; paint-order: stroke; stroke: #171a20; stroke-width: 3px; }
+    .node text.far { fill: var(--faint); font-size: 10px; font-variant-numeric: tabular-nums; }
+    .edge { stroke: #56606f; }
+    .edge.way { stroke: #aab4c4; }
+    .home { position: absolute; right: 8px; top: 8px; }
+  `];
+
+  constructor() {
+    super();
+    this.nodes = []; this.edges = []; this.figures = []; this.colours = [];
+    this.current = 0; this.out = new Set(); this.unit = "m"; this.view = null; this.moment = 0.5;
+  }
+
+  firstUpdated(): void { this.addEventListener("wheel", this.wheel, { passive: false }); }
+  willUpdate(changed: Map<string, unknown>): void { if (changed.has("nodes")) this.view = null; }
+
+  private at(node: number): [number, number] {
+    const [x, y] = this.nodes[node].place;
+    return [x * SIZE, -y * SIZE];
+  }
+
+  /** What is seen: all of it, until somebody zooms. */
+  private box(): string {
+    const { clientWidth: width, clientHeight: height } = this;
+    if (this.view) {
+      const { x, y, scale } = this.view;
+      return `${x} ${y} ${width / scale} ${height / scale}`;
+    }
+    const places = this.nodes.map((_, number) => this.at(number));
+    const margin = RADIUS + 34;
+    const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
+    const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
+    return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
+  }
+
+  private seen(): { x: number; y: number; scale: number } {
+    const matrix = this.renderRoot.querySelector("svg")!.getScreenCTM()!;
+    const { left, top } = this.getBoundingClientRect();
+    return { x: (left - matrix.e) / matrix.a, y: (top - matrix.f) / matrix.d, scale: matrix.a };
+  }
+
+  private zoom(event: WheelEvent): void {
+    event.preventDefault();
+    const now = this.seen(), { left, top } = this.getBoundingClientRect();
+    const scale = Math.min(Math.max(now.scale * 1.0015 ** -event.deltaY, 0.05), 8);
+    const px = event.clientX - left, py = event.clientY - top;
+    this.view = { x: now.x + px / now.scale - px / scale, y: now.y + py / now.scale - py / scale, scale };
+  }
+
+  private grab(event: PointerEvent): void {
+    this.grabbed = { x: event.clientX, y: event.clientY, moved: false };
+  }
+
+  private drag(event: PointerEvent): void {
+    if (!this.grabbed || !event.buttons) return;
+    const dx = event.clientX - this.grabbed.x, dy = event.clientY - this.grabbed.y;
+    if (!this.grabbed.moved && Math.hypot(dx, dy) < 4) return;
+    if (!this.grabbed.moved) this.renderRoot.querySelector("svg")!.setPointerCapture(event.pointerId);
+    const now = this.seen();
+    this.view = { x: now.x - dx / now.scale, y: now.y - dy / now.scale, scale: now.scale };
+    this.grabbed = { x: event.clientX, y: event.clientY, moved: true };
+  }
+
+  private choose(node: number): void {
+    if (this.grabbed?.moved) return;
+    this.dispatchEvent(new CustomEvent("node", { detail: node }));
+  }
+
+  private figure(number: number) {
+    const figure = this.figures[number];
+    if (!figure) return "";
+    const { body, points, positions } = figure;
+    const from = Math.round(this.moment * (figure.frames - 1)) * points * 3;
+    const anchor = from + body.anchor * 3, cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH), scale = 32;
+    const place = (point: number) => {
+      const at = from + point * 3;
+      const dx = positions[at] - positions[anchor], dz = positions[at + 2] - positions[anchor + 2];
+      return [scale * (dx * cos - dz * sin), 28 - scale * (positions[at + 1] - 0.12 * (dx * sin + dz * cos))];
+    };
+    const colours = number === 0 ? COOL : WARM;
+    const bones = body.bones.map(([a, b], bone) => {
+      const [ax, ay] = place(a), [bx, by] = place(b);
+      return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colours[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 40)} stroke-linecap="round"></line>`;
+    });
+    if (!body.head) return bones;
+    const [ax, ay] = place(body.head[0]), [bx, by] = place(body.head[1]);
+    return [...bones, svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.2"></circle>`];
+  }
+
+  private line(edge: FamilyEdge, dearest: number) {
+    const [ax, ay] = this.at(edge.a), [bx, by] = this.at(edge.b);
+    const near = 1 - edge.cost / dearest;
+    return svg`<line class="edge ${edge.way ? "way" : ""}" x1=${ax} y1=${ay} x2=${bx} y2=${by}
+      stroke-width=${edge.way ? 1.5 + 2.5 * near : 0.8} opacity=${edge.way ? 0.9 : 0.16 + 0.3 * near}>
+      <title>${edge.cost.toFixed(3)} ${this.unit}</title></line>`;
+  }
+
+  private node(one: FamilyNode, number: number) {
+    const [x, y] = this.at(number);
+    const colour = this.colours[Math.min(one.tier, this.colours.length - 1)];
+    const name = one.motion.length > 20 ? `…${one.motion.slice(-19)}` : one.motion;
+    const act = (event: KeyboardEvent) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.grabbed = null;
+      this.choose(number);
+    };
+    return svg`<g class="node ${number === this.current ? "current" : ""} ${this.out.has(number) ? "out" : ""}" data-node=${number}
+      transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
+      @click=${() => this.choose(number)} @keydown=${act}>
+      <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
+      <text y=${RADIUS + 13}>${number === 0 ? "query" : name}</text>
+      ${number ? svg`<text class="far" y=${RADIUS + 25}>${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
+      <title>${one.motion}:${one.start_frame}-${one.end_frame}, tier ${one.tier}</title></g>`;
+  }
+
+  render() {
+    if (!this.nodes.length) return "";
+    const dearest = Math.max(1e-9, ...this.edges.map((edge) => edge.cost));
+    const weak = this.edges.filter((edge) => !edge.way).sort((a, b) => a.cost - b.cost).slice(0, MOST_WEAK);
+    const edges = [...weak, ...this.edges.filter((edge) => edge.way)];
+    return html`<svg viewBox=${this.box()} @pointerdown=${this.grab} @pointermove=${this.drag}>
+        ${edges.map((edge) => this.line(edge, dearest))}
+        ${this.nodes.map((one, number) => this.node(one, number))}</svg>
+      ${this.view ? html`<button class="home" @click=${() => { this.view = null; }}>show all</button>` : ""}`;
+  }
+}
+customElements.define("loom-family-graph", FamilyGraph);

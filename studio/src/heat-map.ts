@@ -1,0 +1,132 @@
+// Bytes as a heat map: one texture, coloured on the graphics card, so that zooming costs nothing.
+
+/** What is seen of the cells: the left column and the bottom row, and how many of each. */
+export interface Seen { column: number; row: number; columns: number; rows: number }
+
+// Viridis, a little darker: near is dark, far is bright, and lines show on both.
+const ANCHORS = ["#440154", "#472f7d", "#39568c", "#28798e", "#1f968b", "#35b779", "#74d055", "#bddf26", "#f0e51d"];
+const DARKER = 0.82;
+
+export function colourAt(part: number): [number, number, number] {
+  const place = Math.min(Math.max(part, 0), 1) * (ANCHORS.length - 1);
+  const whole = Math.min(Math.floor(place), ANCHORS.length - 2), rest = place - whole;
+  const parts = (text: string) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+  const a = parts(ANCHORS[whole]), b = parts(ANCHORS[whole + 1]);
+  return [0, 1, 2].map((k) => Math.round(DARKER * (a[k] + rest * (b[k] - a[k])))) as [number, number, number];
+}
+
+const CORNERS = `#version 300 es
+  const vec2 corners[4] = vec2[4](vec2(-1, -1), vec2(1, -1), vec2(-1, 1), vec2(1, 1));
+  out vec2 part;
+  void main() { vec2 corner = corners[gl_VertexID]; part = 0.5 * corner + 0.5; gl_Position = vec4(corner, 0, 1); }`;
+
+const COLOURS = `#version 300 es
+  precision highp float;
+  precision highp sampler2D;
+  in vec2 part;
+  uniform sampler2D cells, marks, scale;
+  uniform vec4 seen; // column, row, columns, rows
+  uniform vec2 size; // columns, rows of all
+  uniform vec2 pixel; // cells per pixel
+  uniform float threshold; // 0 to 1 of a byte
+  uniform int shown; // 1 minima, 2 region
+  out vec4 colour;
+  int marked(vec2 cell) {
+    int bits = 0;
+    vec2 reach = max(pixel, vec2(0.0)) / 3.0;
+    for (int i = -1; i <= 1; i++) for (int j = -1; j <= 1; j++) {
+      vec2 at = (cell + vec2(i, j) * min(reach, vec2(2.0))) / size;
+      bits |= int(texture(marks, at).r * 255.0 + 0.5);
+    }
+    return bits;
+  }
+  void main() {
+    vec2 cell = seen.xy + part * seen.zw;
+    if (any(lessThan(cell, vec2(0))) || any(greaterThanEqual(cell, size))) { colour = vec4(0.09, 0.1, 0.125, 1); return; }
+    float byte = texture(cells, cell / size).r;
+    colour = texture(scale, vec2((byte * 255.0 + 0.5) / 256.0, 0.5));
+    if (byte > threshold) colour.rgb *= 0.5;
+    if (shown > 0) {
+      int bits = pixel.x <= 1.0 && pixel.y <= 1.0 ? int(texture(marks, cell / size).r * 255.0 + 0.5) : marked(cell);
+      if ((shown & 2) != 0 && (bits & 2) != 0) colour.rgb = mix(colour.rgb, vec3(0.31, 0.62, 0.85), 0.5);
+      if ((shown & 1) != 0 && (bits & 1) != 0) colour.rgb = vec3(1.0, 0.83, 0.2);
+    }
+  }`;
+
+export class HeatMap {
+  private readonly gl: WebGL2RenderingContext;
+  private readonly program: WebGLProgram;
+  private readonly textures: WebGLTexture[];
+  private rows = 0;
+  private columns = 0;
+
+  constructor(readonly canvas: HTMLCanvasElement) {
+    const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
+    if (!gl) throw new Error("this browser has no WebGL 2, which the distance grid needs");
+    this.gl = gl;
+    this.program = gl.createProgram()!;
+    for (const [kind, source] of [[gl.VERTEX_SHADER, CORNERS], [gl.FRAGMENT_SHADER, COLOURS]] as const) {
+      const shader = gl.createShader(kind)!;
+      gl.shaderSource(shader, source);
+      gl.compileShader(shader);
+      if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader) ?? "shader");
+      gl.attachShader(this.program, shader);
+    }
+    gl.linkProgram(this.program);
+    gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
+    this.textures = [gl.createTexture()!, gl.createTexture()!, gl.createTexture()!];
+    this.load(1, new Uint8Array(1), 1, 1, false);
+    const scale = new Uint8Array(256 * 4);
+    for (let k = 0; k < 256; k++) scale.set([...colourAt(k / 254), 255], k * 4);
+    gl.activeTexture(gl.TEXTURE2);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[2]);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, scale);
+    this.sampled(gl.NEAREST);
+  }
+
+  setCells(cells: Uint8Array, rows: number, columns: number): void {
+    this.rows = rows;
+    this.columns = columns;
+    this.load(0, cells, rows, columns, true);
+    this.setMarks(null);
+  }
+
+  setMarks(marks: Uint8Array | null): void {
+    if (marks) this.load(1, marks, this.rows, this.columns, false);
+    else this.load(1, new Uint8Array(1), 1, 1, false);
+  }
+
+  draw(seen: Seen, threshold: number, shown: number): void {
+    const { gl, program, canvas } = this;
+    if (!this.rows) return;
+    gl.viewport(0, 0, canvas.width, canvas.height);
+    gl.useProgram(program);
+    const at = (name: string) => gl.getUniformLocation(program, name);
+    ["cells", "marks", "scale"].forEach((name, unit) => gl.uniform1i(at(name), unit));
+    gl.uniform4f(at("seen"), seen.column, seen.row, seen.columns, seen.rows);
+    gl.uniform2f(at("size"), this.columns, this.rows);
+    gl.uniform2f(at("pixel"), seen.columns / canvas.width, seen.rows / canvas.height);
+    gl.uniform1f(at("threshold"), threshold);
+    gl.uniform1i(at("shown"), shown);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+  }
+
+  dispose(): void { this.gl.getExtension("WEBGL_lose_context")?.loseContext(); }
+
+  private load(unit: number, bytes: Uint8Array, rows: number, columns: number, smooth: boolean): void {
+    const { gl } = this;
+    gl.activeTexture(gl.TEXTURE0 + unit);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[unit]);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, columns, rows, 0, gl.RED, gl.UNSIGNED_BYTE, bytes);
+    if (smooth) gl.generateMipmap(gl.TEXTURE_2D);
+    this.sampled(smooth ? gl.NEAREST_MIPMAP_LINEAR : gl.NEAREST);
+  }
+
+  private sampled(smaller: number): void {
+    const { gl } = this;
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, smaller);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+  }
+}
