@@ -42,6 +42,8 @@ class Footwork:
         Radians by which the heel is raised before.
     push : float
         See `Score.step`.
+    levels : tuple of float
+        Metres by which the body is lowered on the first, second and third step.
     lilt : float
         Metres by which the body rises between beats.
     """
@@ -51,6 +53,7 @@ class Footwork:
     clearance: float = 0.03
     heel: float = 0.45
     push: float = 0.0
+    levels: tuple[float, float, float] = (0.055, 0.022, 0.012)  # fall, rise, rise
     lilt: float = 0.0
 
 
@@ -66,7 +69,6 @@ class Couple:
 
 
 _SOFT = Footwork()
-_LEVELS = (-0.055, -0.022, -0.012)  # fall into the first step, rise through the second and third
 
 
 def waltz(
@@ -168,10 +170,10 @@ def _step_both(scores, foot, times, middle, heading, count, footwork) -> None:
             clearance=footwork.clearance, shift=lift, heel=footwork.heel,
             heel_time=lift - 0.02 * gap, push=footwork.push,
         )  # fmt: skip
-        start, level = before, _LEVELS[count]
+        start, level = before, -footwork.levels[count]
         if footwork.lilt > 0.0:
             start += 0.5 * gap
-            between = 0.5 * (_LEVELS[count - 1] + level)
+            between = 0.5 * (level - footwork.levels[count - 1])
             score.ease("height", before, start, between + 0.5 * footwork.lilt)
             level -= 0.5 * footwork.lilt
         score.ease("height", start, now, level)

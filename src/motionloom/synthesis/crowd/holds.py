@@ -76,8 +76,8 @@ class Holds:
         rows = np.array(arms, np.int64).reshape(-1, 5)
         mates = np.full(len(rows), -1, np.int64)
         for n, row in enumerate(rows):
-            for m, other in enumerate(rows):
-                if row[0] != other[0] and row[4] == other[3] and other[4] == row[3]:
+            for m, mate in enumerate(rows):
+                if row[0] != mate[0] and row[4] == mate[3] and mate[4] == row[3]:
                     mates[n] = m
         return cls(rows, np.array(tips).reshape(-1, 3), np.array(spots).reshape(-1, 3), mates)
 
