@@ -3,6 +3,7 @@
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import "./code-line";
+import "./drop";
 import { look } from "./look";
 import { Stage } from "./stage";
 import "./stage-bar";
@@ -70,6 +71,7 @@ class App extends LitElement {
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .path=${this.studio.route.view}></${tag}>` : ""}</aside>
       <main><div id="stage"></div>
         ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>
+      ${this.ready ? html`<loom-drop .studio=${this.studio}></loom-drop>` : ""}
       <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
   }
 }

@@ -3,6 +3,25 @@
 import { LitElement, css, html } from "lit";
 import { look } from "./look";
 
+/** A word of a command line, quoted where a shell would take it apart. */
+export function shellText(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
+}
+
+/** A text as Python writes it. */
+export function pythonText(text: string): string { return JSON.stringify(text); }
+
+/** Onto the clipboard; the old way where the page was not opened on this machine or by HTTPS. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
 class CodeLine extends LitElement {
   static properties = { cli: {}, python: {}, copied: { state: true } };
   declare cli: string;
@@ -10,8 +29,9 @@ class CodeLine extends LitElement {
   declare copied: string;
 
   static styles = [look, css`
+    :host { display: block; min-width: 0; }
     div { display: flex; gap: 6px; align-items: start; margin: 4px 0; }
-    code { flex: 1; font: 12px/1.4 ui-monospace, monospace; background: #12151a; padding: 5px 7px;
+    code { flex: 1; min-width: 0; font: 12px/1.4 ui-monospace, monospace; background: #12151a; padding: 5px 7px;
       border-radius: 5px; overflow-x: auto; white-space: pre; user-select: all; }
   `];
 
@@ -24,7 +44,7 @@ class CodeLine extends LitElement {
   }
 
   private async copy(text: string) {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     this.copied = text;
     setTimeout(() => { this.copied = ""; }, 1500);
   }

@@ -12,7 +12,7 @@ const LEG = 0.86; // metres from hip to ankle of the body that the radii below a
 const LIMBS: [string[], string[], number, number, number][] = [
   [["hips"], ["spine", "chest"], 0.128, 0.122, 0.74],
   [["spine", "hips"], ["chest", "neck"], 0.122, 0.142, 0.7],
-  [["chest", "spine"], ["neck"], 0.142, 0.112, 0.7],
+  [["chest", "spine"], ["neck"], 0.142, 0.078, 0.7],
   [["neck"], ["head"], 0.05, 0.046, 1],
   ...["left", "right"].flatMap((side): [string[], string[], number, number, number][] => [
     [[`${side}_collar`, "neck", "chest"], [`${side}_shoulder`], 0.062, 0.058, 1],

@@ -10,7 +10,7 @@ export interface Row { name: string; frames: number; fps: number; seconds: numbe
 export interface LibraryRows { name: string; path: string; fps: number | null; motions: Row[] }
 export interface Selection { motion: string; start: number; end: number } // frames [start, end)
 
-/** Fires "library", "route", "take", "selection", "notice", "help", "lost", "found". */
+/** Fires "library", "route", "take", "selection", "notice", "help", "import" (somebody wants to), "lost", "found". */
 export class Studio extends EventTarget {
   readonly live = new Live();
   stage!: Stage;
@@ -46,6 +46,13 @@ export class Studio extends EventTarget {
       forgetMotions();
       this.fire("library");
     } catch (error) { this.say(error); }
+  }
+
+  /** A take has other labels now. */
+  relabel(name: string, labels: string[]): void {
+    const motions = this.library.motions.map((row) => (row.name === name ? { ...row, labels } : row));
+    this.library = { ...this.library, motions };
+    this.fire("library");
   }
 
   /** Change the address: a view, and what it needs to show the same again. */

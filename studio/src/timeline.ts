@@ -2,6 +2,7 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { getArrays, getJson } from "./api";
+import { copyText } from "./code-line";
 import { look } from "./look";
 import { step } from "./shortcuts";
 import { asText, type Studio } from "./studio";
@@ -224,7 +225,7 @@ class Timeline extends LitElement {
   }
 
   private async copy(text: string): Promise<void> {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     this.copied = true;
     setTimeout(() => { this.copied = false; }, 1500);
   }
