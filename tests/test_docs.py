@@ -35,7 +35,7 @@ def workplace(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_on_the_page_runs(page, workplace, tmp_path, monkeypatch):
     for item in workplace.iterdir():
         target = tmp_path / item.name
@@ -74,6 +74,48 @@ def test_the_reference_of_commands_names_every_option():
                 )
 
 
+def test_the_reference_of_python_has_every_public_name():
+    def names(page):
+        return set(re.findall(r"^(?:#+ \S+|\| `\w+`)", page, re.MULTILINE))
+
+    made = _script("make_api").page()
+    kept = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert names(kept) == names(made), "run: .venv/bin/python docs/make_api.py"
+    assert all(f"## ml.{name}\n" in kept for name in ml.__all__ if name in ml._HOMES)
+
+
+def test_every_picture_is_made_by_a_script():
+    folder = ROOT / "docs" / "pictures"
+    scripts = "\n".join(script.read_text(encoding="utf-8") for script in folder.glob("*.py"))
+    for picture in [*folder.glob("*.png"), *folder.glob("*.gif"), *folder.glob("*.svg")]:
+        own = folder / f"{picture.stem}.py"
+        assert own.exists() or f"{picture.stem}{picture.suffix}" in scripts, picture.name
+
+
+def test_every_page_has_its_place_in_the_navigation():
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert f" {page.relative_to(ROOT / 'docs')}\n" in nav, page.name
+
+
+@pytest.mark.slow
+@pytest.mark.cmu
+def test_the_first_tutorial_can_be_followed_on_captured_takes(cmu30, tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "tutorials" / "kick.md").read_text(encoding="utf-8")
+    for subject in ("086", "135", "144"):
+        _copy_tree(cmu30 / subject, tmp_path / "mocap" / subject)
+    monkeypatch.chdir(tmp_path)
+    own = re.compile(r"take_|synthesize|show kick")
+    for kind, code in re.findall(r"^```(console|sh)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        for line in code.splitlines():
+            if kind == "sh" or not own.search(line):
+                _run(line.removeprefix("$ ").removeprefix("motionloom "), Path("kick.md"))
+    assert len(list((tmp_path / "kicks").glob("*.bvh"))) == 27
+    kick = ml.Library("mocap.loom").parametric("kick")
+    assert kick.reach([0.3, 1.2, 0.9]).error < 0.01
+    assert (tmp_path / "kick_here.glb").stat().st_size > 10_000
+
+
 def test_every_public_name_can_be_reached():
     for name in ml.__all__:
         assert getattr(ml, name) is not None
@@ -101,6 +143,15 @@ def _run(arguments, page):
     assert result.exit_code == 0, (
         f"{page.name}: motionloom {arguments}\n{result.output}\n{result.exception!r}"
     )
+
+
+def _script(name):
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _copy_tree(source, target):

@@ -1,9 +1,8 @@
-"""Draws convert.png, and writes the page that doctor.png shows: ``python docs/pictures/doctor.py``.
+"""Draws convert.png: ``python docs/pictures/doctor.py``.
 
-doctor.png is a picture of that page in a browser, 1200 pixels wide.
+Also has the page that doctor.png shows, for browser.py.
 """
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,4 +69,3 @@ def write_page(path):
 
 if __name__ == "__main__":
     draw_convert()
-    write_page(sys.argv[1] if len(sys.argv) > 1 else "doctor.html")

@@ -1,0 +1,159 @@
+"""Write docs/api.md from the public names and their docstrings: python docs/make_api.py.
+
+Public is what ``motionloom.__all__`` lists, the methods of its classes, what the verbs of a library
+give back, and what the folders of the package export.
+"""
+
+import importlib
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import motionloom as ml
+
+PAGE = Path(__file__).with_name("api.md")
+FOLDERS = (
+    "motion", "formats", "library", "distance", "alignment", "search", "blend", "synthesis",
+    "synthesis.motiongraph", "synthesis.fatgraph", "synthesis.rhythm", "synthesis.crowd",
+    "synthesis.reconstruction", "demo", "plots",
+)  # fmt: skip
+# What the verbs of a library give back: module, class.
+RESULTS = (
+    ("search", "Match"), ("search", "Matches"), ("search", "Family"), ("blend", "Blend"),
+    ("synthesis.parametric", "ParametricMotion"), ("synthesis.parametric", "Reached"),
+    ("synthesis.motiongraph", "MotionGraph"), ("synthesis.fatgraph", "FatGraph"),
+    ("synthesis.rhythm", "Beats"), ("synthesis.rhythm", "Choreography"), ("blend", "Player"),
+)  # fmt: skip
+
+
+def page() -> str:
+    """The reference: names of the package in full, names of its folders with their first line."""
+    parts = [
+        "# Python\n",
+        "Written from the docstrings. `import motionloom as ml`; everything in the first part is "
+        "reached as `ml.NAME`. Shapes: `T` frames, `J` joints (see [conventions](conventions.md)). "
+        "`help(ml.Library.search)` says the same in a terminal.\n",
+    ]
+    names = [name for name in ml.__all__ if name not in FOLDERS and name != "__version__"]
+    for name in sorted(names, key=str.casefold):
+        parts.append(_entry(f"ml.{name}", getattr(ml, name), level=2))
+    parts.append("# What comes back\n")
+    for module, name in RESULTS:
+        kind = getattr(importlib.import_module(f"motionloom.{module}"), name)
+        parts.append(_entry(name, kind, level=2))
+    parts.append("# By folder\n")
+    for folder in FOLDERS:
+        parts.append(_folder(importlib.import_module(f"motionloom.{folder}")))
+    return "\n".join(parts)
+
+
+def _entry(title: str, value: object, *, level: int) -> str:
+    """One name: how it is called, its docstring, and for a class its members."""
+    lines = [f"{'#' * level} {title}\n"]
+    signature = _signature(value)
+    if signature:
+        lines.append(f"```text\n{title.removeprefix('ml.')}{signature}\n```\n")
+    lines.append(_docstring(value))
+    if inspect.isclass(value) and not issubclass(value, Exception):
+        for name, member in _members(value):
+            lines.append(_entry(f"{title.removeprefix('ml.')}.{name}", member, level=level + 1))
+    return "\n".join(lines)
+
+
+def _members(kind: type) -> list[tuple[str, object]]:
+    """Public methods and properties, those of the bases that are ours included, by name."""
+    found = {}
+    for base in reversed(kind.__mro__):
+        if not base.__module__.startswith("motionloom"):
+            continue
+        for name, member in vars(base).items():
+            member = getattr(member, "__func__", member)
+            if not name.startswith("_") and (inspect.isfunction(member) or _is_property(member)):
+                found[name] = member
+    return sorted(found.items())
+
+
+def _is_property(member: object) -> bool:
+    return isinstance(member, property) or type(member).__name__ == "cached_property"
+
+
+def _signature(value: object) -> str:
+    if not callable(value) or (inspect.isclass(value) and issubclass(value, Exception)):
+        return ""
+    text = str(inspect.signature(value))
+    text = re.sub(r"<(\w+)[^>]*>", r"\1", text)
+    text = re.sub(r"(?:motionloom|numpy|pathlib|collections|typing)(?:\.\w+)*\.(?=\w)", "", text)
+    text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
+    if len(text) <= 88:
+        return text
+    return textwrap.fill(text, 92, subsequent_indent="    ", break_long_words=False)
+
+
+def _docstring(value: object) -> str:
+    """The docstring as Markdown: sections become bold words, examples become code."""
+    text = inspect.getdoc(value) or ""
+    out, inside = [], None
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        if below and set(below) == {"-"} and len(below) >= len(line) > 0:
+            if inside == "Examples":
+                out.append("```")
+            elif inside:
+                out.append("")
+            inside = line
+            out += [f"**{line}**", "", *(["```text"] if line == "Examples" else [])]
+        elif set(line) == {"-"} and len(line) > 2:
+            continue
+        elif inside in ("Parameters", "Returns", "Attributes", "Raises"):
+            out.append(_field(line))
+        else:
+            out.append(line)
+    if inside == "Examples":
+        out.append("```")
+    return "\n".join(out).strip() + "\n"
+
+
+def _field(line: str) -> str:
+    """A line of a list of parameters: its name as an item, what it is beneath it."""
+    if line and not line.startswith(" "):
+        name, _, kind = line.partition(" : ")
+        return f"- `{name}`{': ' + kind if kind else ''}  "
+    return f"    {line.strip()}" if line.strip() else ""
+
+
+def _folder(module) -> str:
+    first = (inspect.getdoc(module) or "").partition("\n")[0]
+    lines = [f"## {module.__name__}\n", f"{first}\n"]
+    rows = []
+    for name in sorted(_exported(module), key=str.casefold):
+        value = getattr(module, name)
+        about = inspect.getdoc(value) if callable(value) or inspect.ismodule(value) else None
+        told = (about or "").partition("\n")[0] or _plain(value)
+        rows.append(f"| `{name}` | {told.replace('|', chr(92) + '|')} |")
+    table = ["| name | |", "|---|---|", *rows, ""] if rows else []
+    return "\n".join([*lines, *table])
+
+
+def _exported(module) -> list[str]:
+    """What a folder exports: its list of names, or the functions that it defines itself."""
+    defined = [name for name, value in vars(module).items()
+               if not name.startswith("_") and inspect.isfunction(value)
+               and value.__module__ == module.__name__]  # fmt: skip
+    return list(getattr(module, "__all__", defined))
+
+
+def _plain(value: object) -> str:
+    """What a constant is, in a few words."""
+    if isinstance(value, dict):
+        return f"by name: {', '.join(map(str, value))}"
+    if isinstance(value, (tuple, list)) and all(
+        isinstance(one, (str, int, float)) for one in value
+    ):
+        return ", ".join(map(str, value))
+    return type(value).__name__
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,25 @@
+"""Draws crowds.png for the docs: ``python docs/pictures/crowds.py``."""
+
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from typer.testing import CliRunner
+
+from motionloom.cli import app
+
+PICTURE = Path(__file__).with_suffix(".png")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        words = ["ballroom", "--couples", "20", "--seconds", "30", "-o", f"{folder}/ball.glb"]
+        done = CliRunner().invoke(app, [*words, "--top", str(PICTURE)])
+        assert done.exit_code == 0, done.output
+    with Image.open(PICTURE) as drawn:
+        small = drawn.convert("RGB").quantize(128)
+    small.save(PICTURE, optimize=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Draws study.png for the docs: ``python docs/pictures/study.py LIBRARY``.
+
+The picture in the docs is of a library of the CMU takes at 30 frames a second.
+"""
+
+import sys
+from pathlib import Path
+
+import motionloom as ml
+from motionloom.plots.rank_correlations import write_rank_correlations
+from motionloom.search.study import study
+
+
+def main(library: str) -> None:
+    write_rank_correlations(study(ml.Library(library)), Path(__file__).with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
