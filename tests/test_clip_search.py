@@ -9,6 +9,7 @@ from motionloom.distance.clip_rows import gist_rows, travel_rows
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.search.clip_measures import CLIP_MEASURES, clip_measure
 from motionloom.search.clip_table import clip_table
+from motionloom.search.clips import distance_matrix
 from motionloom.search.energy import energy_nearest
 from motionloom.search.heaps import Heaps, clip_distances, joint_bounds, joint_distance
 
@@ -37,7 +38,7 @@ def curves_of(rng, count, joints=4, length=40):
 def test_the_matrix_and_the_nearest_tell_the_same(lib, name):
     measure = clip_measure(name)
     table = clip_table(lib, measure)
-    distances = measure.matrix(table.clips)
+    distances = distance_matrix(measure, table.clips)
     assert distances.shape == (12, 12)
     assert np.abs(np.diag(distances)).max() < 1e-6
     assert (distances >= 0.0).all()

@@ -1,6 +1,7 @@
 """Work on a real Dask cluster: the same as on one machine, whatever dies."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,13 @@ from motionloom.cluster import Cluster, ClusterError, local_cluster
 from motionloom.engine import WorkerDied, completed, executor, on_cluster
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.search import web_tasks
+from motionloom.search.clip_evaluation import evaluate_clips
+from motionloom.search.clip_measures import CLIP_MEASURES
+from motionloom.search.clip_table import clip_table
+from motionloom.search.clips import distance_matrix
 from motionloom.search.web_store import WebStore
+from motionloom.synthesis.reconstruction.evaluation import evaluate_reconstructions
+from motionloom.threads import one_thread
 
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 NAMES = ("walk", "jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left")
@@ -155,6 +162,57 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
         for place in ("here.loom", "there.loom")
     ]
     assert frames[0] == frames[1]
+
+
+@pytest.fixture
+def small_portions(monkeypatch):
+    """Every row of clips, every pair of takes is a task of its own."""
+    monkeypatch.setattr("motionloom.synthesis.motiongraph.pair_spots._FEWEST_CELLS", 1)
+    monkeypatch.setattr("motionloom.synthesis.motiongraph.pair_spots._TASK_CELLS", 1)
+
+
+def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, small_portions):
+    library = library_at(tmp_path / "takes.loom")
+    for name in NAMES:
+        library.set_labels(name, [name.split("_")[0]])
+    methods = list(CLIP_MEASURES)
+    walks = {"only": ["walk", "jog"], "per_minute": 60}
+    bodies = {"names": ["walk", "kick_front_high_right"], "missing": 0.05}
+
+    def everything(**options):
+        scores = evaluate_clips(library, methods=methods, **options).methods
+        errors = list(evaluate_reconstructions(library, **bodies, **options))
+        shutil.rmtree(next(library.path.glob("derived/motion-graph.*")), ignore_errors=True)
+        seen = []
+        graph = library.motion_graph(**walks, progress=seen.append, **options)
+        assert sum(seen) == 3
+        return scores, errors, graph
+
+    (library.path / "derived" / "motion-graph.none").mkdir(parents=True)
+    scores, errors, graph = everything(workers=1)
+    with on_cluster(address):
+        there = everything()
+    for name in methods:
+        wanted = scores[name].distances
+        assert np.array_equal(there[0][name].distances, wanted, equal_nan=True), name
+        assert np.array_equal(wanted, distance_matrix_of(library, name, scores), equal_nan=True)
+        assert there[0][name].seconds > 0.0
+    assert [error.motion for error in there[1]] == bodies["names"]
+    for a, b in zip(errors, there[1], strict=True):
+        assert np.array_equal(a.frames, b.frames)
+        assert np.array_equal(a.result.rotations, b.result.rotations)
+    for name in ("source", "target", "errors", "means", "moves", "accelerations"):
+        wanted = getattr(graph.transitions, name)
+        assert np.array_equal(getattr(there[2].transitions, name), wanted)
+
+
+def distance_matrix_of(library, name, scores):
+    """All distances of a measure at once, in the order of the evaluation."""
+    table = clip_table(library, scores[name].measure)
+    order = sorted(table.names, key=lambda clip: (clip.split("_")[0], clip))
+    some = table.some(np.array([table.names.index(clip) for clip in order]))
+    with one_thread():
+        return distance_matrix(scores[name].measure, some.clips)
 
 
 # --- faults ---------------------------------------------------------------------------------

@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within the ``with`` block numerical libraries use one thread.
+
+    What they compute then has the same bits as in a worker, on a machine with any number of
+    cores: sums that are split among threads are rounded otherwise.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
 
 
 def use_one_thread() -> None:

@@ -105,9 +105,24 @@ def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
     [[0.0, 2.0], [2.0, 0.0]]
     """
     rows = _stack(clips)
+    half = dtw_matrix_rows(rows, 0, len(rows), band=band)
+    return np.where(np.triu(np.ones(half.shape, dtype=bool), 1), half.T, half)
+
+
+def dtw_matrix_rows(
+    clips: ArrayLike, first: int, last: int, *, band: float = BAND
+) -> NDArray[np.float64]:
+    """Rows `first` to `last` of `dtw_matrix` up to the diagonal; NaN behind it.
+
+    Examples
+    --------
+    >>> dtw_matrix_rows([[[0.0], [1.0]], [[0.0], [3.0]]], 1, 2).tolist()
+    [[2.0, 0.0]]
+    """
+    rows = _stack(clips)
     reach = band_reach(rows.shape[1], rows.shape[1], band)
     columns = np.ascontiguousarray(rows.transpose(0, 2, 1))
-    return np.sqrt(_matrix(rows, columns, reach, whole_clips(rows)))
+    return np.sqrt(_matrix_rows(rows, columns, reach, whole_clips(rows), first, last))
 
 
 def dtw_nearest(
@@ -273,20 +288,19 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
 
 
 @nb.njit(cache=True, nogil=True)
-def _matrix(rows, columns, reach, usable):
+def _matrix_rows(rows, columns, reach, usable, first, last):
     count, length, _ = rows.shape
-    out = np.zeros((count, count))
+    out = np.full((last - first, count), np.nan)
     rest = np.zeros(length + 1)
     cells = np.empty(length, np.float32)
     above, here = np.empty(length + 1), np.empty(length + 1)
-    for i in range(count):
+    for i in range(first, last):
         for j in range(i + 1):
-            cost = np.nan
             if usable[i] and usable[j]:
                 cost = 0.0
                 if i != j:
                     cost = _fill(rows[i], columns[j], reach, np.inf, rest, cells, above, here)
-            out[i, j] = out[j, i] = cost
+                out[i - first, j] = cost
     return out
 
 

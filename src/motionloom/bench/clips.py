@@ -31,7 +31,7 @@ from motionloom.distance.rotation_curves import (
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.search.clip_measures import PAPER_ROWS
-from motionloom.search.energy import energy_matrix, energy_nearest
+from motionloom.search.energy import energy_matrix_rows, energy_nearest
 from motionloom.search.heaps import Heaps
 
 SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000"
@@ -129,7 +129,9 @@ def _energy_rows(curves, heaps, joints, settings: Settings, say: Say) -> list[Re
     """Ours against ours: the paper found the Earth Mover's Distance quicker than DTW."""
     weights = _weights(joints)
     ours = Contestant("motionloom", partial(dtw_matrix, _flat(curves)))
-    rival = Contestant("motionloom, emd", partial(energy_matrix, heaps, weights))
+    rival = Contestant(
+        "motionloom, emd", partial(energy_matrix_rows, heaps, weights, 0, len(heaps))
+    )
     what = f"all distances of {len(curves)} clips, dtw-angles beside emd"
     return _compare(what, ours, [rival], settings, say)
 

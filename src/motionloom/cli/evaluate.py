@@ -33,6 +33,9 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a report there.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Compare measures of whole clips: every labelled clip as a query, once.
@@ -49,7 +52,12 @@ def evaluate(
     lib = Library(library)
     with progress("comparing", len(names), quiet=json) as advance:
         found = evaluate_clips(
-            lib, labels=labels, methods=names, label_column=label_column, progress=advance
+            lib,
+            labels=labels,
+            methods=names,
+            label_column=label_column,
+            workers=workers,
+            progress=advance,
         )
     files = []
     if output is not None:

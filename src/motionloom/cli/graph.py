@@ -128,6 +128,8 @@ def walk(
     from motionloom.formats import writer_options
 
     writer_options(output)  # complains before the work
+    if seconds is not None and not 0.0 < seconds < float("inf"):
+        raise InvalidInput(f"--seconds must be more than nothing; got {seconds:g}")
     lib = open_library(library)
     settings = _settings(
         distance, method, threshold, per_minute, blend, within, only, without, False, None
@@ -161,7 +163,9 @@ def library_graph(lib: Library, settings: dict[str, Any] | None, *, keep: bool) 
 
     chosen = settings if settings is not None else _last(lib)
     options = {name: value for name, value in chosen.items() if name != "weights"}
-    made = lib.motion_graph(**{**options, "distance": _distance(chosen)})
+    pairs = len(lib) * (len(lib) + 1) // 2
+    with progress("pairs of motions", pairs) as advance:
+        made = lib.motion_graph(**{**options, "distance": _distance(chosen), "progress": advance})
     if keep:
         remember(lib, chosen)
     return made

@@ -109,6 +109,9 @@ def evaluate_reconstruct(
         str | None, typer.Option(metavar="ROLE", help="A marker lost for one second.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of noise, gaps and choice.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Reconstruct motions of a library from six of their joints, and measure the error.
@@ -119,7 +122,7 @@ def evaluate_reconstruct(
     """
     from motionloom.loom import Library
     from motionloom.synthesis.reconstruction.evaluation import (
-        evaluate_reconstruction,
+        evaluate_reconstructions,
         summary,
         varied_motions,
     )
@@ -132,22 +135,21 @@ def evaluate_reconstruct(
         raise InvalidInput("name motions to reconstruct: --motions NAME,... or --random COUNT")
     errors = []
     with progress("reconstructing", len(names), quiet=json) as advance:
-        for name in names:
-            errors.append(
-                evaluate_reconstruction(
-                    lib,
-                    name,
-                    without_subject=without_subject,
-                    noise=1e-3 * noise,
-                    missing=missing,
-                    lose=lose,
-                    seed=seed,
-                    mode=mode,
-                    features=features,
-                )
-            )
+        for error in evaluate_reconstructions(
+            lib,
+            names,
+            workers=workers,
+            without_subject=without_subject,
+            noise=1e-3 * noise,
+            missing=missing,
+            lose=lose,
+            seed=seed,
+            mode=mode,
+            features=features,
+        ):
+            errors.append(error)
             if not json:
-                _tell(errors[-1])
+                _tell(error)
             advance()
     if json:
         print_json({"motions": {e.motion: _as_dict(e) for e in errors}, **summary(errors)})

@@ -20,8 +20,8 @@ from motionloom.distance.body_frame import Normalize
 from motionloom.distance.features import FeatureSet, feature_set
 from motionloom.distance.principal import Basis, Moments, fit_basis
 from motionloom.errors import InvalidInput, LibraryError, RoleError
-from motionloom.library.derived import derived
 from motionloom.library.batches import over_motions
+from motionloom.library.derived import derived
 from motionloom.library.derived_rows import build_rows
 from motionloom.library.records import Entry
 from motionloom.library.row_table import load_rows

@@ -11,6 +11,7 @@ from motionloom.library.importing import Progress
 from motionloom.library.records import Entry
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
+from motionloom.threads import one_thread
 
 _BATCH_FRAMES = 16_000  # per task: tenths of a second of work
 _WORTH_A_POOL = 150_000  # frames; for fewer, processes take longer to start than to help
@@ -79,4 +80,5 @@ def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
 def batch_work(names: Sequence[str], library: Shelf, work: Callable[[Motion], Any]) -> list:
     """What `work` gives for some motions, with their names."""
     library.fetch(names)
-    return [(name, work(library[name])) for name in names]
+    with one_thread():
+        return [(name, work(library[name])) for name in names]

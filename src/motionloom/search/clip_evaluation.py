@@ -22,6 +22,7 @@ from motionloom.errors import InvalidInput
 from motionloom.library.labelling import labelling
 from motionloom.library.shelf import Shelf
 from motionloom.library.sources import Source
+from motionloom.search.clip_matrix import clip_matrix
 from motionloom.search.clip_measures import CLIP_MEASURES, clip_measure
 from motionloom.search.clip_table import ClipTable, clip_table, gaps_in
 from motionloom.search.clips import ClipMeasure
@@ -152,6 +153,7 @@ def evaluate_clips(
     labels: str | Path | Mapping[str, str] | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
     label_column: str | None = None,
+    workers: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Score measures of whole clips on the labelled motions of a library.
@@ -166,6 +168,8 @@ def evaluate_clips(
         Names in `CLIP_MEASURES`; also ``dtw``, as the field calls ``dtw-angles``.
     label_column : str, optional
         The column of the CSV file that holds the label.
+    workers : int, optional
+        Processes. Default: one per core, or this one for little work.
     progress : callable, optional
         Called with 1 when a method is done.
 
@@ -211,8 +215,9 @@ def evaluate_clips(
     scores = {}
     for name, table in tables.items():
         numbers = {clip: c for c, clip in enumerate(table.names)}
-        some = table.some(np.array([numbers[clip] for _, clip in clips]))
-        scores[name] = _score(some, truth, prepared[name])
+        chosen = np.array([numbers[clip] for _, clip in clips])
+        distances, seconds = clip_matrix(library, table, chosen, workers=workers)
+        scores[name] = _score(table, truth, distances, seconds, prepared[name])
         if progress is not None:
             progress(1)
     return Evaluation(
@@ -244,15 +249,14 @@ def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[n
     return best_from[np.searchsorted(recall, RECALLS - 1e-12)]
 
 
-def _score(table: ClipTable, truth: NDArray, prepare_seconds: float) -> MethodScore:
-    from threadpoolctl import threadpool_limits
-
+def _score(
+    table: ClipTable,
+    truth: NDArray,
+    distances: NDArray[np.float64],
+    seconds: float,
+    prepare_seconds: float,
+) -> MethodScore:
     measure, count = table.measure, len(truth)
-    with threadpool_limits(1):
-        measure.matrix(table.some(np.arange(min(2, count))).clips)  # compiles
-        begun = time.process_time()
-        distances = measure.matrix(table.clips)
-        seconds = time.process_time() - begun
     precisions, points, right, asked = [], [], [], []
     for q in range(count):
         others = np.flatnonzero(np.arange(count) != q)

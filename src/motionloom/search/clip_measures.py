@@ -18,6 +18,7 @@ that all of them have.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from motionloom.alignment.banded_dtw import (
     BAND,
     Nearest,
     banded_grid,
-    dtw_matrix,
+    dtw_matrix_rows,
     dtw_nearest,
 )
 from motionloom.alignment.dtw import accumulated, warp
@@ -44,7 +45,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips import ClipMeasure, Clips
-from motionloom.search.energy import energy_matrix, energy_nearest
+from motionloom.search.energy import energy_matrix_rows, energy_nearest
 from motionloom.search.heaps import Heaps
 
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
@@ -63,6 +64,7 @@ class DtwMeasure:
     count: int
     unit: str = "m"
     band: float = BAND
+    symmetric: ClassVar[bool] = True
 
     @property
     def joints(self) -> tuple[str, ...]:  # noqa: D102
@@ -87,8 +89,8 @@ class DtwMeasure:
         always = np.arange(3 * len(self.joints), width)  # travel and length
         return np.concatenate([_columns(self.joints, joints), always])
 
-    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
-        return self._scale(clips) * dtw_matrix(clips.stack, band=self.band)
+    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+        return self._scale(clips) * dtw_matrix_rows(clips.stack, first, last, band=self.band)
 
     def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         found = dtw_nearest(
@@ -114,6 +116,7 @@ class EnergyMeasure:
     threshold: float = THRESHOLD
     time_weight: float = 1.0
     joints: tuple[str, ...] = CURVE_JOINTS
+    symmetric: ClassVar[bool] = True
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         return _curves_of(skeleton)
@@ -127,10 +130,13 @@ class EnergyMeasure:
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         return _columns(CURVE_JOINTS, joints)
 
-    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
+    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
-        out = np.full((len(clips), len(clips)), np.nan)
-        out[np.ix_(there, there)] = energy_matrix(self.heaps(clips), self.weights(clips.joints))
+        own = there[(there >= first) & (there < last)]
+        low = int(np.searchsorted(there, first))  # heaps are those of the clips without gaps
+        heaps, weights = self.heaps(clips), self.weights(clips.joints)
+        out = np.full((last - first, len(clips)), np.nan)
+        out[np.ix_(own - first, there)] = energy_matrix_rows(heaps, weights, low, low + len(own))
         return out
 
     def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
@@ -168,6 +174,7 @@ class ScalingMeasure:
     unit: str = "degrees"
     factor: float = FACTOR
     joints: tuple[str, ...] = CURVE_JOINTS
+    symmetric: ClassVar[bool] = False
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         return _curves_of(skeleton)
@@ -184,12 +191,12 @@ class ScalingMeasure:
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         return _columns(CURVE_JOINTS, joints)
 
-    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
-        out = np.full((len(clips), len(clips)), np.nan)
-        for c in np.flatnonzero(clips.whole):
+    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+        out = np.full((last - first, len(clips)), np.nan)
+        for c in first + np.flatnonzero(clips.whole[first:last]):
             query = clips.rows[clips.starts[c] : clips.starts[c + 1]]
             found = self.nearest(query, clips, k=len(clips), prune=False)
-            out[c, found.clips] = found.distances
+            out[c - first, found.clips] = found.distances
         return out
 
     def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
@@ -214,6 +221,7 @@ class GridMeasure:
     count: int = GIST_ROWS
     band: float = BAND
     joints: tuple[str, ...] = ()
+    symmetric: ClassVar[bool] = True
 
     @property
     def unit(self) -> str:  # noqa: D102
@@ -238,12 +246,12 @@ class GridMeasure:
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
         return np.arange(width)
 
-    def matrix(self, clips: Clips) -> NDArray[np.float64]:  # noqa: D102
-        out = np.full((len(clips), len(clips)), np.nan)
+    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
+        out = np.full((last - first, len(clips)), np.nan)
         there = np.flatnonzero(clips.whole)
-        for i in there:
+        for i in there[(there >= first) & (there < last)]:
             for j in there[there <= i]:
-                out[i, j] = out[j, i] = self._between(clips.stack[i], clips.stack[j])
+                out[i - first, j] = self._between(clips.stack[i], clips.stack[j])
         return out
 
     def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102

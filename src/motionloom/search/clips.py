@@ -47,6 +47,24 @@ class Clips:
         return self.made["whole"]
 
 
+def distance_matrix(measure: ClipMeasure, clips: Clips) -> NDArray[np.float64]:
+    """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
+    rows = measure.matrix_rows(clips, 0, len(clips))
+    return mirrored(rows) if measure.symmetric else rows
+
+
+def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A square table that is given up to the diagonal, with the other half.
+
+    Examples
+    --------
+    >>> mirrored(np.array([[0.0, np.nan], [3.0, 0.0]])).tolist()
+    [[0.0, 3.0], [3.0, 0.0]]
+    """
+    behind = np.triu(np.ones(rows.shape, dtype=bool), 1)
+    return np.where(behind, rows.T, rows)
+
+
 class ClipMeasure(Protocol):
     """What a measure has; see `motionloom.search.clip_measures`."""
 
@@ -78,8 +96,15 @@ class ClipMeasure(Protocol):
     def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
         """Which of all `width` columns those of some joints are."""
 
-    def matrix(self, clips: Clips) -> NDArray[np.float64]:
-        """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
+    @property
+    def symmetric(self) -> bool:
+        """Whether it is as far from one clip to another as back."""
+
+    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:
+        """Distance from clips `first` to `last` (rows) to each (a column).
+
+        NaN for clips with gaps; where distances are symmetric, behind the diagonal too.
+        """
 
     def nearest(self, query: NDArray, clips: Clips, *, k: int, prune: bool = True) -> Nearest:
         """The `k` clips nearest to one with rows `query`."""

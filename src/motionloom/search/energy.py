@@ -23,9 +23,11 @@ from motionloom.search.heaps import Heaps, joint_bounds, limited_distance
 _SLACK = 1e-9  # of a bound: sums in another order are rounded otherwise
 
 
-def energy_matrix(heaps: Heaps, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distances between all clips, shape (C, C)."""
-    return _matrix(heaps.points, heaps.mass, heaps.starts, weights, len(heaps))
+def energy_matrix_rows(
+    heaps: Heaps, weights: NDArray[np.float64], first: int, last: int
+) -> NDArray[np.float64]:
+    """Distances from clips `first` to `last` to all before them, NaN behind the diagonal."""
+    return _matrix_rows(heaps.points, heaps.mass, heaps.starts, weights, len(heaps), first, last)
 
 
 def energy_nearest(
@@ -63,14 +65,15 @@ def energy_nearest(
 
 
 @nb.njit(cache=True, nogil=True)
-def _matrix(points, mass, starts, weights, count):
-    out = np.zeros((count, count))
+def _matrix_rows(points, mass, starts, weights, count, first, last):
+    out = np.full((last - first, count), np.nan)
     nothing = np.zeros(len(weights))
-    for a in range(count):
+    for a in range(first, last):
         for b in range(a):
-            out[a, b] = out[b, a] = limited_distance(
+            out[a - first, b] = limited_distance(
                 points, mass, starts, a, points, mass, starts, b, weights, nothing, np.inf
             )
+        out[a - first, a] = 0.0
     return out
 
 

@@ -15,7 +15,7 @@ from motionloom.library.derived import derived
 from motionloom.library.shelf import Shelf
 from motionloom.library.stored_folder import Folder
 from motionloom.search.blocks import Blocks
-from motionloom.search.shards import Shards
+from motionloom.search.shards import SHARD_ROWS, Shards
 
 INDEXES = ("blocks", "kdtree", "shards")
 _VERSION = 1
@@ -102,7 +102,11 @@ def check_neighbourhood(k: int | None, radius: float | None) -> None:
 
 
 def open_index(
-    library: Shelf, features: LibraryFeatures, kind: str = "blocks", *, shards: int | None = None
+    library: Shelf,
+    features: LibraryFeatures,
+    kind: str | None = None,
+    *,
+    shards: int | None = None,
 ) -> Any:
     """The index of a library's features, built if it is not there.
 
@@ -111,13 +115,16 @@ def open_index(
     library : Shelf
     features : LibraryFeatures
         Of that library.
-    kind : {"blocks", "kdtree", "shards"}
+    kind : {"blocks", "kdtree", "shards"}, optional
+        Default: ``blocks``, or ``shards`` where there are more frames than one shard holds.
         ``blocks`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, made
         when it is asked for. ``shards`` are blocks of parts of the library, for more frames
         than fit into memory; a cluster's workers hold some each. All give the same answers.
     shards : int, optional
         How many. Default: one for every four million frames.
     """
+    if kind is None:
+        kind = "blocks" if len(features) <= SHARD_ROWS else "shards"
     if kind not in INDEXES:
         raise InvalidInput(f"index must be one of {', '.join(INDEXES)}; got {kind!r}")
     if kind == "kdtree":

@@ -18,6 +18,7 @@ from motionloom.library.shelf import Shelf
 from motionloom.search.web import WebOptions
 from motionloom.search.web_building import motion_web
 from motionloom.search.web_files import WebFiles, Written
+from motionloom.threads import one_thread
 
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
 _TASK_CELLS = 200_000_000  # of the grids of one task, at most: some seconds of work
@@ -99,15 +100,16 @@ def built_webs(
             held[name] = grid_frames(at_rate(library[name], rate), distance)
         return held[name]
 
-    for row, columns in task:
-        others = [frames(name) for name in columns]
-        itself = columns.index(row) if row in columns else None
-        web = motion_web(frames(row), others, rate=rate, itself=itself, options=options)
-        ends = np.cumsum([0, *(len(other) for other in others)]).tolist()
-        named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
-        about = {"row": keys[row], "columns": [list(one) for one in named]}
-        target = f"{keys[row]}-{digest_of(*(keys[name] for name in columns))}.web"
-        written.append(files.write(target, web, about))
+    with one_thread():
+        for row, columns in task:
+            others = [frames(name) for name in columns]
+            itself = columns.index(row) if row in columns else None
+            web = motion_web(frames(row), others, rate=rate, itself=itself, options=options)
+            ends = np.cumsum([0, *(len(other) for other in others)]).tolist()
+            named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
+            about = {"row": keys[row], "columns": [list(one) for one in named]}
+            target = f"{keys[row]}-{digest_of(*(keys[name] for name in columns))}.web"
+            written.append(files.write(target, web, about))
     return written
 
 

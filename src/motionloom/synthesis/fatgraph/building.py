@@ -14,7 +14,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.synthesis.fatgraph.base_poses import NEIGHBOURS, BasePoses, base_poses
 from motionloom.synthesis.fatgraph.graph import Clip, FatEdge, FatGraph
-from motionloom.synthesis.motiongraph.building import alike
+from motionloom.synthesis.motiongraph.likeness import alike
 from motionloom.synthesis.parameters import average_speed, turn
 from motionloom.synthesis.parametric import parametrize
 

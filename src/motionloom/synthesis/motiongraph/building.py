@@ -15,6 +15,8 @@ from motionloom.motion.quality import usual_acceleration
 from motionloom.synthesis.motiongraph.components import endless
 from motionloom.synthesis.motiongraph.footing import Footing
 from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
+from motionloom.synthesis.motiongraph.likeness import alike
+from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress
 from motionloom.synthesis.motiongraph.transitions import (
     Finding,
     Found,
@@ -28,6 +30,9 @@ def motion_graph(
     *,
     distance: str | FrameDistance = "jrd",
     labels: Mapping[str, tuple[str, ...]] | None = None,
+    takes: LibraryTakes | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> MotionGraph:
     """A motion graph of motions.
@@ -41,6 +46,12 @@ def motion_graph(
         How frames are compared: ``"jrd"``, ``"pc11"``, ...
     labels : mapping, optional
         Labels of the motions, by name.
+    takes : LibraryTakes, optional
+        Where workers find the same motions; without it all is done in this process.
+    workers : int, optional
+        Processes. Default: one per core, or this one for little work.
+    progress : callable, optional
+        Called with the number of pairs of motions compared since the last call.
     **options
         As in `motionloom.synthesis.motiongraph.transitions.Finding`: ``method``,
         ``threshold`` or ``per_minute``, ``blend_seconds``, ``sector_seconds``,
@@ -62,7 +73,9 @@ def motion_graph(
     chosen = frame_distance(distance)
     ready = alike(motions)
     footings = [Footing.of(motion) for motion in ready]
-    found = find_transitions(ready, chosen, finding, footings)
+    found = find_transitions(
+        ready, chosen, finding, footings, takes=takes, workers=workers, progress=progress
+    )
     return connected(ready, found, chosen.name, labels or {})
 
 
@@ -117,25 +130,6 @@ def connected(
         (motions[a].name, motions[b].name): counts for (a, b), counts in found.prunings.items()
     }
     return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
-
-
-def alike(motions: Sequence[Motion]) -> list[Motion]:
-    """Motions on the skeleton and at the rate of the first, with names of their own."""
-    if not motions:
-        raise InvalidInput("a motion graph needs at least one motion; got none")
-    first = motions[0]
-    ready, names = [], set()
-    for number, motion in enumerate(motions):
-        if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
-            motion = motion.onto(first.skeleton)
-        if abs(motion.fps - first.fps) > 1e-6 * first.fps:
-            motion = motion.resample(first.fps)
-        name = motion.name or f"motion_{number}"
-        if name in names:
-            raise InvalidInput(f"motions of a graph need names of their own; {name!r} occurs twice")
-        names.add(name)
-        ready.append(motion if name == motion.name else replace(motion, name=name))
-    return ready
 
 
 def checked_finding(options: Mapping[str, Any]) -> Finding:

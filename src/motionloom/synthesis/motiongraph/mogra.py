@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
-from motionloom.synthesis.motiongraph.building import alike, connected
+from motionloom.synthesis.motiongraph.building import connected
 from motionloom.synthesis.motiongraph.footing import Footing
 from motionloom.synthesis.motiongraph.graph import MotionGraph
+from motionloom.synthesis.motiongraph.likeness import alike
 from motionloom.synthesis.motiongraph.transitions import Found, at_spots
 from motionloom.whole_file import whole_file
 

@@ -29,9 +29,11 @@ import numpy as np
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.derived import derived
-from motionloom.synthesis.motiongraph.building import alike, checked_finding, motion_graph
+from motionloom.synthesis.motiongraph.building import checked_finding, motion_graph
 from motionloom.synthesis.motiongraph.components import nodes_of
 from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
+from motionloom.synthesis.motiongraph.likeness import alike
+from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress
 from motionloom.synthesis.motiongraph.sweet_spots import Pruning
 from motionloom.synthesis.motiongraph.transitions import Transitions
 from motionloom.whole_file import whole_file
@@ -62,6 +64,8 @@ def library_graph(
     *,
     names: Sequence[str],
     distance: str | FrameDistance = "jrd",
+    workers: int | None = None,
+    progress: Progress | None = None,
     **options: Any,
 ) -> MotionGraph:
     """The motion graph of some motions of a library, found once and kept with it.
@@ -72,6 +76,8 @@ def library_graph(
     names : sequence of str
         The motions; the first one's skeleton and rate are those of the graph.
     distance : str or FrameDistance
+    workers, progress : optional
+        Processes; called with the number of pairs of motions compared since the last call.
     **options
         As in `motion_graph`.
     """
@@ -83,7 +89,14 @@ def library_graph(
     labels = {name: library.labels(name) for name in names}
 
     def build(folder: Path, previous: Path | None) -> None:
-        graph = motion_graph(motions, distance=chosen, **options)
+        graph = motion_graph(
+            motions,
+            distance=chosen,
+            takes=LibraryTakes(library, tuple(names)),
+            workers=workers,
+            progress=progress,
+            **options,
+        )
         write_graph(graph, folder / _FILE)
 
     key = {

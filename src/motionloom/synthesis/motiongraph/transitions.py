@@ -27,11 +27,11 @@ from motionloom.motion.kinematics import joint_positions
 from motionloom.motion.quality import usual_acceleration
 from motionloom.synthesis.motiongraph.components import endless
 from motionloom.synthesis.motiongraph.footing import Footing, agreement
+from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress, pair_spots
 from motionloom.synthesis.motiongraph.sweet_spots import (
     Method,
     Pruning,
     Spots,
-    candidates,
     mean_errors,
     pruned,
 )
@@ -149,6 +149,10 @@ def find_transitions(
     distance: FrameDistance,
     finding: Finding,
     footings: Sequence[Footing],
+    *,
+    takes: LibraryTakes | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
 ) -> Found:
     """All transitions between motions of one skeleton and rate, in both directions.
 
@@ -159,30 +163,28 @@ def find_transitions(
     finding : Finding
     footings : sequence of Footing
         One per motion.
+    takes, workers, progress : optional
+        As in `motionloom.synthesis.motiongraph.pair_spots.pair_spots`.
     """
     fps = motions[0].fps
     blend = max(round(finding.blend_seconds * fps), 2)
     sector = max(round(finding.sector_seconds * fps), blend)
     options: dict[str, Any] = {"method": finding.method, "blend": blend}
-    rows = [distance.prepare(motion) for motion in motions]
-    spots: dict[tuple[int, int], Spots] = {}
-    agree: dict[tuple[int, int], NDArray[np.bool_]] = {}
-    for a in range(len(motions)):
-        for b in range(a, len(motions)):
-            found = candidates(
-                distance,
-                rows[a],
-                None if a == b else rows[b],
-                sector=sector,
-                apart=max(round(finding.apart_seconds * fps), 1),
-                **options,
-            )
-            spots[a, b] = found
-            agree[a, b] = (
-                agreement(footings[a], footings[b], found.frames, blend)
-                if finding.footing
-                else np.ones(len(found), dtype=bool)
-            )
+    apart = max(round(finding.apart_seconds * fps), 1)
+    spots = pair_spots(
+        motions,
+        distance,
+        {"sector": sector, "apart": apart, **options},
+        takes=takes,
+        workers=workers,
+        progress=progress,
+    )
+    agree = {
+        (a, b): agreement(footings[a], footings[b], found.frames, blend)
+        if finding.footing
+        else np.ones(len(found), dtype=bool)
+        for (a, b), found in spots.items()
+    }
     good = {pair: found.kept(agree[pair]) for pair, found in spots.items()}
     threshold = finding.threshold
     if threshold is None:

@@ -12,19 +12,27 @@ gives away nothing: the take itself and all that repeat it are left out, and wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import engine
 from motionloom.distance.feature_store import library_features
 from motionloom.errors import InvalidInput
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
-from motionloom.synthesis.reconstruction.control_signal import SIX, tracked
-from motionloom.synthesis.reconstruction.reconstruct import Reconstruction, reconstruct
+from motionloom.synthesis.reconstruction.control_signal import SIX, control_signal, tracked
+from motionloom.synthesis.reconstruction.prior import Prior
+from motionloom.synthesis.reconstruction.reconstruct import (
+    Reconstruction,
+    reconstruct,
+    searched_roles,
+)
+from motionloom.threads import one_thread
 
 NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
 
@@ -103,9 +111,15 @@ def evaluate_reconstruction(
         For `reconstruct`: ``mode``, ``features``, ``neighbours``, ``skeleton``.
     """
     motion = library[name]
-    rng = np.random.default_rng(seed)
-    markers = tracked(motion, roles, noise=noise, seed=rng)
-    markers = _with_gaps(markers, missing, lose, lose_seconds, rng)
+    markers = _markers(
+        motion,
+        roles=roles,
+        noise=noise,
+        missing=missing,
+        lose=lose,
+        lose_seconds=lose_seconds,
+        seed=seed,
+    )
     left_out = _told_before(library, motion, without_subject)
     given = {"skeleton": motion.skeleton, **options}
     result = reconstruct(library, markers, without=left_out, **given)
@@ -119,6 +133,59 @@ def evaluate_reconstruction(
         left_out,
         result,
     )
+
+
+def evaluate_reconstructions(
+    library: Shelf,
+    names: Sequence[str],
+    *,
+    workers: int | None = None,
+    **options,
+) -> Iterator[ReconstructionError]:
+    """Reconstruct motions of the library, each without knowing it; in their order.
+
+    Parameters
+    ----------
+    library : Library
+    names : sequence of str
+    workers : int, optional
+        Processes. Default: one per core.
+    **options
+        As in `evaluate_reconstruction`.
+    """
+    work = partial(_evaluated, library=library, options=options)
+    if len(names) > 1 and workers != 1:
+        _prepare(library, names, options)
+    waiting: dict[int, ReconstructionError] = {}
+    told = 0
+    with engine.executor(library.store.workers(workers), tasks=len(names)) as pool:
+        for done in engine.completed(work, list(enumerate(names)), pool):
+            if done.error is not None or done.result is None:
+                raise done.error or InvalidInput(f"{done.item[1]}: was not reconstructed")
+            waiting[done.item[0]] = done.result
+            while told in waiting:
+                yield waiting.pop(told)
+                told += 1
+
+
+def _evaluated(task: tuple[int, str], library: Shelf, options: dict) -> ReconstructionError:
+    with one_thread():
+        return evaluate_reconstruction(library, task[1], **options)
+
+
+def _prepare(library: Shelf, names: Sequence[str], options: dict) -> None:
+    """Make what all need before workers are told: they would wait for one another."""
+    from motionloom.search.neighbours import open_index
+
+    open_index(library, library_features(library, "e15", scale_free=True))
+    given = {k: v for k, v in options.items() if k in ("features", "neighbours")}
+    made: set[tuple[str, ...]] = set()
+    for name in names:
+        motion = library[name]
+        roles = searched_roles(control_signal(_markers(motion, **options), None))
+        if roles not in made:
+            Prior(library, motion.skeleton, roles, **given)
+            made.add(roles)
 
 
 def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -206,6 +273,22 @@ def _told_before(library: Shelf, motion: Motion, without_subject: bool) -> tuple
         subjects = same_performer(library, motion.name)
         names |= {name for name in library.names if subject_of(name) in subjects}
     return tuple(sorted(names))
+
+
+def _markers(
+    motion: Motion,
+    *,
+    roles: tuple[str, ...] = SIX,
+    noise: float = NOISE,
+    missing: float = 0.0,
+    lose: str | None = None,
+    lose_seconds: float = 1.0,
+    seed: int = 0,
+    **_: object,
+) -> Markers:
+    rng = np.random.default_rng(seed)
+    markers = tracked(motion, roles, noise=noise, seed=rng)
+    return _with_gaps(markers, missing, lose, lose_seconds, rng)
 
 
 def _with_gaps(

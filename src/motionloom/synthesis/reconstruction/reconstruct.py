@@ -79,7 +79,7 @@ def reconstruct(
     prior = Prior(
         library,
         performer,
-        _seekable(signal),
+        searched_roles(signal),
         features=features,
         neighbours=neighbours,
         within=within,
@@ -187,7 +187,7 @@ def _performer(
     return skeleton
 
 
-def _seekable(signal: ControlSignal) -> tuple[str, ...]:
+def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
     """Roles to search by: those seen most of the time, or all where these are too few."""
     steady = signal.steady
     return steady if len([role for role in steady if role != "hips"]) >= 2 else signal.roles
