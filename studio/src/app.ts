@@ -38,15 +38,26 @@ class App extends LitElement {
   constructor() { super(); this.ready = this.lost = false; }
 
   protected firstUpdated(): void {
-    this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!);
-    (window as any).studio = this.studio; // for the console, and for tests
     const again = () => this.requestUpdate();
     for (const name of ["route", "library", "notice"]) this.studio.addEventListener(name, again);
     this.studio.addEventListener("lost", () => { this.lost = true; });
     this.studio.addEventListener("found", () => { this.lost = false; });
-    this.ready = true;
-    listenToKeys(this.studio);
     void this.studio.start();
+    // The page is painted first; the graphics card may take its time.
+    requestAnimationFrame(() => setTimeout(() => this.raise()));
+  }
+
+  /** Build the stage, and with it the views. */
+  private raise(): void {
+    try {
+      this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!);
+    } catch (error) {
+      this.studio.say(`This browser cannot draw in three dimensions: ${(error as Error).message}. Is WebGL switched off?`);
+      return;
+    }
+    listenToKeys(this.studio);
+    (window as any).studio = this.studio; // for the console, and for tests
+    this.ready = true;
   }
 
   protected updated(_changed: PropertyValues): void {

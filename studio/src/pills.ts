@@ -107,6 +107,7 @@ export class Pills {
     }
     for (const mesh of this.meshes) mesh.frustumCulled = false;
     this.group.add(...this.meshes);
+    this.group.visible = false;
     this.grow(256);
   }
 

@@ -16,7 +16,7 @@ export { Character, type CharacterSpec } from "./character";
 export const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
 const CROWD = 8; // from here on the figures are drawn with fewer corners
 const GHOSTS = 3; // of an onion skin, before and after
-const IDLE = 100; // milliseconds between drawings while nothing moves
+const IDLE = 200; // milliseconds between drawings while nothing moves
 
 /** Fires "cast" (who is on it), "frame" (drawn), "look" (how it is drawn). */
 export class Stage extends EventTarget {
@@ -188,7 +188,8 @@ export class Stage extends EventTarget {
     this.last = now;
     if (this.clock.end === Infinity) this.clock.limit = this.streamedEnd();
     this.clock.advance(seconds);
-    if (this.clock.playing || now < this.awake || now - this.drawn > IDLE) {
+    const moving = this.clock.playing && this.characters.length > 0;
+    if (moving || now < this.awake || now - this.drawn > IDLE) {
       if (this.look.follow) { this.pose(); this.rig.follow(this.characters, seconds); }
       this.draw();
     }
@@ -210,6 +211,6 @@ export class Stage extends EventTarget {
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
     if (!this.rig.touched) this.rig.frame(this.characters);
-    this.draw();
+    if (this.drawn) this.draw(); // at once, or a stretched picture is seen
   }
 }

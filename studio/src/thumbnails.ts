@@ -76,4 +76,10 @@ export function drawThumbnail(pen: CanvasRenderingContext2D, figure: Thumbnail, 
     pen.stroke();
   }
   pen.globalAlpha = 1;
+  if (half === parents.length) return;
+  const neck = start + 2 * 2, top = start + 3 * 2;
+  pen.fillStyle = colour;
+  pen.beginPath();
+  pen.arc(((places[neck] + 2 * places[top]) / 3) * scale, ((places[neck + 1] + 2 * places[top + 1]) / 3) * scale, size / 24, 0, 7);
+  pen.fill();
 }

@@ -26,16 +26,15 @@ export function drawStrips(
   selected: readonly [number, number] | null,
 ): void {
   pen.clearRect(0, 0, width, HEIGHT);
+  if (!strips) return;
   pen.save();
   pen.beginPath();
   pen.rect(span.gutter, 0, width - span.gutter, HEIGHT);
   pen.clip();
   drawRuler(pen, width, span);
-  if (strips) {
-    if (strips.speed) drawSpeed(pen, width, span, strips, strips.speed);
-    drawFeet(pen, width, span, strips);
-    drawBeats(pen, width, span, strips);
-  }
+  if (strips.speed) drawSpeed(pen, width, span, strips, strips.speed);
+  drawFeet(pen, width, span, strips);
+  drawBeats(pen, width, span, strips);
   if (selected) drawSelected(pen, span.x(selected[0], width), span.x(selected[1], width));
   pen.restore();
   drawNames(pen, span, strips);
@@ -143,15 +142,15 @@ function drawSelected(pen: CanvasRenderingContext2D, a: number, b: number): void
   for (const x of [a, b]) { pen.beginPath(); pen.roundRect(x - 3.5, HEIGHT / 2 + 4, 7, 18, 3); pen.fill(); }
 }
 
-function drawNames(pen: CanvasRenderingContext2D, span: Span, strips: Strips | null): void {
+function drawNames(pen: CanvasRenderingContext2D, span: Span, strips: Strips): void {
   pen.fillStyle = "#8a93a3";
   pen.font = "11px system-ui, sans-serif";
   pen.textAlign = "right";
   pen.textBaseline = "top";
   const right = span.gutter - 8;
   for (const { name, top } of FEET) pen.fillText(name, right, top);
-  if (strips?.speed) pen.fillText("speed", right, SPEED.top + 4);
-  if (strips?.beats.length) {
+  if (strips.speed) pen.fillText("speed", right, SPEED.top + 4);
+  if (strips.beats.length) {
     pen.fillStyle = strips.sure ? "#e0823d" : "#9c6a45";
     pen.fillText(strips.sure ? "beats" : "beats?", right, SPEED.top + 20);
   }

@@ -118,7 +118,8 @@ class Timeline extends LitElement {
   private draw(): void {
     if (!this.width) return;
     drawStrips(this.pen("#strips"), this.width, this.span, this.strips, this.selected);
-    drawPlayhead(this.pen("#head"), this.width, this.span, this.studio.stage.clock.time);
+    if (this.strips) drawPlayhead(this.pen("#head"), this.width, this.span, this.studio.stage.clock.time);
+    else this.pen("#head").clearRect(0, 0, this.width, HEIGHT);
   }
 
   /** For every drawn frame: the playhead and the numbers, nothing else. */

@@ -84,6 +84,8 @@ def thumbnail(motion: Motion) -> Thumbnail:
     root[:, 1] = 0.0
     shown = positions[:, points] - root[:, None]
     start, end = liveliest(shown, round(SECONDS * motion.fps))
+    floor = np.nanmin(shown[start:end, :, 1], initial=np.inf)  # who climbs stays in the picture
+    shown[..., 1] -= floor if np.isfinite(floor) else 0.0
     count = max(int(round((end - start) / motion.fps * FPS)), 1)
     frames = start + np.arange(count) * (end - start) // count
     turned = shown[frames] @ _towards_eye(motion, positions, (start + end) // 2).T
