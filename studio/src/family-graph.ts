@@ -3,6 +3,7 @@
 import { LitElement, css, html, svg } from "lit";
 import { COOL, WARM } from "./figure-loop";
 import { look } from "./look";
+import { shortName } from "./match-card";
 import type { Figure } from "./together";
 
 export interface FamilyNode {
@@ -13,7 +14,8 @@ export interface FamilyEdge { a: number; b: number; cost: number; way: boolean }
 
 const AZIMUTH = (38 * Math.PI) / 180;
 const SIZE = 100; // units of the picture per unit of the layout
-const RADIUS = 38;
+const RADIUS = 44;
+const READABLE = 0.95; // pixels per unit from which names fit beside each other
 const MOST_WEAK = 400; // further edges are left out, the dearest first
 
 export class FamilyGraph extends LitElement {
@@ -44,10 +46,13 @@ export class FamilyGraph extends LitElement {
     .node:hover circle, .node:focus-visible circle { fill: #2c343f; }
     .node.current circle { stroke: #fff; stroke-width: 4; fill: #2c343f; }
     .node.out { opacity: 0.28; }
-    .node text { fill: var(--ink); font-size: 11px; text-anchor: middle; paint-order: stroke; stroke: #171a20; stroke-width: 3px; }
-    .node text.far { fill: var(--faint); font-size: 10px; font-variant-numeric: tabular-nums; }
+    .node text { fill: var(--ink); text-anchor: middle; paint-order: stroke; stroke: #171a20; stroke-width: 3px; }
+    .node text.far { fill: #aab4c4; font-variant-numeric: tabular-nums; }
     .edge { stroke: #56606f; }
     .edge.way { stroke: #aab4c4; }
+    .tiers { position: absolute; left: 10px; bottom: 8px; display: flex; gap: 12px; font-size: 12px; pointer-events: none; }
+    .tiers i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 5px; }
+    .told { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
     .home { position: absolute; right: 8px; top: 8px; }
   `];
 
@@ -76,6 +81,7 @@ export class FamilyGraph extends LitElement {
     const margin = RADIUS + 34;
     const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
     const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
+    low[1] -= 20; // what is told of the chosen one
     return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
   }
 
@@ -117,20 +123,20 @@ export class FamilyGraph extends LitElement {
     if (!figure) return "";
     const { body, points, positions } = figure;
     const from = Math.round(this.moment * (figure.frames - 1)) * points * 3;
-    const anchor = from + body.anchor * 3, cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH), scale = 32;
+    const anchor = from + body.anchor * 3, cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH), scale = 37;
     const place = (point: number) => {
       const at = from + point * 3;
       const dx = positions[at] - positions[anchor], dz = positions[at + 2] - positions[anchor + 2];
-      return [scale * (dx * cos - dz * sin), 28 - scale * (positions[at + 1] - 0.12 * (dx * sin + dz * cos))];
+      return [scale * (dx * cos - dz * sin), 33 - scale * (positions[at + 1] - 0.12 * (dx * sin + dz * cos))];
     };
     const colours = number === 0 ? COOL : WARM;
     const bones = body.bones.map(([a, b], bone) => {
       const [ax, ay] = place(a), [bx, by] = place(b);
-      return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colours[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 40)} stroke-linecap="round"></line>`;
+      return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colours[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 50)} stroke-linecap="round"></line>`;
     });
     if (!body.head) return bones;
     const [ax, ay] = place(body.head[0]), [bx, by] = place(body.head[1]);
-    return [...bones, svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.2"></circle>`];
+    return [...bones, svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.6"></circle>`];
   }
 
   private line(edge: FamilyEdge, dearest: number) {
@@ -141,10 +147,18 @@ export class FamilyGraph extends LitElement {
       <title>${edge.cost.toFixed(3)} ${this.unit}</title></line>`;
   }
 
+  /** Pixels per unit of the picture, to know whether words can be read. */
+  private get scale(): number {
+    if (this.view) return this.view.scale;
+    const [, , width, height] = this.box().split(" ").map(Number);
+    return Math.min(this.clientWidth / width, this.clientHeight / height);
+  }
+
   private node(one: FamilyNode, number: number) {
     const [x, y] = this.at(number);
     const colour = this.colours[Math.min(one.tier, this.colours.length - 1)];
-    const name = one.motion.length > 20 ? `…${one.motion.slice(-19)}` : one.motion;
+    const name = shortName(one.motion);
+    const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible from afar, too
     const act = (event: KeyboardEvent) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
@@ -156,19 +170,30 @@ export class FamilyGraph extends LitElement {
       transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
       @click=${() => this.choose(number)} @keydown=${act}>
       <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
-      <text y=${RADIUS + 13}>${number === 0 ? "query" : name}</text>
-      ${number ? svg`<text class="far" y=${RADIUS + 25}>${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
+      ${number === 0 || this.scale > READABLE || number === this.current ? svg`<text y=${RADIUS + 14} font-size=${words}>${number === 0 ? "query" : name}</text>` : ""}
+      ${number && this.scale > READABLE ? svg`<text class="far" y=${RADIUS + 26} font-size="10">${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
       <title>${one.motion}:${one.start_frame}-${one.end_frame}, tier ${one.tier}</title></g>`;
+  }
+
+  private told() {
+    const node = this.nodes[this.current];
+    if (!node) return "";
+    const far = this.current ? `· tier ${node.tier} · ${node.distance_to_query.toFixed(3)} ${this.unit} from the query` : "· the query";
+    return `${node.motion}:${node.start_frame}–${node.end_frame} ${far}`;
   }
 
   render() {
     if (!this.nodes.length) return "";
     const dearest = Math.max(1e-9, ...this.edges.map((edge) => edge.cost));
     const weak = this.edges.filter((edge) => !edge.way).sort((a, b) => a.cost - b.cost).slice(0, MOST_WEAK);
+    const tiers = Math.max(...this.nodes.map((node) => node.tier));
     const edges = [...weak, ...this.edges.filter((edge) => edge.way)];
     return html`<svg viewBox=${this.box()} @pointerdown=${this.grab} @pointermove=${this.drag}>
         ${edges.map((edge) => this.line(edge, dearest))}
         ${this.nodes.map((one, number) => this.node(one, number))}</svg>
+      <div class="told">${this.told()}</div>
+      <div class="tiers">${Array.from({ length: Math.min(tiers, this.colours.length - 1) + 1 }, (_, tier) => html`<span>
+        <i style="background: ${this.colours[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`)}</div>
       ${this.view ? html`<button class="home" @click=${() => { this.view = null; }}>show all</button>` : ""}`;
   }
 }

@@ -3,16 +3,15 @@
 /** What is seen of the cells: the left column and the bottom row, and how many of each. */
 export interface Seen { column: number; row: number; columns: number; rows: number }
 
-// Viridis, a little darker: near is dark, far is bright, and lines show on both.
-const ANCHORS = ["#440154", "#472f7d", "#39568c", "#28798e", "#1f968b", "#35b779", "#74d055", "#bddf26", "#f0e51d"];
-const DARKER = 0.82;
+// Inferno, from near to far: what is alike glows.
+const ANCHORS = ["#fcffa4", "#f7d03c", "#fb9b06", "#ed6925", "#cf4446", "#a52c60", "#781c6d", "#4a0c6b", "#1b0c41", "#07051b"];
 
 export function colourAt(part: number): [number, number, number] {
   const place = Math.min(Math.max(part, 0), 1) * (ANCHORS.length - 1);
   const whole = Math.min(Math.floor(place), ANCHORS.length - 2), rest = place - whole;
   const parts = (text: string) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
   const a = parts(ANCHORS[whole]), b = parts(ANCHORS[whole + 1]);
-  return [0, 1, 2].map((k) => Math.round(DARKER * (a[k] + rest * (b[k] - a[k])))) as [number, number, number];
+  return [0, 1, 2].map((k) => Math.round(a[k] + rest * (b[k] - a[k]))) as [number, number, number];
 }
 
 const CORNERS = `#version 300 es
@@ -31,26 +30,22 @@ const COLOURS = `#version 300 es
   uniform float threshold; // 0 to 1 of a byte
   uniform int shown; // 1 minima, 2 region
   out vec4 colour;
-  int marked(vec2 cell) {
-    int bits = 0;
-    vec2 reach = max(pixel, vec2(0.0)) / 3.0;
-    for (int i = -1; i <= 1; i++) for (int j = -1; j <= 1; j++) {
-      vec2 at = (cell + vec2(i, j) * min(reach, vec2(2.0))) / size;
-      bits |= int(texture(marks, at).r * 255.0 + 0.5);
-    }
-    return bits;
-  }
+  // Where a pixel covers several cells it shows the nearest of them, and every mark among them.
   void main() {
     vec2 cell = seen.xy + part * seen.zw;
     if (any(lessThan(cell, vec2(0))) || any(greaterThanEqual(cell, size))) { colour = vec4(0.09, 0.1, 0.125, 1); return; }
-    float byte = texture(cells, cell / size).r;
-    colour = texture(scale, vec2((byte * 255.0 + 0.5) / 256.0, 0.5));
-    if (byte > threshold) colour.rgb *= 0.5;
-    if (shown > 0) {
-      int bits = pixel.x <= 1.0 && pixel.y <= 1.0 ? int(texture(marks, cell / size).r * 255.0 + 0.5) : marked(cell);
-      if ((shown & 2) != 0 && (bits & 2) != 0) colour.rgb = mix(colour.rgb, vec3(0.31, 0.62, 0.85), 0.5);
-      if ((shown & 1) != 0 && (bits & 1) != 0) colour.rgb = vec3(1.0, 0.83, 0.2);
+    ivec2 taps = clamp(ivec2(ceil(pixel - 0.01)), ivec2(1), ivec2(8)), last = ivec2(size) - 1;
+    float byte = 1.0;
+    int bits = 0;
+    for (int i = 0; i < taps.x; i++) for (int j = 0; j < taps.y; j++) {
+      ivec2 at = clamp(ivec2(floor(cell + (vec2(i, j) + 0.5 - 0.5 * vec2(taps)) * pixel / vec2(taps))), ivec2(0), last);
+      byte = min(byte, texelFetch(cells, at, 0).r);
+      if (shown > 0) bits |= int(texelFetch(marks, at, 0).r * 255.0 + 0.5);
     }
+    colour = texelFetch(scale, ivec2(int(byte * 255.0 + 0.5), 0), 0);
+    if (byte > threshold) colour.rgb *= 0.6;
+    if ((shown & 2) != 0 && (bits & 2) != 0) colour.rgb = mix(colour.rgb, vec3(0.31, 0.62, 0.85), 0.45);
+    if ((shown & 1) != 0 && (bits & 1) != 0) colour.rgb = vec3(0.49, 0.98, 1.0);
   }`;
 
 export class HeatMap {
@@ -75,25 +70,25 @@ export class HeatMap {
     gl.linkProgram(this.program);
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
     this.textures = [gl.createTexture()!, gl.createTexture()!, gl.createTexture()!];
-    this.load(1, new Uint8Array(1), 1, 1, false);
+    this.load(1, new Uint8Array(1), 1, 1);
     const scale = new Uint8Array(256 * 4);
     for (let k = 0; k < 256; k++) scale.set([...colourAt(k / 254), 255], k * 4);
     gl.activeTexture(gl.TEXTURE2);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[2]);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, 256, 1, 0, gl.RGBA, gl.UNSIGNED_BYTE, scale);
-    this.sampled(gl.NEAREST);
+    this.sampled();
   }
 
   setCells(cells: Uint8Array, rows: number, columns: number): void {
     this.rows = rows;
     this.columns = columns;
-    this.load(0, cells, rows, columns, true);
+    this.load(0, cells, rows, columns);
     this.setMarks(null);
   }
 
   setMarks(marks: Uint8Array | null): void {
-    if (marks) this.load(1, marks, this.rows, this.columns, false);
-    else this.load(1, new Uint8Array(1), 1, 1, false);
+    if (marks) this.load(1, marks, this.rows, this.columns);
+    else this.load(1, new Uint8Array(1), 1, 1);
   }
 
   draw(seen: Seen, threshold: number, shown: number): void {
@@ -113,18 +108,17 @@ export class HeatMap {
 
   dispose(): void { this.gl.getExtension("WEBGL_lose_context")?.loseContext(); }
 
-  private load(unit: number, bytes: Uint8Array, rows: number, columns: number, smooth: boolean): void {
+  private load(unit: number, bytes: Uint8Array, rows: number, columns: number): void {
     const { gl } = this;
     gl.activeTexture(gl.TEXTURE0 + unit);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[unit]);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, columns, rows, 0, gl.RED, gl.UNSIGNED_BYTE, bytes);
-    if (smooth) gl.generateMipmap(gl.TEXTURE_2D);
-    this.sampled(smooth ? gl.NEAREST_MIPMAP_LINEAR : gl.NEAREST);
+    this.sampled();
   }
 
-  private sampled(smaller: number): void {
+  private sampled(): void {
     const { gl } = this;
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, smaller);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);

@@ -29,6 +29,12 @@ export const cardLook = css`
   .card .judge .no[aria-pressed="true"] { background: var(--bad); color: #180c0c; border-color: var(--bad); }
 `;
 
+/** A long name without its middle: beginnings and ends tell takes apart. */
+export function shortName(name: string, most = 20): string {
+  const half = (most - 1) / 2;
+  return name.length <= most ? name : `${name.slice(0, Math.floor(half))}…${name.slice(-Math.ceil(half))}`;
+}
+
 export function distanceText(distance: number, unit: string): string {
   const digits = unit === "m" ? 3 : unit === "degrees" ? 1 : 2;
   return `${distance.toFixed(digits)}${unit === "degrees" ? "°" : ` ${unit}`}`;
@@ -55,7 +61,7 @@ export function matchCard(
     <span class="judge">
       <button class="yes" aria-pressed=${verdict === "accepted"} title="Accept (A)" @click=${judge("accepted")}>✓</button>
       <button class="no" aria-pressed=${verdict === "rejected"} title="Reject (R)" @click=${judge("rejected")}>✕</button></span>
-    <div class="about"><div class="name">${row.motion}</div>
+    <div class="about"><div class="name">${shortName(row.motion)}</div>
       <div class="faint">${row.start_frame}–${row.end_frame}${row.label ? ` · ${row.label}` : ""}${given.tiers ? ` · tier ${row.tier}` : ""}</div></div>
   </div>`;
 }

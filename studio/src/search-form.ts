@@ -29,7 +29,8 @@ class SearchForm extends LitElement {
     .all { grid-column: 1 / -1; margin: 0; }
     .check { display: flex; align-items: center; gap: 6px; padding-bottom: 5px; }
     svg { width: 100%; height: 16px; display: block; }
-    details { grid-column: 1 / -1; }
+    details { grid-column: span 2; align-self: end; padding-bottom: 4px; }
+    details[open] { grid-column: 1 / -1; }
     details > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 8px 12px; padding-top: 6px; align-items: end; }
     summary { cursor: pointer; color: var(--faint); }
     .warn { color: #d8c14f; font-size: 12px; }

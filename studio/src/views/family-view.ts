@@ -6,7 +6,6 @@ import { exportClips } from "../basket";
 import "../family-graph";
 import type { FamilyEdge, FamilyNode } from "../family-graph";
 import { look } from "../look";
-import { distanceText } from "../match-card";
 import { showMatch, type QueryPlace } from "../match-stage";
 import "../progress-line";
 import "../search-form";
@@ -48,10 +47,8 @@ class FamilyView extends View {
     loom-family-graph { min-height: 320px; height: 100%; }
     .bar { display: flex; gap: 10px; align-items: center; flex-wrap: wrap; }
     .bar .grow { flex: 1; }
-    .tiers { display: flex; gap: 10px; font-size: 12px; }
-    .dot { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 4px; }
     .empty { padding: 26px 10px; text-align: center; color: var(--faint); align-self: center; line-height: 1.7; }
-    .moment { width: 110px; }
+    .moment { width: 90px; }
   `];
 
   constructor() {
@@ -96,11 +93,11 @@ class FamilyView extends View {
     this.stale = false;
     try {
       await this.asked();
-      const body = bodyOf(this.menu!, settings, true);
+      const body = bodyOf(this.menu!, settings, true), began = performance.now();
       await finished(await send<Job>("POST", "families/grow", body), (job) => { this.job = job; });
       const family = await send<Family>("POST", "families", body);
       if (JSON.stringify(settings) !== this.grown) return;
-      this.family = family;
+      this.family = { ...family, seconds: Math.max((performance.now() - began) / 1000, family.seconds) };
       this.lines = family.lines;
       this.current = 0;
       this.figures = [];
@@ -171,21 +168,16 @@ class FamilyView extends View {
   private bar() {
     const { family, out, current } = this;
     if (!family) return html`<div></div>`;
-    const tiers = Math.max(...family.nodes.map((node) => node.tier));
-    const count = family.nodes.length - 1 - out.size, node = family.nodes[current];
+    const count = family.nodes.length - 1 - out.size;
     return html`<div class="bar"><span role="status"><b id="count">${count}</b> ${count === 1 ? "member" : "members"} and the query,
         ${family.edges.length} edges <span class="faint">in ${family.seconds.toFixed(1)} s</span></span>
-      <span class="tiers">${Array.from({ length: Math.min(tiers, family.tier_colours.length - 1) + 1 }, (_, tier) => html`<span>
-        <span class="dot" style="background: ${family.tier_colours[tier]}"></span>${tier ? `tier ${tier}` : "query"}</span>`)}</span>
       <span class="grow"></span>
       <label class="row moment" title="Which moment the figures show"><input id="moment" type="range" min="0" max="1" step="0.02" .value=${String(this.moment)}
         @input=${(event: Event) => { this.moment = Number((event.target as HTMLInputElement).value); }} /></label>
       <button id="leave-out" ?disabled=${!current} aria-pressed=${out.has(current)} @click=${() => this.toggle(current)}>
         ${out.has(current) ? "take in again" : "leave out"}</button>
       <button id="export" @click=${this.export}>Export zip</button>
-      <button id="parametrize" class="main" ?disabled=${count < 1} title="Make a parametric motion of these members" @click=${this.parametrize}>Parametric →</button>
-      <span class="faint" style="flex-basis: 100%">${node.motion}:${node.start_frame}–${node.end_frame}
-        ${current ? html`· tier ${node.tier} · ${distanceText(node.distance_to_query, family.unit)} from the query` : "· the query"}</span></div>`;
+      <button id="parametrize" class="main" ?disabled=${count < 1} title="Make a parametric motion of these members" @click=${this.parametrize}>Parametric →</button></div>`;
   }
 
   render() {

@@ -19,8 +19,8 @@ interface Asked { a: string; b: string; distance: string }
 interface Match { start_frame: number; end_frame: number; motion: string; distance: number }
 
 const LAYERS = [
-  ["minima", "minima", "#ffd21f"], ["region", "valid region", "#4f9fd8"], ["chains", "chains", "#5fe39a"],
-  ["bridges", "bridges", "#ff9a4d"], ["matches", "web matches", "#ff5fb0"], ["path", "DTW paths", "#ffffff"],
+  ["minima", "minima", "#7dfaff"], ["region", "valid region", "#4f9fd8"], ["chains", "chains", "#3fe0b0"],
+  ["bridges", "bridges", "#8fb7ff"], ["matches", "web matches", "#ff5fc4"], ["path", "DTW paths", "#ffffff"],
 ] as const;
 type LayerName = (typeof LAYERS)[number][0];
 const AROUND = 15; // frames before and after a clicked one, to be played
@@ -126,6 +126,7 @@ class GridView extends View {
       if (this.data.unit !== "m" && this.threshold === USUAL) this.threshold = null; // means metres
       this.lines = meta.lines;
       this.describe();
+      await this.updateComplete;
       if (this.chosen) this.posing.ask(this.chosen);
       await this.fill();
     } catch (error) { if (now === this.generation) this.studio.say(error); } finally { if (now === this.generation) this.busy = false; }
@@ -213,7 +214,7 @@ class GridView extends View {
         const first = Math.max(frame - AROUND, 0);
         return { motion, frames: counted(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
       });
-      const shown = await fetchTogether(moments[0], clips.map((clip) => clip));
+      const shown = await fetchTogether({ motion: moments[0].motion, frame: moments[0].frame }, clips);
       this.studio.cast(shown.map((motion, k) => ({
         motion, colour: [QUERY_COLOUR, MATCH_COLOUR][k], title: `${motion.name} ${moments[k].frame}`, at: -clips[k].anchor / motion.fps,
       })));
@@ -249,7 +250,7 @@ class GridView extends View {
   private legend() {
     const { data, threshold } = this;
     if (!data) return html`<div></div>`;
-    const stops = Array.from({ length: 9 }, (_, k) => `rgb(${colourAt(k / 8).join(" ")}) ${k * 12.5}%`).join(", ");
+    const stops = Array.from({ length: 11 }, (_, k) => `rgb(${colourAt(k / 10).join(" ")}) ${k * 10}%`).join(", ");
     return html`<div class="legend"><span>0</span><div class="bar" style="background: linear-gradient(90deg, ${stops})"></div>
       <span>${distanceText(data.high, data.unit)}</span>
       <span class="faint">within</span><input id="threshold" type="range" min="0" max=${data.high} step=${data.high / 300} aria-label="Threshold"

@@ -274,6 +274,7 @@ class SearchView extends View {
     const flip = (changes: Partial<Overlay>) => { this.overlay = { ...this.overlay, ...changes }; if (this.current >= 0) void this.show(this.current); };
     return html`<div class="state"><span role="status">${found ? html`<b id="count">${count}</b> ${count === 1 ? "match" : "matches"}
         <span class="faint">in ${(found.seconds * 1000).toFixed(0)} ms${this.busy ? " …" : ""}</span>` : this.busy ? "searching…" : ""}</span>
+      ${found ? html`<loom-basket .studio=${this.studio} .search=${bodyOf(this.menu!, this.settings)} .unit=${found.unit}></loom-basket>` : ""}
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of in the query's time"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
@@ -293,7 +294,6 @@ class SearchView extends View {
       ${lacking && !this.job ? html`<div class="offer">${lacking.words}. Built once, they answer like a slider.
         ${lacking.pairs > 20_000 ? "For a first try choose some labels under “which takes”." : ""}
         <p><button id="build" class="main" @click=${this.build}>Build ${lacking.pairs.toLocaleString("en")} webs</button></p></div>` : ""}
-      ${found ? html`<loom-basket .studio=${this.studio} .search=${bodyOf(this.menu!, settings)} .unit=${found.unit}></loom-basket>` : ""}
       ${this.stateLine(rows.length)}
       ${!settings.query ? html`<div class="empty">Select a range on the timeline below a take,<br>or type one: <code>walk_p0:10-60</code></div>` : ""}
       <div class="cards" role="listbox" aria-label="Matches">${repeat(rows, ({ row, number }) => this.keyOf(row, number), ({ row, number }, place) =>
