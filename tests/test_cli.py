@@ -132,3 +132,34 @@ def test_ranges_are_given_in_frames_or_seconds(walk):
 
 def test_prints_its_version():
     assert run("--version").stdout.strip() == f"motionloom {ml.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["search"], "Missing argument 'LIB'; see motionloom search --help"),
+        (["frobnicate"], "No such command 'frobnicate'; see motionloom --help"),
+        (["search", "x", "y", "--wrong"], "No such option: --wrong"),
+        (["cluster", "--workers", "none"], "--workers"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_one_line(arguments, words, monkeypatch, capsys):
+    from motionloom.cli import main
+
+    monkeypatch.setattr("sys.argv", ["motionloom", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    said = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert said.count("\n") == 1
+    assert words in said
+
+
+def test_without_a_command_the_help_is_shown(monkeypatch, capsys):
+    from motionloom.cli import main
+
+    monkeypatch.setattr("sys.argv", ["motionloom"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    assert "Usage: motionloom" in capsys.readouterr().out

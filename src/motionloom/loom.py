@@ -611,11 +611,13 @@ class Library(Storage):
         >>> dance.meter, dance.movements[0].source
         (4, ('dance_0',))
         """
+        from motionloom.search.filters import labelled
         from motionloom.synthesis.rhythm import choreography
 
         if takes is None:
-            labels = {within} if isinstance(within, str) else set(within or ())
-            takes = [n for n in self.names if not labels or labels & set(self.labels(n))]
+            labels = [within] if isinstance(within, str) else list(within or ())
+            wanted = {name for label in labels for name in labelled(self, label)}
+            takes = [name for name in self.names if not labels or name in wanted]
         danced = [
             self[take] if isinstance(take, str) else [self[name] for name in take] for take in takes
         ]

@@ -9,6 +9,7 @@ and exit code 2. Command modules import the heavy parts inside their functions, 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
 
@@ -90,20 +91,26 @@ def _version(
         raise typer.Exit
 
 
+# The class of all wrong command lines; Typer exports its children, wherever it keeps it.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
 def main() -> None:
     """Entry point: run a command; errors raised on purpose become one line and code 2."""
     try:
-        app()
-    except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
-        sys.stderr.close()
-        sys.exit(1)
-    except SystemExit as stop:
-        if stop.code == 130:  # how Typer passes on Ctrl-C, without a word
+        code = app(sys.argv[1:] or ["--help"], prog_name="motionloom", standalone_mode=False)
+        if code == 130:  # how Typer passes on Ctrl-C, without a word
             print(
                 "interrupted; nothing is half-written, run the same command to go on",
                 file=sys.stderr,
             )
-        raise
+        sys.exit(code)
+    except _UsageError as error:  # a wrong option, a missing argument
+        command = error.ctx.command_path if error.ctx is not None else "motionloom"
+        _fail(f"{error.format_message().rstrip('.')}; see {command} --help")
+    except BrokenPipeError:  # the reader of our output has left: `motionloom ... | head`
+        sys.stderr.close()
+        sys.exit(1)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}")

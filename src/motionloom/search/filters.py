@@ -43,7 +43,7 @@ def chosen_motions(
     chosen = set(names)
     if within is not None:
         labels = _several(within)
-        chosen &= {name for label in labels for name in _labelled(library, label)}
+        chosen &= {name for label in labels for name in labelled(library, label)}
     if only is not None:
         chosen &= {library.entry(name).name for name in _several(only)}
     if without is not None:
@@ -67,7 +67,8 @@ def _several(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _labelled(library: Shelf, label: str) -> tuple[str, ...]:
+def labelled(library: Shelf, label: str) -> tuple[str, ...]:
+    """Names of the motions with a label; an error that names others if there are none."""
     found = library.with_label(label)
     if not found:
         known = list(library.label_counts())

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
+from motionloom.search.filters import labelled
 from motionloom.studio.asking import Shop, arrays, body_of
 from motionloom.studio.jobs import Job
 from motionloom.studio.moving import bones
@@ -178,7 +179,7 @@ def _takes(steps: Steps, shop: Workshop):
     if steps.takes:
         yield from steps.takes
     for label in dict.fromkeys(steps.within):
-        yield from ([name] for name in shop.library.with_label(label))
+        yield from ([name] for name in labelled(shop.library, label))
 
 
 def _cut(steps: Steps, shop: Workshop, advance) -> Choreography:
