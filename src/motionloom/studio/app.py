@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 
 from motionloom import __version__
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "static"
 
-_NO_PAGE = """<!doctype html><title>motionloom studio</title>
-<p>The studio's page was not built when motionloom was installed: the npm packages could not be
-reached. Everything else works. To get it, install a released wheel, which brings the page
-(<code>pip install --force-reinstall 'motionloom[studio]'</code>), or run
-<code>python build_page.py</code> in a clone of the repository, with the npm registry in reach."""
+_NO_PAGE = (
+    "The studio's page was not built when motionloom was installed: the npm packages could not "
+    "be reached. Everything else works. To get it, install a released wheel, which brings the "
+    "page (pip install --force-reinstall 'motionloom[studio]'), or run python build_page.py in a "
+    "clone of the repository, with the npm registry in reach."
+)
 
 
 def create_app(
@@ -67,11 +68,16 @@ def create_app(
     app.add_api_websocket_route("/api/live", live)
     app.add_exception_handler(MotionloomError, _explain)
     app.add_middleware(Doorkeeper, names=names, token=token)
-    if (PAGE / "index.html").is_file():
+    if not missing_page():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     else:
-        app.get("/", response_class=HTMLResponse, include_in_schema=False)(lambda: _NO_PAGE)
+        app.get("/", response_class=PlainTextResponse, include_in_schema=False)(missing_page)
     return app
+
+
+def missing_page() -> str:
+    """What to tell where the page was not built; empty where it is there."""
+    return "" if (PAGE / "index.html").is_file() else _NO_PAGE
 
 
 @asynccontextmanager

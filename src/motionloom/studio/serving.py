@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ipaddress
+import logging
+import os
+import re
 import secrets
 import socket
 import threading
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 
 from motionloom.errors import InvalidInput
 from motionloom.studio.security import LOCAL_NAMES
 
-_LOCAL_ADDRESSES = ("127.0.0.1", "localhost", "::1")
+_ANYWHERE = ("0.0.0.0", "::", "")
+_PATIENCE = 1  # seconds for answers under way when the server is to end
 
 
 def serve(
@@ -22,7 +28,7 @@ def serve(
     token: str | None = None,
     names: tuple[str, ...] = (),
     open_browser: bool = True,
-    told=print,
+    told: Callable[[str], None] = print,
 ) -> None:
     """Serve the studio of a library until Ctrl-C.
 
@@ -39,44 +45,90 @@ def serve(
         Further host names to answer to, as when a proxy stands in front.
     open_browser : bool
     told : callable
-        Gets the line with the address.
+        Gets the line with the address, and one more if the page is missing.
+
+    Raises
+    ------
+    InvalidInput
+        If the address cannot be listened on, or the token is no token.
     """
     import uvicorn
 
     from motionloom.loom import Library
-    from motionloom.studio.app import create_app
+    from motionloom.studio.app import create_app, missing_page
 
-    local = host in _LOCAL_ADDRESSES
-    if not local and token is None:
-        token = secrets.token_urlsafe(24)
+    token = _checked_token(token, needed=not _is_local(host))
+    opened = Library(library)
     listening = _listen(host, port)
     port = listening.getsockname()[1]
-    shown = "127.0.0.1" if host in _LOCAL_ADDRESSES else _reachable_name(host)
-    answered = frozenset({*LOCAL_NAMES, shown.lower(), host.lower(), *map(str.lower, names)})
-    app = create_app(Library(library), names=answered, token=token)
+    shown = _shown_name(host)
+    answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
+    app = create_app(opened, names=answered, token=token)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
     told(f"motionloom studio: {address}")
+    if missing_page():
+        told(missing_page())
     if open_browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws_max_size=1 << 20))
-    server.run(sockets=[listening])
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        ws_max_size=1 << 20,
+        server_header=False,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    server = uvicorn.Server(config)
+    close = server.shutdown
+
+    async def shutdown(sockets: list[socket.socket] | None = None) -> None:
+        # Answers that are cut short now are no errors to tell anybody.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await close(sockets)
+
+    server.shutdown = shutdown  # type: ignore[method-assign]
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:  # how uvicorn passes on Ctrl-C once all is closed
+        pass
+    finally:
+        opened.close()
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _checked_token(token: str | None, *, needed: bool) -> str | None:
+    if token is None:
+        return secrets.token_urlsafe(24) if needed else None
+    if not re.fullmatch(r"[A-Za-z0-9._~-]{1,200}", token):
+        raise InvalidInput("token must be letters, digits and - . _ ~, at least one")
+    return token
 
 
 def _listen(host: str, port: int) -> socket.socket:
     """A listening socket; taken before anything is told, so that the address told is true."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if os.name == "posix":  # elsewhere it would let two servers share a port
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(128)
     except (OSError, OverflowError) as error:
         listening.close()
+        why = (isinstance(error, OSError) and error.strerror) or error
         raise InvalidInput(
-            f"cannot listen on {host}:{port}: {error}; choose another with --host and --port"
+            f"cannot listen on {host}:{port}: {why}; choose another with --host and --port"
         ) from None
-    listening.listen(128)
     return listening
 
 
-def _reachable_name(host: str) -> str:
-    return socket.gethostname() if host in ("0.0.0.0", "::") else host
+def _shown_name(host: str) -> str:
+    """The name under which a browser finds a server that listens on `host`."""
+    if host in _ANYWHERE:
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
