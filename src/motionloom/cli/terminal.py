@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
+
+_FIRST_LINE_SECONDS = 10.0
+_LINE_SECONDS = 300.0
 
 
 class Advance(Protocol):
@@ -39,9 +43,16 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 @contextmanager
 def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]:
-    """A progress bar on standard error; yields a function that moves it on."""
-    if quiet or not sys.stderr.isatty():
+    """A progress bar on standard error; yields a function that moves it on.
+
+    Where standard error is no terminal but a file or a pipe, a line now and then instead: after
+    ten seconds, and after twice the time each time, at least every five minutes.
+    """
+    if quiet:
         yield lambda steps=1: None
+        return
+    if not sys.stderr.isatty():
+        yield _Lines(what, total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -55,6 +66,48 @@ def progress(what: str, total: int, *, quiet: bool = False) -> Iterator[Advance]
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps=1: bar.advance(task, steps)
+
+
+class _Lines:
+    """Progress for a log: few lines, each telling how much is left."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self.begun = time.monotonic()
+        self.due = _FIRST_LINE_SECONDS
+
+    def __call__(self, steps: int = 1) -> None:
+        self.done += steps
+        passed = time.monotonic() - self.begun
+        if passed < self.due or self.done <= 0:
+            return
+        self.due = passed + min(passed, _LINE_SECONDS)
+        text = f"{self.what}: {self.done} of {self.total}, {spelt_seconds(passed)} so far"
+        if self.done < self.total:
+            text += f", about {spelt_seconds(passed * (self.total - self.done) / self.done)} left"
+        remark(text)
+        sys.stderr.flush()
+
+
+def spelt_seconds(seconds: float) -> str:
+    """A time in words, no finer than anybody would say it.
+
+    Examples
+    --------
+    >>> [spelt_seconds(s) for s in (0.4, 42, 95, 660, 4000, 100_000)]
+    ['1 s', '42 s', '1 min 35 s', '11 min', '1 h 7 min', '28 h']
+    """
+    whole = max(1, round(seconds))
+    minutes, hours = round(whole / 60), whole / 3600
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    if minutes < 60:
+        return f"{minutes} min"
+    if hours < 10:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{hours:.0f} h"
 
 
 def _plain(value: Any) -> Any:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.loom import Library
+    from motionloom.search.web_store import LeftToBuild
+
+_WORTH_TELLING = 5.0  # seconds; for less, nobody asks how long
 
 
 def web(
@@ -65,7 +68,10 @@ def web(
             "--output and --query are for the web of two motions: web LIB A B -o FILE"
         )
     store = WebStore(Library(library), distance)
-    with progress("pairs", store.missing(within=within), quiet=json) as advance:
+    left = store.left_to_build(within=within)
+    if not json:
+        _tell_work(left, workers)
+    with progress("pairs", left.pairs, quiet=json) as advance:
         report = store.build(within=within, workers=workers, progress=advance)
     if json:
         print_json(asdict(report))
@@ -76,6 +82,18 @@ def web(
         f"{report.motions} motions, {report.pairs} pairs, {report.built} of them built in "
         f"{report.seconds:.1f} s; {report.bytes / 1e6:.1f} MB"
     )
+
+
+def _tell_work(left: LeftToBuild, workers: int | None) -> None:
+    from motionloom.engine import available_workers
+
+    cores = min(available_workers(), workers or left.pairs)
+    seconds = left.core_seconds / max(1, cores)
+    if seconds > _WORTH_TELLING:
+        remark(
+            f"{counted(left.pairs, 'pair')} to compare: about {spelt_seconds(seconds)} on "
+            f"{counted(cores, 'core')}; stop when you like, the same command goes on"
+        )
 
 
 def _draw(

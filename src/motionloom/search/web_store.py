@@ -43,6 +43,7 @@ from motionloom.search.web_tasks import (
 )
 
 _VERSION = 3  # raise it when the same motions give other webs than before
+_CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
 
 Progress = Callable[[int], None]
@@ -71,6 +72,15 @@ class WebReport:
     left_out: dict[str, str]
     bytes: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class LeftToBuild:
+    """What a build will do: pairs, cells of their grids, and about how many seconds of a core."""
+
+    pairs: int
+    cells: float
+    core_seconds: float
 
 
 @dataclass(frozen=True)
@@ -174,10 +184,22 @@ class WebStore:
         self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
     ) -> int:
         """How many pairs have no web yet."""
+        return self.left_to_build(within=within, only=only).pairs
+
+    def left_to_build(
+        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
+    ) -> LeftToBuild:
+        """What has no web yet, and about how long it takes."""
         entries, _ = self._chosen(within, only)
         keys = {entry.name: web_key(entry) for entry in entries}
         found = missing_pairs(entries, keys, self._covered())
-        return sum(len(columns) for columns in found.values())
+        lengths = {entry.name: row_count(entry, self.rate) for entry in entries}
+        cells = sum(
+            lengths[row] * lengths[name] / (2 if row == name else 1)
+            for row, columns in found.items()
+            for name in columns
+        )
+        return LeftToBuild(sum(map(len, found.values())), cells, _CELL_SECONDS * cells)
 
     def _build(self, entries: Sequence[Entry], workers, progress: Progress | None) -> int:
         """Build what is missing; how many pairs that was."""
