@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motionloom.cli.crowd_scene import ROUND, own_street, own_tempo, room_from, scene_from
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.synthesis.crowd.performance import Performance
+    from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
+    from motionloom.synthesis.rhythm import Choreography
+    from motionloom.synthesis.rhythm.music import Music
+
+CROWDS = (".glb", ".gltf", ".usd", ".usda", ".usdc")
+TOPS = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 
 SceneFile = Annotated[Path | None, typer.Argument(metavar="SCENE", help="A scene, .toml or .json.")]
-Output = Annotated[Path, typer.Option("-o", "--output", help="All characters: .glb or .gltf.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="All characters: .glb, .gltf, .usd, .usda or .usdc.")
+]
 Bvh = Annotated[Path | None, typer.Option(metavar="DIR", help="A BVH file per character, too.")]
 Top = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The view from above: .png, .svg, .pdf or .gif.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="From above: .png, .svg, .pdf; moving: .gif, .html, .mp4 (with music)."
+    ),
 ]
-Song = Annotated[str | None, typer.Option(metavar="FILE", help="A MIDI or sound file.")]
+Song = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A MIDI or sound file, or tune: a made-up one.")
+]
 Tempo = Annotated[float | None, typer.Option(help="Beats a minute, where there is no file.")]
 Seconds = Annotated[float | None, typer.Option(help="How long. [as the scene or the music says]")]
 Seed = Annotated[int | None, typer.Option(help="Another seed is another crowd. [0]")]
+Fps = Annotated[float | None, typer.Option(help="Frames per second. [30]")]
+Lib = Annotated[
+    Path | None, typer.Option("--library", metavar="LIB", help="Move as the takes of this library.")
+]
+Within = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LABEL", help="Only takes with this label. May be repeated."),
+]
 Json = Annotated[bool, JSON]
 
-_ROUND = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
-          (24, 48))  # fmt: skip
+_MOST = 10_000_000  # frames of all characters together: some gigabytes
 
 
 def ballroom(
@@ -35,130 +58,213 @@ def ballroom(
     *,
     output: Output,
     couples: Annotated[int | None, typer.Option(help="How many couples. [20]")] = None,
+    room: Annotated[
+        str | None, typer.Option(metavar="WIDTHxDEPTH", help="Metres, or open. [14x10]")
+    ] = None,
     music: Song = None,
     tempo: Tempo = None,
     seconds: Seconds = None,
     seed: Seed = None,
+    fps: Fps = None,
+    library: Lib = None,
+    takes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEADER+FOLLOWER,...",
+            help="Couples by name (60_*+61_*), or files. [found in the library; else a waltz]",
+        ),
+    ] = None,
+    within: Within = None,
     bvh: Bvh = None,
     top: Top = None,
     json: Json = False,
 ) -> None:
-    """Couples waltz around a ballroom, on the beat, and never bump."""
-    from motionloom.demo.troupes import waltz_take
-    from motionloom.synthesis.crowd import BallroomScene, cut_at_beats
-    from motionloom.synthesis.crowd import ballroom as danced
+    """Couples dance around a ballroom, on the beat, and never bump.
 
-    _check(output, top)
-    given = {"couples": couples, "music": music, "tempo_bpm": tempo, "seconds": seconds}
-    set_up = _scene(scene, BallroomScene, {**given, "seed": seed}, {"tempo_bpm": 90.0})
-    made = danced(set_up, cut_at_beats([waltz_take()], meter=3, leads=2, kind="waltz"))
+    They waltz, or dance what couples in your takes danced.
+    """
+    from motionloom.cli.crowd_takes import couples_of
+    from motionloom.synthesis.crowd import ballroom as danced
+    from motionloom.synthesis.crowd.own_couples import couple_radius
+
+    said = {
+        "couples": couples, "room": None if room is None else room_from(room), "fps": fps,
+        "music": music, "tempo_bpm": tempo, "seconds": seconds, "seed": seed,
+        "library": library, "takes": takes, "within": within,
+    }  # fmt: skip
+    set_up, given = scene_from("ballroom", scene, said, {"tempo_bpm": 90.0})
+    _check_files(output, top, bvh)
+    _check_size(2 * set_up.couples, set_up)
+    steps = couples_of(set_up, quiet=json)
+    if set_up.own:
+        own: dict[str, Any] = {}
+        if "radius" not in given:
+            own["radius"] = max(round(couple_radius(steps) + 0.04, 1), 0.5)
+        set_up = replace(set_up, **own, **own_tempo(steps, given, scene))
+    _check_bars(set_up.heard(steps.meter), steps)
+    made = danced(set_up, steps)
     if top is not None:
-        _top(made, top, radius=set_up.radius, room=set_up.room, columns=set_up.columns)
-    _finish(made, output, bvh, json, {"couples": set_up.couples, "clearance_m": made.clearance()})
+        _draw(made, top, radius=set_up.radius, room=set_up.room, columns=set_up.columns)
+    _finish(made, steps, output, top, bvh, json, {
+        "couples": set_up.couples, "clearance_m": made.clearance(), "radius_m": set_up.radius,
+    })  # fmt: skip
 
 
 def march(
     scene: SceneFile = None,
     *,
     output: Output,
+    ranks: Annotated[int | None, typer.Option(help="Soldiers behind each other. [10]")] = None,
+    files: Annotated[int | None, typer.Option(help="Soldiers side by side. [4]")] = None,
+    speed: Annotated[float | None, typer.Option(help="m/s. [0.9; with takes, theirs]")] = None,
     music: Song = None,
     tempo: Tempo = None,
     seconds: Seconds = None,
     seed: Seed = None,
+    fps: Fps = None,
+    library: Lib = None,
+    takes: Annotated[
+        str | None,
+        typer.Option(metavar="TAKE,...", help="Walks by name (07_*), or files. [marches]"),
+    ] = None,
+    within: Within = None,
     bvh: Bvh = None,
     top: Top = None,
     json: Json = False,
 ) -> None:
-    """Soldiers march along a street in formation, in step. Without a scene: two corners."""
-    from motionloom.demo.troupes import march_takes
-    from motionloom.synthesis.crowd import MarchScene, cut_at_beats
+    """Soldiers march along a street in formation, in step. Without a scene: two corners.
+
+    They march, or walk as in your takes.
+    """
+    from motionloom.cli.crowd_takes import walks_of
     from motionloom.synthesis.crowd import march as marched
 
-    _check(output, top)
-    given = {"music": music, "tempo_bpm": tempo, "seconds": seconds, "seed": seed}
-    set_up = _scene(scene, MarchScene, given, {"tempo_bpm": 96.0, "points": _ROUND})
-    made = marched(set_up, cut_at_beats(march_takes(), meter=2, most=1, kind="march"))
+    said = {
+        "ranks": ranks, "files": files, "speed": speed, "fps": fps, "music": music,
+        "tempo_bpm": tempo, "seconds": seconds, "seed": seed, "library": library, "takes": takes,
+        "within": within,
+    }  # fmt: skip
+    set_up, given = scene_from("march", scene, said, {"tempo_bpm": 96.0, "points": ROUND})
+    _check_files(output, top, bvh)
+    _check_size(set_up.ranks * set_up.files, set_up)
+    steps = walks_of(set_up, quiet=json)
+    if set_up.own:
+        set_up = replace(set_up, **own_tempo(steps, given, scene))
+        set_up = own_street(set_up, steps, given, scene)
+    _check_bars(set_up.heard(steps.meter, set_up.seconds_on_street), steps)
+    made = marched(set_up, steps)
     if top is not None:
-        _top(made, top, radius=0.25, line=set_up.street.places)
-    _finish(
-        made, output, bvh, json,
-        {
-            "soldiers": len(made.motions),
-            "misplacement_m": float(made.misplacement().mean()),
-            "left_feet_in_step": made.left_feet_in_step(),
-        },
-    )  # fmt: skip
+        _draw(made, top, radius=0.25, line=set_up.street.places)
+    _finish(made, steps, output, top, bvh, json, {
+        "soldiers": len(made.motions), "misplacement_m": float(made.misplacement().mean()),
+        "left_feet_in_step": made.left_feet_in_step(),
+    })  # fmt: skip
 
 
-def _check(output: Path, top: Path | None) -> None:
-    if output.suffix.lower() not in (".glb", ".gltf"):
-        raise InvalidInput(f"{output}: a crowd is written to .glb or .gltf")
-    if top is not None and top.suffix.lower() not in (".png", ".svg", ".pdf", ".gif"):
-        raise InvalidInput(f"{top}: a top view is written to .png, .svg, .pdf or .gif")
+# --- before the work --------------------------------------------------------------------------
 
 
-def _scene(path: Path | None, kind: type, given: dict[str, Any], usual: dict[str, Any]) -> Any:
-    """The scene of a file, or the usual one, with what was given on the command line."""
-    from dataclasses import replace
+def _check_files(output: Path, top: Path | None, bvh: Path | None) -> None:
+    _check_suffix(output, CROWDS, "a crowd is written to")
+    if output.suffix.lower().startswith(".usd"):
+        from motionloom.formats.usd_writer import usd_library
 
-    from motionloom.synthesis.crowd import load_scene
+        usd_library()
+    if top is not None:
+        _check_suffix(top, TOPS, "a view from above is written to")
+        if top.suffix.lower() == ".mp4":
+            from motionloom.plots.animation import ffmpeg
 
-    said = {name: value for name, value in given.items() if value is not None}
-    if path is None:
-        rest = {name: value for name, value in usual.items()
-                if not (name == "tempo_bpm" and "music" in said)}  # fmt: skip
-        return kind(**{**rest, **said})
-    loaded = load_scene(path)
-    if not isinstance(loaded, kind):
-        raise InvalidInput(f"{path}: holds another kind of scene than this command makes")
-    return replace(loaded, **said)
+            ffmpeg()
+    for path in (output, top):
+        if path is not None and path.is_dir():
+            raise InvalidInput(f"{path} is a folder; name a file")
+    if bvh is not None and bvh.exists() and not bvh.is_dir():
+        raise InvalidInput(f"{bvh} is a file; --bvh names a folder for a file per character")
 
 
-def _top(made: Performance, path: Path, **options: Any) -> None:
+def _check_suffix(path: Path, known: Sequence[str], what: str) -> None:
+    if path.suffix.lower() not in known:
+        raise InvalidInput(f"{path}: {what} {', '.join(known)}; got {path.suffix!r}")
+
+
+def _check_size(characters: int, set_up: BallroomScene | MarchScene) -> None:
+    seconds = set_up.seconds or 60.0
+    frames = round(characters * seconds * set_up.fps)
+    if frames > _MOST:
+        raise InvalidInput(
+            f"{characters} characters for {seconds:g} s are {frames:,} frames; one file holds "
+            f"{_MOST:,} at most. Take fewer seconds or characters"
+        )
+
+
+def _check_bars(music: Music, steps: Choreography) -> None:
+    """Say where bars and movements will not go together; refuse what nobody can move to."""
+    if music.path and music.meter % steps.meter and steps.meter % music.meter:
+        remark(
+            f"{music.name} counts {music.meter} beats a bar, the movements {steps.meter}: they "
+            "keep its beats, not its bars"
+        )
+
+
+# --- after it ---------------------------------------------------------------------------------
+
+
+def _draw(made: Performance, path: Path, **options: Any) -> None:
     from motionloom.plots.top_view import write_top_view
 
-    write_top_view(made.centres, path, fps=made.every[0].fps, **options)
+    write_top_view(made.motions, path, music=made.music, **options)
 
 
 def _finish(
-    made: Performance, output: Path, bvh: Path | None, json: bool, more: dict[str, Any]
+    made: Performance,
+    steps: Choreography,
+    output: Path,
+    top: Path | None,
+    bvh: Path | None,
+    json: bool,
+    more: dict[str, Any],
 ) -> None:
-    import numpy as np
+    from motionloom.synthesis.crowd.account import crowd_quality, crowd_sources
 
-    from motionloom.formats.gltf import write
-    from motionloom.motion.quality import quality_report
-    from motionloom.synthesis.rhythm.dancing import beats_on_time
-
-    every = made.every
-    write(every, output)
-    if bvh is not None:
-        bvh.mkdir(parents=True, exist_ok=True)
-        for motion in every:
-            motion.save(bvh / f"{motion.name.replace(' ', '_')}.bvh")
+    _write(made, output)
+    each = [] if bvh is None else [
+        motion.save(bvh / f"{motion.name.replace(' ', '_')}.bvh") for motion in made.every
+    ]  # fmt: skip
     total, within = made.beats_on_time()
+    first = made.every[0]
     if not json:
         told = ", ".join(f"{name} {value:.4g}" for name, value in more.items())
         remark(f"{told}; feet land within a frame of {within} of {total} beats")
-        print(output)
+        for path in (output, top, bvh):
+            if path is not None:
+                print(path)
         return
-    reports = [quality_report(motion).to_json() for motion in every]
-    worst = {
-        name: max((r[name] for r in reports if r[name] is not None), default=None)
-        for name in reports[0]
-    }
-    analysed = beats_on_time(made.motions[0], made.music)
+    quality = crowd_quality(made, steps)
     print_json(
         {
             "file": str(output),
-            "frames": len(every[0]),
-            "fps": every[0].fps,
-            "characters": len(every),
-            "quality": worst,
-            "foot_slide_mean_m": float(np.mean([r["foot_slide_m"] for r in reports])),
-            "sources": every[0].provenance.to_json() if every[0].provenance else [],
+            "files": [str(path) for path in (output, top, *each) if path is not None],
+            "frames": len(first),
+            "fps": first.fps,
+            "characters": len(made.every),
+            "quality": quality.worst.to_json(),
+            "quality_mean": quality.mean.to_json(),
+            "sources": crowd_sources(made),
             "beats_total": total,
             "beats_within_one_frame": within,
-            "beats_by_analysis": {"total": analysed[0], "within_one_frame": analysed[1]},
+            "tempo_bpm": made.music.bpm,
             **more,
         }
     )
+
+
+def _write(made: Performance, output: Path) -> None:
+    if output.suffix.lower().startswith(".usd"):
+        from motionloom.formats.usd import write
+
+        write(made.every, output)
+        return
+    from motionloom.formats.gltf import write as write_gltf
+
+    write_gltf(made.every, output, compact=True)

@@ -216,11 +216,8 @@ def _film(motion: Motion, music: Music, path: Path) -> Path:
     import tempfile
 
     from motionloom.plots.animation import write_mp4
-    from motionloom.synthesis.rhythm.music import AUDIO_SUFFIXES
-    from motionloom.synthesis.rhythm.sound import write_sound
+    from motionloom.synthesis.rhythm.sound import audible
 
-    if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
-        return write_mp4(motion, path, sound=music.path)
     with tempfile.TemporaryDirectory() as folder:
-        heard = write_sound(music, Path(folder) / "music.wav", seconds=motion.duration)
+        heard = audible(music, Path(folder) / "music.wav", motion.duration)
         return write_mp4(motion, path, sound=heard)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -90,21 +91,41 @@ def write_mp4(
         If there is no ffmpeg on this machine.
     """
     _check(width, fps, seconds)
-    program = ffmpeg()
+    ffmpeg()
     film = film_of(motion, width, min(fps, motion.fps), seconds, view)
+    pictures = (picture.tobytes() for picture in film.pictures())
+    return encoded(pictures, path, (film.width, film.height), film.fps, sound=sound)
+
+
+def encoded(
+    pictures: Iterable[bytes],
+    path: str | Path,
+    size: tuple[int, int],
+    fps: float,
+    *,
+    sound: str | Path | None = None,
+) -> Path:
+    """Write pictures, bytes of RGB of an even width and height, as an MP4 film (H.264).
+
+    Raises
+    ------
+    MissingExtra
+        If there is no ffmpeg on this machine.
+    """
+    program = ffmpeg()
     with whole_file(path) as scratch:
         heard = ["-an"] if sound is None else ["-i", str(sound), "-c:a", "aac", "-shortest"]
         command = [
             program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
-            "-s", f"{film.width}x{film.height}", "-r", f"{film.fps:.6f}", "-i", "-", *heard,
+            "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:.6f}", "-i", "-", *heard,
             "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "20",
             "-movflags", "+faststart", "-f", "mp4", str(scratch),
         ]  # fmt: skip
         work = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         assert work.stdin is not None and work.stderr is not None
         try:
-            for picture in film.pictures():
-                work.stdin.write(picture.tobytes())
+            for picture in pictures:
+                work.stdin.write(picture)
             work.stdin.close()
         except BrokenPipeError:
             pass  # ffmpeg gave up; its own words follow

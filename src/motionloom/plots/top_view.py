@@ -1,109 +1,245 @@
-"""A crowd from above: where everybody is, and the way they came."""
+"""A crowd from above: where everybody is, which way they face, and the way they came.
+
+A picture shows the last frame; films (GIF, MP4) and a page for browsers (HTML) show all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots.animation import GIF_SECONDS, encoded
+from motionloom.plots.paper import FAINT
+from motionloom.synthesis.rhythm.music import Music
+from motionloom.synthesis.rhythm.sound import audible
 from motionloom.whole_file import whole_file
 
 Array = NDArray[np.float64]
-_TRAIL = 4.0  # seconds of way that are shown
-_SIZE = 5.6  # inches
+
+SUFFIXES = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+TRAIL = 4.0  # seconds of way that are shown
+_SIZE = 7.2  # inches, of the longer side
+_DPI, _FILM_DPI = 110, 80
+_GIF_RATE, _FILM_RATE = 10.0, 25.0
+# A body seen from above, facing +z, metres: shoulders, and a nose.
+OUTLINE = np.array([
+    (0.0, 0.2), (-0.07, 0.11), (-0.17, 0.09), (-0.22, 0.0), (-0.17, -0.09), (0.0, -0.11),
+    (0.17, -0.09), (0.22, 0.0), (0.17, 0.09), (0.07, 0.11),
+])  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TopView:
+    """What is seen from above.
+
+    Attributes
+    ----------
+    bodies : ndarray, shape (A, C, T, 3)
+        Place and heading, ``x, z, yaw``, of the C bodies of A agents.
+    fps : float
+    radius : float
+        Of the disc around each agent's middle, metres.
+    room : (width, depth), optional
+    columns : sequence of (x, z, radius)
+    line : ndarray, shape (S, 2), optional
+        The middle of a street.
+    """
+
+    bodies: Array
+    fps: float
+    radius: float
+    room: Sequence[float] | None = None
+    columns: Sequence[Sequence[float]] = ()
+    line: ArrayLike | None = None
+
+    @property
+    def centres(self) -> Array:
+        """Middles of the agents, (A, T, 2)."""
+        return np.asarray(self.bodies[..., :2].mean(axis=1))
+
+    @property
+    def extent(self) -> tuple[Array, Array]:
+        """Least and greatest x and z that are shown."""
+        if self.room is not None:
+            half = 0.5 * np.asarray(self.room, np.float64) + 0.3
+            return -half, half
+        shown = [self.centres.reshape(-1, 2)]
+        if self.line is not None:
+            shown.append(np.asarray(self.line, np.float64))
+        every = np.concatenate(shown)
+        return every.min(axis=0) - 1.0, every.max(axis=0) + 1.0
 
 
 def write_top_view(
-    centres: ArrayLike,
+    agents: Sequence[Sequence[Motion]],
     path: str | Path,
     *,
-    fps: float,
     radius: float = 0.3,
     room: Sequence[float] | None = None,
     columns: Sequence[Sequence[float]] = (),
     line: ArrayLike | None = None,
-    seconds: float | None = 20.0,
+    music: Music | None = None,
+    seconds: float | None = None,
 ) -> Path:
-    """Write a picture (PNG, SVG, PDF) of the last frame, or a GIF of all.
+    """Write a picture of the last frame (PNG, SVG, PDF), or all of it (GIF, MP4, HTML).
 
     Parameters
     ----------
-    centres : array_like, shape (A, T, 2)
-        Places of everybody, ``x, z`` in metres.
+    agents : sequence of sequences of Motion
+        The bodies of each agent: couples, or soldiers, one each.
     path : str or Path
-    fps : float
     radius : float
-        Of the discs, metres.
+        Of the discs around agents, metres.
     room : (width, depth), optional
     columns : sequence of (x, z, radius)
     line : array_like, shape (S, 2), optional
         The middle of a street.
-    seconds : float or None
-        Of a GIF at most.
+    music : Music, optional
+        What an MP4 sounds like.
+    seconds : float, optional
+        Of a film at most. Default: all, but 20 s of a GIF.
+
+    Raises
+    ------
+    MissingExtra
+        For an MP4, if there is no ffmpeg on this machine.
     """
-    path, at = Path(path), np.asarray(centres, np.float64)
-    if at.ndim != 3 or at.shape[2] != 2 or at.shape[1] == 0:
-        raise InvalidInput(f"centres must have shape (agents, frames, 2); got {at.shape}")
-    known = (".png", ".svg", ".pdf", ".gif")
-    if path.suffix.lower() not in known:
-        raise InvalidInput(f"{path}: a top view is written to {', '.join(known)}")
-    figure, axes, discs, trails = _stage(at, radius, room, columns, line)
-    back = round(_TRAIL * fps)
+    path = Path(path)
+    kind = path.suffix.lower()
+    if kind not in SUFFIXES:
+        raise InvalidInput(f"{path}: a top view is written to {', '.join(SUFFIXES)}")
+    view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
+    if kind == ".html":
+        from motionloom.plots.top_view_page import write_page
 
-    def show(frame: int) -> None:
-        for i, disc in enumerate(discs):
-            disc.center = tuple(at[i, frame])
-            trails[i].set_data(*at[i, max(0, frame - back) : frame + 1].T)
-
+        return write_page(view, path)
+    stage = _Stage(view, _FILM_DPI if kind in (".gif", ".mp4") else _DPI)
+    if kind == ".gif":
+        return _gif(stage, path, GIF_SECONDS if seconds is None else seconds)
+    if kind == ".mp4":
+        return _mp4(stage, path, seconds, music)
+    stage.show(view.bodies.shape[2] - 1)
     with whole_file(path) as scratch:
-        kind = path.suffix.lower()[1:]
-        if kind != "gif":
-            show(at.shape[1] - 1)
-            figure.savefig(scratch, format=kind, dpi=110)
-            return path
-        from matplotlib.animation import FuncAnimation, PillowWriter
-
-        stop = at.shape[1] if seconds is None else min(at.shape[1], round(seconds * fps))
-        step = max(round(fps / 10.0), 1)
-        film = FuncAnimation(figure, lambda k: show(int(k)) or [], frames=range(0, stop, step))  # type: ignore[func-returns-value]
-        named = scratch.with_suffix(".gif")
-        film.save(named, writer=PillowWriter(fps=round(fps / step)), dpi=60)
-        named.replace(scratch)
+        stage.figure.savefig(scratch, format=kind[1:])
     return path
 
 
-def _stage(at: Array, radius: float, room, columns, line) -> tuple[Any, Any, list, list]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
+    if not agents or not agents[0] or not len(agents[0][0]):
+        raise InvalidInput("a top view needs at least one agent of one frame")
+    return np.stack(
+        [
+            np.stack([np.column_stack([body.root[:, 0], body.root[:, 2], body.headings()])
+                      for body in agent])
+            for agent in agents
+        ]
+    ).astype(np.float64)  # fmt: skip
+
+
+class _Stage:
+    """A Matplotlib page on which a few collections are moved from frame to frame."""
+
+    def __init__(self, view: TopView, dpi: float) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.collections import LineCollection, PolyCollection
+        from matplotlib.colors import to_rgba
+        from matplotlib.figure import Figure
+
+        self.view, (low, high) = view, view.extent
+        wide, deep = high - low
+        scale = _SIZE / max(wide, deep)
+        # An even number of pixels, for films.
+        sides = [2.0 * max(round(0.5 * scale * side * dpi), 50) / dpi for side in (wide, deep)]
+        self.figure = Figure(figsize=(sides[0], sides[1]), dpi=dpi, facecolor="white")
+        self.canvas = FigureCanvasAgg(self.figure)
+        axes = self.figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        # Seen from above with x to the right, z points down the page.
+        axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), aspect="equal")
+        _draw_floor(axes, view)
+        agents, bodies = view.bodies.shape[:2]
+        colours = [COLOURS[i % len(COLOURS)] for i in range(agents)]
+        self._trails = LineCollection([], colors=colours, linewidths=1.2, alpha=0.55)
+        self._discs = PolyCollection([], facecolors=[to_rgba(c, 0.18) for c in colours],
+                                     edgecolors=colours, linewidths=0.8)  # fmt: skip
+        # The leader is dark, who follows is light.
+        shades = [to_rgba(c, 1.0 if k == 0 else 0.55) for c in colours for k in range(bodies)]
+        self._figures = PolyCollection([], facecolors=shades, edgecolors="white", linewidths=0.4)
+        for artist in (self._trails, self._discs, self._figures):
+            axes.add_collection(artist, autolim=False)
+        self._clock = axes.text(0.965, 0.05, "", transform=axes.transAxes, ha="right", va="bottom",
+                                size=8, color=FAINT)  # fmt: skip
+        around = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)
+        self._ring = view.radius * np.column_stack([np.cos(around), np.sin(around)])
+        self._centres = view.centres
+
+    def show(self, frame: int) -> None:
+        """Put everybody where they are in a frame."""
+        first = max(0, frame - round(TRAIL * self.view.fps))
+        self._trails.set_segments(list(self._centres[:, first : frame + 1]))
+        self._discs.set_verts(list(self._ring + self._centres[:, None, frame]))
+        x, z, yaw = self.view.bodies[:, :, frame].reshape(-1, 3).T[..., None]
+        left, ahead = OUTLINE.T
+        outlines = np.stack(
+            [x + np.cos(yaw) * left + np.sin(yaw) * ahead,
+             z - np.sin(yaw) * left + np.cos(yaw) * ahead], axis=-1,
+        )  # fmt: skip
+        self._figures.set_verts(list(outlines))
+        self._clock.set_text(f"{frame / self.view.fps:.1f} s")
+
+    def pictures(self, rate: float, seconds: float | None) -> Iterator[NDArray[np.uint8]]:
+        """RGB pictures (H, W, 3) at a rate, of `seconds` at most."""
+        count, fps = self.view.bodies.shape[2], self.view.fps
+        if seconds is not None:
+            count = min(count, max(round(seconds * fps), 1))
+        for k in range(max(int(count / fps * rate), 1)):
+            self.show(min(round(k * fps / rate), count - 1))
+            self.canvas.draw()
+            yield np.asarray(self.canvas.buffer_rgba())[..., :3]
+
+
+def _gif(stage: _Stage, path: Path, seconds: float) -> Path:
+    from PIL import Image
+
+    hundredths = round(100.0 / _GIF_RATE)
+    frames = (
+        Image.fromarray(np.ascontiguousarray(picture)).quantize(64)
+        for picture in stage.pictures(_GIF_RATE, seconds)
+    )
+    with whole_file(path) as scratch:
+        next(frames).save(
+            scratch, format="GIF", save_all=True, append_images=frames, duration=10 * hundredths,
+            loop=0,
+        )  # fmt: skip
+    return path
+
+
+def _mp4(stage: _Stage, path: Path, seconds: float | None, music: Music | None) -> Path:
+    rate = min(_FILM_RATE, stage.view.fps)
+    width, height = stage.canvas.get_width_height()
+    pictures = (picture.tobytes() for picture in stage.pictures(rate, seconds))
+    with tempfile.TemporaryDirectory() as folder:
+        length = stage.view.bodies.shape[2] / stage.view.fps
+        sound = None if music is None else audible(music, Path(folder) / "music.wav", length)
+        return encoded(pictures, path, (width, height), rate, sound=sound)
+
+
+def _draw_floor(axes, view: TopView) -> None:
     from matplotlib.patches import Circle, Rectangle
 
-    low, high = at.reshape(-1, 2).min(axis=0) - 1.0, at.reshape(-1, 2).max(axis=0) + 1.0
-    if room is not None:
-        high = 0.5 * np.asarray(room, np.float64) + 0.3
-        low = -high
-    wide, deep = high - low
-    scale = _SIZE / max(wide, deep)
-    figure = Figure(figsize=(max(scale * wide, 1.0), max(scale * deep, 1.0)))
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    # Seen from above with x to the right, z points down the page.
-    axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), aspect="equal")
-    if room is not None:
-        corner = (-0.5 * room[0], -0.5 * room[1])
-        axes.add_patch(Rectangle(corner, room[0], room[1], fill=False, lw=2, ec="0.3"))
-    for x, z, size in columns:
+    if view.room is not None:
+        wide, deep = view.room
+        corner = (-0.5 * wide, -0.5 * deep)
+        axes.add_patch(Rectangle(corner, wide, deep, fill=False, lw=2, ec="0.3"))
+    for x, z, size in view.columns:
         axes.add_patch(Circle((x, z), size, fc="0.55", ec="0.3"))
-    if line is not None:
-        axes.plot(*np.asarray(line).T, color="0.8", lw=1, ls="--")
-    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
-    discs, trails = [], []
-    for i in range(len(at)):
-        colour = colours[i % len(colours)]
-        trails += axes.plot([], [], color=colour, lw=1.2, alpha=0.6)
-        discs.append(axes.add_patch(Circle((0, 0), radius, fc=colour, ec="white", alpha=0.85)))
-    return figure, axes, discs, trails
+    if view.line is not None:
+        axes.plot(*np.asarray(view.line).T, color="0.8", lw=1, ls="--")

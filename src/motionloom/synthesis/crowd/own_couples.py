@@ -30,7 +30,10 @@ from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
 Array = NDArray[np.float64]
 Couple = tuple[Motion, Motion]
 
-_TOGETHER = 1.2  # metres apart, most of the time: those who dance with each other
+_TOGETHER = (0.25, 1.2)  # metres apart, hardly ever nearer and mostly not farther: a couple
+_FACING = 0.4  # cosine of where the partner is, most of the time, to where either faces
+_HANDS = 0.3  # metres between wrists whose hands are together
+_HELD = 0.25  # share of the time in which they are
 _HOLD = 1.6  # metres: farther apart they have let go, or not begun
 _UNEVEN = 0.25  # of a period by which the gaps between a movement's beats may differ from it
 _FOLLOWERS = 6  # movements that may follow each, besides its own next one
@@ -38,9 +41,9 @@ _BODY = 0.25  # metres that a body takes around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
-    """Pairs of motions that were danced together: as long as each other, and side by side.
+    """Pairs of motions that were danced together: as long as each other, face to face, in hold.
 
-    Of each pair, the one that comes first leads.
+    Of each pair, the one that comes first leads. Among hundreds of takes some look so by chance.
 
     Examples
     --------
@@ -49,15 +52,17 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
     >>> [(a.name, b.name) for a, b in found_couples([leader, ml.demo.clip("walk"), follower])]
     [('waltz_leader_p0', 'waltz_follower_p1')]
     """
-    found: list[Couple] = []
-    free = list(motions)
-    while free:
-        one = free.pop(0)
-        near = [(_apart(one, other), k) for k, other in enumerate(free) if _as_long(one, other)]
-        best = min(near, default=(np.inf, -1))
-        if best[0] < _TOGETHER:
-            found.append((one, free.pop(best[1])))
-    return found
+    pairs = sorted(
+        (-held, i, j)
+        for i, one in enumerate(motions)
+        for j, other in enumerate(motions[i + 1 :], i + 1)
+        if _as_long(one, other, 1.5 / one.fps) and (held := _held(one, other)) > _HELD
+    )
+    found: list[tuple[int, int]] = []
+    for _, i, j in pairs:
+        if not {i, j} & {k for couple in found for k in couple}:
+            found.append((i, j))
+    return [(motions[i], motions[j]) for i, j in sorted(found)]
 
 
 def couple_steps(
@@ -190,7 +195,7 @@ def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
     from dataclasses import replace
 
     leader, follower = couple
-    if not _as_long(leader, follower):
+    if not _as_long(leader, follower, 0.1):
         raise InvalidInput(
             f"{leader.name} and {follower.name} were not danced together: they last "
             f"{leader.duration:.2f} and {follower.duration:.2f} s"
@@ -206,15 +211,28 @@ def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
     return out[0][:size], out[1][:size]
 
 
-def _as_long(one: Motion, other: Motion) -> bool:
-    return abs(one.duration - other.duration) < 0.1 and len(one) > 1
+def _as_long(one: Motion, other: Motion, most: float) -> bool:
+    return abs(one.duration - other.duration) < most and min(len(one), len(other)) > 1
 
 
-def _apart(one: Motion, other: Motion) -> float:
-    """Metres between the roots, most of the time."""
+def _held(one: Motion, other: Motion) -> float:
+    """Share of the time in which hands of the two are together; 0 for two that are no couple."""
     if abs(one.fps - other.fps) > 1e-6 * one.fps:
         other = other.resample(one.fps)
-    return float(np.median(_distances(one, other)))
+    away = _distances(one, other)
+    if np.percentile(away, 10.0) < _TOGETHER[0] or np.median(away) > _TOGETHER[1]:
+        return 0.0
+    size = len(away)
+    to = (other.root[:size].astype(np.float64) - one.root[:size]) / np.maximum(away, 1e-9)[:, None]
+    for motion, sign in ((one, 1.0), (other, -1.0)):
+        yaw = motion.headings()[:size]
+        if np.median(sign * (np.sin(yaw) * to[:, 0] + np.cos(yaw) * to[:, 2])) < _FACING:
+            return 0.0
+    wrists = [
+        motion.role_positions(["left_wrist", "right_wrist"])[:size] for motion in (one, other)
+    ]
+    gaps = np.linalg.norm(wrists[0][:, :, None] - wrists[1][:, None], axis=-1)
+    return float(np.mean(gaps.min(axis=(1, 2)) < _HANDS))
 
 
 def _distances(one: Motion, other: Motion) -> Array:

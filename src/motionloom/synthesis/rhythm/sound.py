@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.synthesis.rhythm.music import Music
+from motionloom.synthesis.rhythm.music import AUDIO_SUFFIXES, Music
 from motionloom.whole_file import whole_file
 
 RATE = 22050
@@ -52,6 +52,13 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
         file.setframerate(RATE)
         file.writeframes(data.tobytes())
     return Path(path)
+
+
+def audible(music: Music, path: str | Path, seconds: float | None = None) -> Path:
+    """The music as a sound file: its own file, or written to `path` where it is a score."""
+    if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
+        return Path(music.path)
+    return write_sound(music, path, seconds=seconds)
 
 
 def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):

@@ -1,0 +1,166 @@
+"""Takes that a scene names, as choreographies: the built-in ones, a library's, or files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from motionloom.cli.arguments import motion_from
+from motionloom.cli.terminal import counted, progress, remark
+from motionloom.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from motionloom.loom import Library
+    from motionloom.motion import Motion
+    from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene, Scene
+    from motionloom.synthesis.rhythm import Choreography
+
+_GUESSED = 200  # takes among which couples are looked for
+
+
+def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
+    """What couples dance."""
+    if not scene.own:
+        from motionloom.demo.troupes import waltz_take
+        from motionloom.synthesis.crowd import cut_at_beats
+
+        return cut_at_beats([waltz_take(fps=scene.fps)], meter=3, leads=2, kind="waltz")
+    from motionloom.synthesis.crowd.own_couples import couple_steps, found_couples
+
+    takes = _Takes(scene)
+    named = [_partners(text) for text in takes.names]
+    alone = [names[0] for names in named if len(names) == 1]
+    if len(alone) > _GUESSED:
+        raise InvalidInput(
+            f"{len(alone)} takes are too many to guess who danced with whom; name couples "
+            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--within)"
+        )
+    lone = [takes.motion(name) for name in alone]
+    couples = [
+        (takes.motion(names[0]), takes.motion(names[1])) for names in named if len(names) == 2
+    ]
+    couples += found_couples(lone)
+    if not couples:
+        raise InvalidInput(
+            f"no couple among {counted(len(lone), 'take')}: no two are as long as each other, "
+            "face to face and in hold. Name couples as LEADER+FOLLOWER"
+        )
+    with progress("listening", len(couples), quiet=quiet) as advance:
+        made = couple_steps(couples, fps=scene.fps, meter=scene.meter, progress=advance)
+    _tell(made, f"{counted(len(couples), 'couple')} of takes", quiet)
+    return made
+
+
+def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
+    """What soldiers march."""
+    if not scene.own:
+        from motionloom.demo.troupes import march_takes
+        from motionloom.synthesis.crowd import cut_at_beats
+
+        return cut_at_beats(march_takes(fps=scene.fps), meter=2, most=1, kind="march")
+    from motionloom.synthesis.crowd.own_marches import METER, marching_steps
+
+    if scene.meter not in (None, METER):
+        raise InvalidInput(f"a march has {METER} beats to a stride; got meter {scene.meter}")
+    takes = _Takes(scene)
+    for name in takes.names:
+        if "+" in name:
+            raise InvalidInput(f"soldiers march alone; {name!r} names several takes")
+    with progress("looking for strides", len(takes.names), quiet=quiet) as advance:
+        walks = [takes.motion(name) for name in takes.names]
+        made = marching_steps(walks, fps=scene.fps, progress=advance)
+    _tell(made, counted(len(walks), "take"), quiet)
+    return made
+
+
+class _Takes:
+    """Takes of a scene: names in its library, or files."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._library = None
+        self.names = list(scene.takes)
+        if scene.library is not None:
+            from motionloom.loom import Library
+
+            self._library = Library(scene.library)
+            known = _labelled(self._library, scene.within)
+            self.names = known if not scene.takes else [
+                name for text in scene.takes for name in expanded(text, known)
+            ]  # fmt: skip
+
+    def motion(self, name: str) -> Motion:
+        """The take, or the part of it, that a name stands for."""
+        if self._library is None:
+            return motion_from(name)
+        return motion_from(f"{self._library.path}:{name}") if ":" in name else self._library[name]
+
+
+def _labelled(library: Library, within: Sequence[str]) -> list[str]:
+    """Names of the library's takes with one of the labels; all, if none is asked for."""
+    if not len(library):
+        raise InvalidInput(f"{library.path} holds no takes yet; fill it with motionloom import")
+    if not within:
+        return list(library.names)
+    known = library.label_counts()
+    for label in within:
+        if label not in known:
+            raise InvalidInput(
+                f"{library.path} has no takes labelled {label}; its labels are "
+                f"{', '.join(list(known)[:12]) or 'none'}"
+            )
+    return [name for name in library.names if set(within) & set(library.labels(name))]
+
+
+def expanded(text: str, names: Sequence[str]) -> list[str]:
+    """Names that a pattern stands for; ``60_*+61_*`` pairs those that differ in nothing else.
+
+    Examples
+    --------
+    >>> expanded("60_*+61_*", ["60_01", "60_02", "61_01", "61_02"])
+    ['60_01+61_01', '60_02+61_02']
+    >>> expanded("walk", ["walk_1", "walk_2"])
+    ['walk']
+    """
+    if "*" not in text:
+        return [text]
+    first, *others = text.split("+")
+    shape = re.compile("(.*)".join(re.escape(piece) for piece in first.split("*")))
+    found = []
+    for name in names:
+        match = shape.fullmatch(name)
+        if match is not None:
+            parts = [name, *(_filled(other, match.groups()) for other in others)]
+            if set(parts) <= set(names):
+                found.append("+".join(parts))
+    if not found:
+        raise InvalidInput(f"no take is called {text}; there are {', '.join(names[:8])} ...")
+    return found
+
+
+def _filled(pattern: str, pieces: Sequence[str]) -> str:
+    """A pattern with pieces in place of its stars."""
+    for piece in pieces:
+        pattern = pattern.replace("*", piece, 1)
+    return pattern
+
+
+def _partners(text: str) -> list[str]:
+    names = [name.strip() for name in text.split("+")]
+    if len(names) > 2 or not all(names):
+        raise InvalidInput(f"a couple is written LEADER+FOLLOWER; got {text!r}")
+    return names
+
+
+def _tell(made: Choreography, what: str, quiet: bool) -> None:
+    if quiet:
+        return
+    remark(
+        f"{what}: {counted(len(made.movements), 'movement')} of {counted(made.meter, 'beat')}, "
+        f"{60.0 / made.period:.0f} beats a minute"
+    )
+    left_out = list((made.left_out or {}).items())
+    for name, why in left_out[:5]:
+        remark(f"  left out {name}: {why}")
+    if len(left_out) > 5:
+        remark(f"  and {len(left_out) - 5} more")

@@ -1,0 +1,83 @@
+"""An account of a performance: how well everybody moved, and what it was made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from motionloom.motion import Motion
+from motionloom.motion.quality import (
+    QualityReport,
+    quality_report,
+    seam_accelerations,
+    usual_acceleration,
+)
+from motionloom.synthesis.crowd.performance import Performance
+from motionloom.synthesis.rhythm.choreography import Choreography
+
+
+@dataclass(frozen=True)
+class CrowdQuality:
+    """The quality of a crowd.
+
+    Attributes
+    ----------
+    worst : QualityReport
+        The largest of each figure over all characters.
+    mean : QualityReport
+        Their means.
+    """
+
+    worst: QualityReport
+    mean: QualityReport
+
+
+def crowd_quality(performance: Performance, choreography: Choreography) -> CrowdQuality:
+    """Foot slide, floor penetration and seams of all characters.
+
+    Accelerations at seams are held against those of the movements of the same body: leaders
+    against leaders, followers against followers.
+    """
+    usual = [
+        usual_acceleration(movement.bodies[body] for movement in choreography.movements)
+        for body in range(len(performance.motions[0]))
+    ]
+    rows = [
+        _figures(motion, usual[body])
+        for agent in performance.motions
+        for body, motion in enumerate(agent)
+    ]
+    slides, depths, jerks = zip(*rows, strict=True)
+    seams = [jerk for jerk in jerks if jerk is not None]
+    return CrowdQuality(
+        QualityReport(max(slides), max(depths), max(seams, default=None)),
+        QualityReport(
+            float(np.mean(slides)), float(np.mean(depths)), float(np.mean(seams)) if seams else None
+        ),
+    )
+
+
+def crowd_sources(performance: Performance) -> list[dict[str, Any]]:
+    """What the crowd was made of: source frames, when they were shown, and by how many.
+
+    ``weight`` is the mean over the characters that show them, ``characters`` how many do.
+    """
+    weights: dict[tuple, list[float]] = {}
+    for motion in performance.every:
+        for source in motion.provenance.to_json() if motion.provenance else []:
+            weight = source.pop("weight")
+            weights.setdefault(tuple(source.items()), []).append(weight)
+    rows = [
+        {**dict(key), "weight": round(float(np.mean(seen)), 6), "characters": len(seen)}
+        for key, seen in weights.items()
+    ]
+    return sorted(rows, key=lambda row: (row["start"], row["motion"]))
+
+
+def _figures(motion: Motion, usual: float) -> tuple[float, float, float | None]:
+    report = quality_report(motion)
+    jerks = seam_accelerations(motion)
+    ratio = float(jerks.max()) / usual if len(jerks) and usual > 0.0 else None
+    return report.foot_slide_m, report.floor_penetration_m, ratio
