@@ -1,0 +1,210 @@
+"""Requests that try to leave the library: every route, every parameter, by the API's document.
+
+The document (OpenAPI) says which parameters and fields each route has. Every text among them
+is replaced by names that lead elsewhere, one at a time; all the others keep sensible values.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+_watched: list[tuple[str, list[str]]] = []
+
+
+def _note(event: str, arguments: tuple) -> None:
+    if event in ("open", "os.listdir", "os.mkdir", "os.rename", "os.remove", "os.rmdir"):
+        for place, seen in _watched:
+            for given in arguments[:2]:
+                if isinstance(given, (str, bytes)) and place in _text(given):
+                    seen.append(f"{event} {_text(given)}")
+
+
+def _text(path: str | bytes) -> str:
+    return path.decode("utf-8", "replace") if isinstance(path, bytes) else path
+
+
+@contextmanager
+def watched(place: Path) -> Iterator[list[str]]:
+    """Every file below `place` that Python opens, lists, makes or removes within the block.
+
+    Told by the interpreter's own audit events, so nothing need be guessed from answers.
+    """
+    if not getattr(_note, "installed", False):
+        sys.addaudithook(_note)  # it cannot be taken away again, only be given nothing to watch
+        _note.installed = True
+    entry = (str(place), [])
+    _watched.append(entry)
+    try:
+        yield entry[1]
+    finally:
+        _watched.remove(entry)
+
+
+def hostile_names(outside: Path) -> list[str]:
+    """Names that lead to `outside`, or that no file can have; as they stand in an address."""
+    relative = f"../{outside.parent.name}/{outside.name}"
+    up = "../" * 12 + str(outside).lstrip("/")
+    return [
+        quote(relative, safe="/."),
+        relative.replace("..", "%2e%2e"),
+        quote(relative, safe=".").replace(".", "%2E"),
+        quote(relative.replace("/", "\\"), safe="."),
+        up,
+        quote(str(outside), safe=""),
+        "/" + str(outside),
+        quote(f"file://{outside}", safe=""),
+        quote(f"{relative}\0.bvh", safe="/."),
+        "%00",
+        "..",
+        ".",
+        "%2e%2e",
+        "C%3A%5Cwindows%5Cwin.ini",
+        "~root",
+        "CON",
+        "%F0%9F%92%83%E2%80%AE",
+        "%ff%fe",
+        "a" * 5000,
+    ]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    method: str
+    address: str  # raw: nothing in it is decoded or tidied
+    query: str = ""
+    body: Any = None
+
+
+@dataclass
+class Answer:
+    """What came back."""
+
+    status: int = 0
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def sent(app, asked: Asked) -> Answer:
+    """Hand a request to the application as a server would, without any client in between."""
+    answer = Answer()
+    body = b"" if asked.body is None else json.dumps(asked.body).encode()
+    kind = b"application/json" if asked.body is not None else b"application/octet-stream"
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1",
+        "method": asked.method, "scheme": "http", "path": unquote(asked.address),
+        "raw_path": asked.address.encode(), "query_string": asked.query.encode(),
+        "root_path": "", "server": ("localhost", 80), "client": ("127.0.0.1", 1),
+        "headers": [
+            (b"host", b"localhost"), (b"content-type", kind),
+            (b"content-length", str(len(body)).encode()),
+        ],
+    }  # fmt: skip
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive():
+        return messages.pop(0) if messages else {"type": "http.disconnect"}
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.headers = {k.decode(): v.decode() for k, v in message["headers"]}
+        else:
+            answer.body += message.get("body", b"")
+
+    asyncio.run(app(scope, receive, send))
+    return answer
+
+
+def routes(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Method, address and description of every route in the document."""
+    for address, methods in document["paths"].items():
+        for method, described in methods.items():
+            yield method.upper(), address, described
+
+
+def attacks(
+    document: dict[str, Any], method: str, address: str, names: list[str], sensible: str
+) -> Iterator[Asked]:
+    """Every request that puts one of `names` into one place of a route."""
+    described = document["paths"][address][method.lower()]
+    parameters = described.get("parameters", [])
+    body = _sensible(_body_schema(described), document, sensible)
+    inside = [one["name"] for one in parameters if one["in"] == "path"]
+    behind = {one["name"]: sensible for one in parameters if one["in"] == "query"}
+    plain = _filled(address, dict.fromkeys(inside, sensible))
+    for name in names:
+        for place in inside:
+            values = {**dict.fromkeys(inside, sensible), place: name}
+            yield Asked(method, _filled(address, values), _query(behind), body)
+        for place in behind:
+            yield Asked(method, plain, _query({**behind, place: unquote(name)}), body)
+        for path in _texts(body):
+            changed = copy.deepcopy(body)
+            _put(changed, path, unquote(name))
+            yield Asked(method, plain, _query(behind), changed)
+
+
+def _filled(address: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        address = address.replace("{" + name + "}", value)
+    return address
+
+
+def _query(values: dict[str, str]) -> str:
+    return "&".join(f"{name}={quote(value, safe='')}" for name, value in values.items())
+
+
+def _body_schema(described: dict[str, Any]) -> dict[str, Any] | None:
+    content = described.get("requestBody", {}).get("content", {})
+    return content.get("application/json", {}).get("schema")
+
+
+def _sensible(schema: Any, document: dict[str, Any], text: str) -> Any:
+    """A value that fits a schema; every text in it is `text`."""
+    if schema is None:
+        return None
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return _sensible(document["components"]["schemas"][name], document, text)
+    for choice in ("anyOf", "oneOf", "allOf"):
+        if choice in schema:
+            return _sensible(schema[choice][0], document, text)
+    if "enum" in schema or "const" in schema:
+        return schema.get("const", schema.get("enum", [None])[0])
+    kind = schema.get("type")
+    if kind == "object":
+        fields = schema.get("properties", {})
+        return {name: _sensible(one, document, text) for name, one in fields.items()}
+    if kind == "array":
+        first = schema.get("prefixItems", [schema.get("items", {"type": "string"})])[0]
+        return [_sensible(first, document, text)] * max(1, schema.get("minItems", 1))
+    if kind in ("integer", "number"):
+        return schema.get("default", max(schema.get("minimum", 1), 1))
+    return False if kind == "boolean" else text
+
+
+def _texts(value: Any, path: tuple = ()) -> Iterator[tuple]:
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _texts(one, (*path, key))
+    elif isinstance(value, list) and value:
+        yield from _texts(value[0], (*path, 0))
+
+
+def _put(value: Any, path: tuple, new: str) -> None:
+    for step in path[:-1]:
+        value = value[step]
+    value[path[-1]] = new

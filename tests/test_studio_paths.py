@@ -1,0 +1,138 @@
+"""No request reads or writes anything outside the library, whatever names it carries."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hostile_requests import Asked, attacks, hostile_names, routes, sent, watched
+from studio_takes import corpus_library
+
+pytest.importorskip("fastapi")
+
+from motionloom import demo  # noqa: E402
+from motionloom.studio import create_app  # noqa: E402
+from motionloom.studio.live import _answer  # noqa: E402
+from motionloom.studio.live_kinds import KINDS  # noqa: E402
+from motionloom.studio.routes import ROUTERS  # noqa: E402
+from motionloom.studio.window import Window  # noqa: E402
+from motionloom.studio.wire import unpack  # noqa: E402
+
+SECRET = b"nobody may read this"
+DOCUMENT_ROUTES = [
+    (method, "/api" + route.path)
+    for router in ROUTERS
+    for route in router.routes
+    for method in sorted(route.methods)
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A library, and beside it things that are none of its business."""
+    folder = tmp_path_factory.mktemp("paths")
+    outside = folder / "elsewhere"
+    outside.mkdir()
+    (outside / "secret.bvh").write_bytes(SECRET)
+    demo.clip("walk").save(outside / "walk.bvh")
+    corpus_library(outside / "other.loom", ["jog_p0"]).close()
+    corpus_library(folder / "own.loom", ["walk_p0"]).close()
+    (folder / "cwd").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def app(place):
+    import motionloom as ml
+
+    made = create_app(ml.Library(place / "own.loom"))
+    yield made
+    made.state.workshop.close()
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int]]:
+    """Every file and folder below, with size and time."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        found[str(path)] = (status.st_size, status.st_mtime_ns)
+    return found
+
+
+def test_the_document_has_every_route(app):
+    """What the walk below goes by: a route that is not in the document would not be tried."""
+    documented = {(method, address) for method, address, _ in routes(app.openapi())}
+    plain = {(method, route.replace(":path", "")) for method, route in DOCUMENT_ROUTES}
+    assert documented == plain
+    assert len(documented) >= 20
+
+
+@pytest.mark.parametrize(("method", "address"), DOCUMENT_ROUTES)
+def test_no_route_leads_outside(app, place, method, address, monkeypatch):
+    monkeypatch.chdir(place / "cwd")
+    before = tree(place / "elsewhere")
+    names = hostile_names(place / "elsewhere" / "secret.bvh")
+    names += hostile_names(place / "elsewhere" / "walk.bvh")[:6]
+    names += hostile_names(place / "elsewhere" / "other.loom")[:6]
+    tried = 0
+    with watched(place / "elsewhere") as touched:
+        for asked in attacks(app.openapi(), method, address.replace(":path", ""), names, "walk_p0"):
+            answer = sent(app, asked)
+            assert answer.status < 500, (asked, answer.body)
+            assert SECRET not in answer.body, asked
+            assert touched == [], asked
+            tried += 1
+        for job in app.state.workshop.jobs.all():
+            told = app.state.workshop.jobs.wait(job["id"], timeout=60)
+            assert "Error: " not in told["error"].split(" ")[0], told  # refused, not broken
+        assert touched == []
+    assert tree(place / "elsewhere") == before
+    assert os.listdir(place / "cwd") == []
+    assert {path.name for path in place.iterdir()} == {"elsewhere", "own.loom", "cwd"}
+    assert tried >= len(names) or "{" not in address
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_no_live_request_leads_outside(app, place, kind):
+    keys = (
+        "name", "motion", "take", "player", "path", "file", "key", "id", "choreography",
+        "music", "graph", "family", "library", "label", "labels", "takes", "by", "target",
+    )  # fmt: skip
+    window = Window(app.state.workshop)
+    with watched(place / "elsewhere") as touched:
+        for name in hostile_names(place / "elsewhere" / "secret.bvh"):
+            message = {**dict.fromkeys(keys, name), "id": 1, "kind": kind}
+            meta, _ = unpack(_answer(window, json.dumps(message)))
+            assert meta["id"] == 1
+    assert touched == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/../../../../../../../../etc/passwd",
+        "/%2e%2e/%2e%2e/%2e%2e/app.py",
+        "/..%2fapp.py",
+        "/assets/../../app.py",
+        "/assets/..%2f..%2fapp.py",
+        "/assets/%2e%2e%5c%2e%2e%5capp.py",
+        "//etc/passwd",
+        "/%2fetc%2fpasswd",
+        "/index.html%00.py",
+        "/" + "a" * 5000,
+    ],
+)
+def test_the_page_is_served_and_nothing_beside_it(app, address):
+    answer = sent(app, Asked("GET", address))
+    assert answer.status in (400, 404, 405), answer
+    assert b"root:" not in answer.body
+    assert b"import" not in answer.body
+
+
+def test_the_watch_itself_sees_what_is_opened(place):
+    with watched(place / "elsewhere") as touched:
+        (place / "elsewhere" / "secret.bvh").read_bytes()
+        os.listdir(place / "elsewhere")
+    assert len(touched) == 2
