@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: page demo test test-all lint format docs bench clean
+.PHONY: page demo test test-all lint format docs pictures bench clean
 
 demo: page  ## make the built-in corpus, import it, draw it
 	$(RUN)/motionloom demo demo
@@ -30,8 +30,12 @@ format: $(STAMP)
 docs: $(STAMP) $(VENV)/.docs-ready
 	$(RUN)/mkdocs build --strict --quiet --site-dir site
 
-bench: $(STAMP)
-	$(RUN)/motionloom bench load
+pictures: $(STAMP)  ## every picture of the docs, made anew
+	$(RUN)/python docs/pictures/make_all.py
+
+bench: $(STAMP)  ## all benches, about an hour; docs/benchmarks.md is written from their JSON
+	$(RUN)/motionloom bench all --install-rivals --results benchmarks/results
+	$(RUN)/motionloom bench page --results benchmarks/results --markdown docs/benchmarks.md
 
 clean:
 	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +18,11 @@ from motionloom.bench import BENCHES, Settings, bench_module, report, rivals
 from motionloom.bench import takes as where
 from motionloom.bench.measuring import Clocks, Contestant, Missing, compare, timings
 from motionloom.bench.numpy_kinematics import by_components, by_matrices
+from motionloom.bench.results import keep, kept
 from motionloom.bench.rivals import Package
 from motionloom.bench.takes import takes
-from motionloom.errors import InvalidInput
+from motionloom.cli import app
+from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion.kinematics import joint_positions
 
 
@@ -280,6 +284,56 @@ def test_only_the_section_of_the_bench_is_rewritten(tmp_path):
         report.write_section(page, "blend", "new\n")
 
 
+def test_the_page_is_written_from_what_was_kept(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- bench load -->\n<!-- end load -->\n<!-- bench all -->\n<!-- end all -->\n"
+    )
+    assert keep({**REPORT, "seconds": 90.0}, tmp_path / "kept").name == "load.json"
+    words = ["bench", "page", "--results", str(tmp_path / "kept"), "--markdown", str(page)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    text = page.read_text()
+    assert "| reading | 2.00 ms | a | 50.0 ms |" in text
+    assert "| `motionloom bench load` | reading BVH and forward kinematics | 90.0 s |" in text
+    assert "Together they take 2 min." in text
+
+
+@pytest.mark.parametrize("content", ["no JSON", "{}", '{"results": []}', "[]"])
+def test_what_is_no_report_is_refused(tmp_path, content):
+    with pytest.raises(InvalidInput, match="holds no reports; make them: motionloom bench all"):
+        kept(tmp_path)
+    (tmp_path / "load.json").write_text(content)
+    with pytest.raises(InvalidInput, match=r"load\.json is no report of motionloom bench"):
+        kept(tmp_path)
+    with pytest.raises(InvalidInput, match="takes figures from --results DIR to --markdown FILE"):
+        CliRunner().invoke(app, ["bench", "page"], catch_exceptions=False)
+
+
+def test_all_benches_run_and_one_that_fails_stops_no_other(tmp_path, monkeypatch):
+    def measured(name, options):
+        if name == "dtw":
+            raise MotionloomError("the measuring process ended with code 1")
+        return {**REPORT, "name": name, "seconds": 1.0, "rounds": options["rounds"]}
+
+    monkeypatch.setattr("motionloom.cli.bench._measured", measured)
+    done = CliRunner().invoke(app, ["bench", "all", "--results", str(tmp_path)])
+    assert done.exit_code == 1 and "not measured: dtw" in done.stderr
+    reports = kept(tmp_path)
+    assert [one["name"] for one in reports] == sorted(set(BENCHES) - {"dtw"})
+    assert {one["name"]: one["rounds"] for one in reports}["load"] == 7
+    assert all("--rounds" not in one["command"] for one in reports)
+
+
+def test_figures_on_the_page_stand_in_generated_sections_alone():
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for name in [*BENCHES, "all"]:
+        assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- end {name} -->") == 1
+    prose = re.sub(r"<!-- bench (\w+) -->.*?<!-- end \1 -->", "", page, flags=re.DOTALL)
+    typed = re.findall(r"\d[\d.,]* ?(?:ns|µs|ms|s|min|MB|GB|%|cm|times)\b.*", prose)
+    assert not typed
+
+
 def test_an_unknown_bench_lists_the_benches_there_are():
     with pytest.raises(InvalidInput, match="no bench is called 'lod'; .* dtw, .*knn, lazy, load"):
         bench_module("lod")
@@ -294,8 +348,6 @@ def test_every_bench_says_what_it_does_and_names_its_rivals(name):
 
 
 def test_the_command_prints_json_alone(folder, cache):
-    from motionloom.cli import app
-
     done = CliRunner().invoke(
         app, ["bench", "load", "--data", str(folder), "--files", "2", "--rounds", "1", "--json"]
     )
@@ -320,8 +372,6 @@ def test_the_command_prints_json_alone(folder, cache):
 
 
 def test_a_wrong_folder_is_told_by_the_command(tmp_path):
-    from motionloom.cli import app
-
     done = CliRunner().invoke(app, ["bench", "load", "--data", str(tmp_path), "--json"])
     assert isinstance(done.exception, InvalidInput)
     assert "data must hold .bvh files" in str(done.exception)

@@ -33,6 +33,13 @@ BENCHES = {
     "web": "motionloom.bench.web",
 }
 
+# Rounds where neither a user nor the default says otherwise: as many as give a steady median.
+ROUNDS = {
+    "blend": 9, "clips": 3, "crowd": 3, "dtw": 3, "engine": 2, "graph": 3, "knn": 3, "lazy": 3,
+    "parametric": 3, "reconstruct": 3, "rhythm": 3, "web": 3,
+}  # fmt: skip
+USUAL_ROUNDS = 7
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -55,7 +62,7 @@ class Settings:
 
     data: Path | None = None
     files: int = 20
-    rounds: int = 7
+    rounds: int = USUAL_ROUNDS
     seed: int = 1
     budget_s: float = 20.0
 

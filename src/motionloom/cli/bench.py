@@ -11,19 +11,33 @@ from typing import Annotated, Any
 import typer
 
 from motionloom.cli.terminal import print_json, remark
+from motionloom.errors import InvalidInput, MotionloomError
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Which bench: load, knn, lazy or dtw.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Which bench: load, knn, dtw ... (a wrong name lists them); all of them; or "
+            "page, which measures nothing and writes --markdown anew from --results."
+        ),
+    ],
     data: Annotated[Path | None, typer.Option(help="Folder with .bvh files to measure on.")] = None,
     files: Annotated[int, typer.Option(min=1, help="How many files to use.")] = 20,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds; medians are shown.")] = 7,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rounds; medians are shown. [what the bench is used to]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Chooses the files.")] = 1,
     install_rivals: Annotated[
         bool,
         typer.Option("--install-rivals", help="Install the rivals to a cache folder first."),
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep the report as NAME.json in this folder."),
+    ] = None,
     markdown: Annotated[
         Path | None,
         typer.Option(help="Also write the figures into the bench's section of this page."),
@@ -32,31 +46,61 @@ def bench(
     """Measure motionloom and its rivals side by side, on this machine.
 
     Without --data the CMU data set is used where it is found (MOTIONLOOM_DATA), else the
-    built-in corpus. Rivals that are not installed are listed with the reason.
+    built-in corpus. Rivals that are not installed are listed with the reason. All benches take
+    about an hour, one after the other.
     """
-    from motionloom.bench import bench_module, report
+    from motionloom.bench import BENCHES, ROUNDS, USUAL_ROUNDS, bench_module, report
+    from motionloom.bench.results import keep, kept, write_page
 
-    bench_module(name)  # a wrong name is told at once
-    options = {"data": data, "files": files, "rounds": rounds, "seed": seed}
-    found = _measured(name, {**options, "install_rivals": install_rivals})
-    found["command"] = _command(name, options)
-    if json_:
-        print_json(found)
-    else:
-        from rich.console import Console
-
-        Console().print(report.table(found))
-        if found.get("credit"):
-            print(found["credit"])
-    if markdown is not None:
-        report.write_section(markdown, name, report.markdown(found))
+    if name == "page":
+        if results is None or markdown is None:
+            raise InvalidInput("bench page takes figures from --results DIR to --markdown FILE")
+        write_page(markdown, kept(results))
         remark(f"figures written into {markdown}")
+        return
+    names = sorted(BENCHES) if name == "all" else [name]
+    bench_module(names[0])  # a wrong name is told at once
+    reports, failed = [], []
+    for one in names:
+        usual = ROUNDS.get(one, USUAL_ROUNDS)
+        options = {"data": data, "files": files, "rounds": rounds or usual, "seed": seed}
+        try:
+            found = _measured(one, {**options, "install_rivals": install_rivals})
+        except MotionloomError as error:
+            if name != "all":
+                raise
+            failed.append(one)
+            remark(f"{one}: {error}")
+            continue
+        found["command"] = _command(one, options, usual)
+        reports.append(found)
+        if results is not None:
+            remark(f"{keep(found, results)} ({found['seconds']:.0f} s)")
+        if markdown is not None:
+            report.write_section(markdown, one, report.markdown(found))
+            remark(f"figures written into {markdown}")
+        if not json_:
+            _print(found)
+    if json_:
+        print_json(reports if name == "all" else reports[0])
+    if failed:
+        remark(f"not measured: {', '.join(failed)}")
+        raise typer.Exit(1)
+
+
+def _print(found: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from motionloom.bench import report
+
+    Console().print(report.table(found))
+    if found.get("credit"):
+        print(found["credit"])
 
 
 def _measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The report of a process in which every library uses one thread."""
     from motionloom.bench.machine import one_thread_environment
-    from motionloom.errors import InvalidInput, MotionloomError
 
     data = options["data"]
     options = {**options, "data": str(data.absolute()) if data else None}
@@ -76,8 +120,8 @@ def _measured(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _command(name: str, options: dict[str, Any]) -> str:
+def _command(name: str, options: dict[str, Any], usual_rounds: int) -> str:
     """What to type to have it again; options left at their defaults are not repeated."""
-    defaults = {"data": None, "files": 20, "rounds": 7, "seed": 1}
+    defaults = {"data": None, "files": 20, "rounds": usual_rounds, "seed": 1}
     changed = [f"--{key} {value}" for key, value in options.items() if value != defaults[key]]
     return " ".join(["motionloom bench", name, *changed])
