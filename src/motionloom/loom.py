@@ -421,7 +421,8 @@ class Library(Storage):
         Returns
         -------
         graph : MotionGraph
-            Without dead ends; ``removed`` tells what was left out.
+            Without dead ends; ``removed`` tells what was left out. Transitions that were
+            removed or locked by hand (`motionloom.synthesis.motiongraph.edits`) stay so.
 
         Examples
         --------

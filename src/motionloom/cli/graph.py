@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from motionloom.loom import Library
     from motionloom.synthesis.motiongraph import MotionGraph
 
-_ACTIONS = ("build", "info", "picture", "export", "learn")
+_EDITS = ("remove", "lock", "restore")
+_ACTIONS = ("build", "info", "picture", "export", "learn", *_EDITS)
 _PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
 _DISTANCE = typer.Option(help="How frames are compared: jrd, pc11 ... [jrd]")
 _METHOD = typer.Option(help="sectors (three prunings) or minima (local minima). [sectors]")
@@ -28,7 +29,7 @@ _WEIGHTS = typer.Option(metavar="FILE", help="Weights of joint pairs, as `learn`
 
 def graph(
     library: Annotated[Path, LIB],
-    action: Annotated[str, typer.Argument(metavar="build|info|picture|export|learn")],
+    action: Annotated[str, typer.Argument(metavar="|".join(_ACTIONS))],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="picture: .png, .svg, .pdf; export: .mogra, .json."),
@@ -53,6 +54,12 @@ def graph(
         typer.Option(metavar="FILE", help="learn: rows of NAME:FRAME, NAME:FRAME, similar."),
     ] = None,
     top: Annotated[int | None, typer.Option(help="learn: keep the largest weights.")] = None,
+    transition: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:FRAME,NAME:FRAME", help="remove, lock, restore: this one. Repeatable."
+        ),
+    ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find where motions may be left for one another, and keep it with the library.
@@ -60,6 +67,8 @@ def graph(
     `build` finds the transitions; `info` tells what there is, `picture` draws it, `export`
     writes the transitions to a file. Without options they speak of the graph built last.
     `learn` makes weights for the distance from pairs of poses tagged similar or not.
+    `remove` rules transitions out of all graphs of the library, `lock` has them in, `restore`
+    leaves it to the distance again.
     """
     if action not in _ACTIONS:
         raise InvalidInput(f"graph does {', '.join(_ACTIONS)}; got {action!r}")
@@ -68,6 +77,8 @@ def graph(
         _learn(lib, tags, output, top, json)
         return
     _check_output(action, output)
+    if action in _EDITS:
+        _edit(lib, action, transition)
     settings = _settings(
         distance, method, threshold, per_minute, blend, within, only, without, any_footing, weights
     )
@@ -84,7 +95,7 @@ def graph(
         _export(made, output)
     if json:
         print_json({**made.info(), **({"file": str(output)} if output else {})})
-    elif action in ("build", "info"):
+    elif action in ("build", "info", *_EDITS):
         _print_info(made)
 
 
@@ -268,6 +279,8 @@ def _print_info(made: MotionGraph) -> None:
         f"left out: {removed.transitions} transitions that lead nowhere, {removed.footing} on the "
         f"wrong foot, {removed.abrupt} too abrupt; {removed.frames} frames are never played"
     )
+    if removed.by_hand:
+        print(f"removed by hand: {removed.by_hand} transitions")
     if removed.motions:
         print(f"cut off: {', '.join(removed.motions)}")
     from rich.console import Console
@@ -372,6 +385,21 @@ def _timeline(texts: list[str] | None, seconds: float | None) -> list[tuple[str,
         except ValueError:
             raise InvalidInput(f"--label must be LABEL:SECONDS; got {text}") from None
     return found
+
+
+def _edit(lib: Library, action: str, texts: list[str] | None) -> None:
+    from motionloom.synthesis.motiongraph.edits import Spot, edit
+
+    spots = [Spot.of(text) for text in texts or []]
+    if not spots:
+        raise InvalidInput(f"graph {action} needs --transition NAME:FRAME,NAME:FRAME")
+    for spot in spots:
+        for name, frame in ((spot.source, spot.source_frame), (spot.target, spot.target_frame)):
+            frames = lib.entry(name).frames
+            if frame >= frames:
+                raise InvalidInput(f"{name} has frames 0 to {frames - 1}; got {frame}")
+    for spot in spots:
+        edit(lib, action, spot)
 
 
 def _learn(lib: Library, tags: Path | None, output: Path | None, top: int | None, json: bool):

@@ -47,6 +47,8 @@ class Removed:
         Spots at which the feet disagree; transitions with too large accelerations.
     frames : int
         Of the motions that remain, frames that are never played.
+    by_hand : int
+        Transitions that somebody has ruled out.
     """
 
     transitions: int
@@ -54,6 +56,7 @@ class Removed:
     footing: int
     abrupt: int
     frames: int
+    by_hand: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data."""
@@ -63,6 +66,7 @@ class Removed:
             "footing": self.footing,
             "abrupt": self.abrupt,
             "frames": self.frames,
+            "by_hand": self.by_hand,
         }
 
 

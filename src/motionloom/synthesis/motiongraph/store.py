@@ -31,6 +31,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.derived import derived
 from motionloom.synthesis.motiongraph.building import checked_finding, motion_graph
 from motionloom.synthesis.motiongraph.components import nodes_of
+from motionloom.synthesis.motiongraph.edits import EditedGraph, library_edits, with_edits
 from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
 from motionloom.synthesis.motiongraph.likeness import alike
 from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress
@@ -70,6 +71,8 @@ def library_graph(
 ) -> MotionGraph:
     """The motion graph of some motions of a library, found once and kept with it.
 
+    What people have edited (`motionloom.synthesis.motiongraph.edits`) is left out or in.
+
     Parameters
     ----------
     library : Shelf
@@ -81,6 +84,20 @@ def library_graph(
     **options
         As in `motion_graph`.
     """
+    return edited_library_graph(library, names=names, distance=distance, workers=workers,
+                                progress=progress, **options).graph  # fmt: skip
+
+
+def edited_library_graph(
+    library: Shelf,
+    *,
+    names: Sequence[str],
+    distance: str | FrameDistance = "jrd",
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> EditedGraph:
+    """The same as `library_graph`, with all that was found and what became of it by hand."""
     if not names:
         raise InvalidInput("a motion graph needs at least one motion; none were chosen")
     finding = checked_finding(options)
@@ -105,13 +122,14 @@ def library_graph(
         "distance": repr(chosen),
         "finding": asdict(finding),
     }
-    return derived(
+    found = derived(
         library,
         "motion-graph",
         key,
         build=build,
         load=lambda folder: read_graph(folder / _FILE, motions, labels),
     )
+    return with_edits(found, library_edits(library), motions, chosen)
 
 
 def write_graph(graph: MotionGraph, path: str | Path) -> None:
