@@ -1,0 +1,450 @@
+"""The studio's searches, figures, families and exports, asked over HTTP."""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import tracemalloc
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.blend.ground import moved_poses
+from motionloom.cli import app as cli
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+from studio_takes import corpus_library
+
+from motionloom.studio import create_app, wire
+from motionloom.studio.finding import FamilySettings, SearchSettings, family_of
+
+KICK = "kick_front_high_right_p0:10-60"
+TAKES = (
+    "walk_p0", "walk_p1", "jog_p0", "kick_front_low_right_p0", "kick_front_mid_right_p0",
+    "kick_front_high_right_p0", "kick_front_high_right_p1", "kick_inside_mid_right_p0",
+    "kick_side_mid_right_p0", "punch_mid_right_p0", "reach_front_mid_right_p0",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    with corpus_library(tmp_path_factory.mktemp("studio") / "takes.loom", TAKES) as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as one:
+        yield one
+
+
+def _searched(client, **settings):
+    answer = client.post("/api/search", json={"query": KICK, **settings})
+    assert answer.status_code == 200, answer.text
+    return wire.unpack(answer.content)
+
+
+def _typed(line: str):
+    """What a command line prints with --json."""
+    words = shlex.split(line)
+    assert words[0] == "motionloom"
+    done = CliRunner().invoke(cli, [*words[1:], "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def _run(line: str):
+    """What a line of Python leaves in its last variable."""
+    names: dict = {}
+    exec(line, names)  # the studio's own line, as somebody would paste it
+    return names["matches"] if "matches" in names else names["family"]
+
+
+# --- the menu -------------------------------------------------------------------------------
+
+
+def test_the_menu_has_every_method_with_its_unit(client):
+    menu = client.get("/api/search/menu").json()
+    methods = {one["name"]: one for one in menu["methods"]}
+    assert set(methods) == set(ml.search.METHODS)
+    assert methods["emd"]["unit"] == "degrees" and methods["emd"]["whole_clips"]
+    assert "radius" in methods["lazy"]["options"] and "radius" not in methods["dtw"]["options"]
+    assert all(one["about"] for one in methods.values())
+    assert {"kick", "walk"} <= {one["name"] for one in menu["labels"]}
+    assert "e15" in {one["name"] for one in menu["features"]}
+
+
+@pytest.mark.parametrize("method", ["dtw", "lazy", "dtw-clip", "emd", "scaling"])
+def test_every_method_of_the_menu_searches_and_tells_its_unit(client, method):
+    head, arrays = _searched(client, method=method, max=5)
+    unit = {one["name"]: one["unit"] for one in client.get("/api/search/menu").json()["methods"]}
+    assert head["unit"] == (unit[method] or "m")
+    assert 0 < len(head["matches"]) <= 5
+    assert arrays["frames"].shape == (len(head["matches"]), 50)
+
+
+# --- searches -------------------------------------------------------------------------------
+
+
+def test_a_search_answers_as_the_library_does(client, library):
+    head, arrays = _searched(client, max=6)
+    expected = library.search(KICK, max=6)
+    assert head["matches"] == json.loads(json.dumps(expected.to_json()))
+    for match, frames in zip(expected, arrays["frames"], strict=True):
+        assert frames[0] >= match.start_frame and frames[-1] < match.end_frame
+        assert np.all(np.diff(frames) >= 0)
+
+
+def test_frames_stand_for_the_query_s_frames(client):
+    """The query finds itself, frame for frame."""
+    head, arrays = _searched(client)
+    assert head["matches"][0]["motion"] == "kick_front_high_right_p0"
+    assert arrays["frames"][0].tolist() == list(range(10, 60))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"max": 4, "max_distance": 0.11},
+        {"method": "lazy", "k": 64, "radius": 0.2, "max": 5},
+        {"method": "emd", "max": 3, "within": ["kick"]},
+        {"rank": "distance", "weights": "equal", "steps": "classic", "exclude_query": True},
+        {"only": ["kick_front_high_right_p1", "walk_p0"], "without": ["walk_p0"], "max": 3},
+    ],
+)
+def test_the_lines_shown_find_the_same(client, settings):
+    head, _ = _searched(client, **settings)
+    assert head["matches"]
+    assert _typed(head["lines"]["cli"]) == head["matches"]
+    found = _run(head["lines"]["python"])
+    assert json.loads(json.dumps(found.to_json())) == head["matches"]
+    said = client.post("/api/search/lines", json={"query": KICK, **settings}).json()
+    assert said == head["lines"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"method": "dtw-clip"}, {"method": "emd"}])
+def test_a_threshold_that_filters_leaves_out_what_lies_beyond(client, settings):
+    """The page moves the slider without asking: that must be the same as asking."""
+    wide, _ = _searched(client, **settings)
+    distances = [one["distance"] for one in wide["matches"]]
+    limit = float(np.median(distances))
+    asked, _ = _searched(client, **settings, max_distance=limit)
+    assert asked["matches"] == [one for one in wide["matches"] if one["distance"] <= limit]
+    assert 0 < len(asked["matches"]) < len(distances)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"query": "kick_front_high_right_p0:60-200"}, "the range must lie within"),
+        ({"method": "magic"}, "method must be one of dtw"),
+        ({"features": "e16"}, "did you mean"),
+        ({"within": ["kicks"]}, "no motion is labelled 'kicks'"),
+        ({"method": "web"}, "have not been built"),
+    ],
+)
+def test_mistakes_are_told_in_the_words_of_the_command_line(client, settings, words):
+    answer = client.post("/api/search", json={"query": KICK, **settings})
+    assert answer.status_code in (404, 422)
+    assert words in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"max": 100_000}, {"max_distance": -1.0}, {"k": 0}, {"path": "x"}, {"query": "a" * 1000}],
+)
+def test_settings_out_of_bounds_are_refused(client, settings):
+    assert client.post("/api/search", json={"query": KICK, **settings}).status_code == 422
+
+
+def test_a_file_of_the_server_is_no_query(client, tmp_path):
+    path = ml.demo.clip("walk").save(tmp_path / "walk.bvh")
+    for text in (str(path), f"{path}:0-30"):
+        answer = client.post("/api/search", json={"query": text})
+        assert answer.status_code == 404 and "no motion" in answer.json()["error"]
+        assert client.post("/api/families", json={"query": text}).status_code == 404
+
+
+def test_two_windows_search_at_once(client):
+    settings = [{"max": 3}, {"max": 4}, {"method": "lazy", "max": 5}, {"method": "emd", "max": 2}]
+    with ThreadPoolExecutor(4) as windows:
+        found = list(windows.map(lambda one: len(_searched(client, **one)[0]["matches"]), settings))
+    assert found == [3, 4, 5, 2]
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(1000, marks=pytest.mark.slow)])
+def test_memory_does_not_grow_with_searches(library, count):
+    """Searches leave nothing behind, whatever their settings."""
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        kept = client.app.state.workshop._kept
+
+        def some(first, last):
+            for number in range(first, last):
+                limit = 0.01 + 1e-5 * number
+                head, _ = _searched(client, max=2 + number % 5, max_distance=limit)
+                _poses(client, {"motion": "walk_p0", "frame": 0}, _frames(head), small=True)
+
+        some(0, 5)
+        tracemalloc.start()
+        some(5, 10)
+        before = tracemalloc.get_traced_memory()[0]
+        some(10, 10 + count)
+        after = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert after - before < 400_000
+        assert len(kept) <= 3
+
+
+def _frames(head):
+    return [
+        {"motion": one["motion"], "frames": list(range(one["start_frame"], one["end_frame"], 5))}
+        for one in head["matches"]
+    ]
+
+
+# --- what must be there first -----------------------------------------------------------------
+
+
+def test_a_web_is_offered_built_and_searched(tmp_path):
+    with (
+        corpus_library(tmp_path / "few.loom", TAKES[3:6]) as few,
+        TestClient(create_app(few), base_url="http://localhost") as client,
+    ):
+        asked = {"query": KICK, "method": "web", "max_distance": 0.2}
+        told = client.post("/api/search/prepare", json=asked).json()
+        assert told["lacking"]["pairs"] == 6 and told["job"] is None
+        job = client.post("/api/search/web", json=asked).json()
+        assert job["total"] == 6
+        ended = client.app.state.workshop.jobs.wait(job["id"])
+        assert (ended["state"], ended["done"], ended["result"]["built"]) == ("done", 6, 6)
+        assert client.post("/api/search/prepare", json=asked).json()["lacking"] is None
+        head, _ = _searched(client, **asked)
+        assert _typed(head["lines"]["cli"]) == head["matches"] != []
+
+
+def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
+    from motionloom.studio import search_menu
+
+    monkeypatch.setattr(search_menu, "_LITTLE", 1)
+    with (
+        corpus_library(tmp_path / "few.loom", TAKES[:3]) as few,
+        TestClient(create_app(few), base_url="http://localhost") as client,
+    ):
+        for method in ("lazy", "emd"):
+            asked = {"query": "walk_p0:0-30", "method": method}
+            job = client.post("/api/search/prepare", json=asked).json()["job"]
+            ended = client.app.state.workshop.jobs.wait(job["id"])
+            assert (ended["state"], ended["done"], ended["total"]) == ("done", 3, 3), ended
+            assert client.post("/api/search/prepare", json=asked).json()["job"] is None
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def _poses(client, onto, clips, **more):
+    answer = client.post("/api/poses", json={"onto": onto, "clips": clips, **more})
+    assert answer.status_code == 200, answer.text
+    head, arrays = wire.unpack(answer.content)
+    places, at = [], 0
+    for clip in head["clips"]:
+        size = clip["frames"] * clip["points"] * 3
+        places.append(arrays["positions"][at : at + size].reshape(clip["frames"], -1, 3))
+        at += size
+    return head, places, arrays
+
+
+def test_the_query_stands_at_the_origin_and_faces_forward(client, library):
+    onto = {"motion": "kick_front_high_right_p0", "frame": 10}
+    _, (query,), _ = _poses(client, onto, [{"motion": onto["motion"], "frames": [10, 20]}])
+    skeleton = library[onto["motion"]].skeleton
+    hips, left, right = (skeleton.point(r) for r in ("hips", "left_hip", "right_hip"))
+    assert np.abs(query[0, hips, [0, 2]]).max() < 1e-5
+    across = query[0, left] - query[0, right]
+    assert across[0] > 0.05  # facing +Z, its left is +X
+
+
+def test_matches_are_brought_to_the_query(tmp_path):
+    kick = ml.demo.clip("kick_front_high_right")
+    turned, root = moved_poses([3.0, -2.0, 1.1], kick.rotations, kick.root)
+    with ml.Library.create(tmp_path / "two.loom") as two:
+        two.add_motion(kick, name="here")
+        two.add_motion(replace(kick, rotations=turned, root=root), name="there")
+        two.add_motion(ml.demo.clip("kick_front_high_right", performer=1), name="other")
+        with TestClient(create_app(two), base_url="http://localhost") as client:
+            head, arrays = _searched(client, query="here:10-60", max=3)
+            clips = [
+                {"motion": one["motion"], "frames": frames.tolist()}
+                for one, frames in zip(head["matches"], arrays["frames"], strict=True)
+            ]
+            _, places, _ = _poses(client, {"motion": "here", "frame": 10}, clips)
+            later = [
+                {"motion": name, "frames": [5, 25, 45], "anchor": 1} for name in ("here", "there")
+            ]
+            _, (same, moved), _ = _poses(client, {"motion": "here", "frame": 25}, later)
+    found = {clip["motion"]: place for clip, place in zip(clips, places, strict=True)}
+    assert np.abs(found["there"] - found["here"]).max() < 1e-3
+    assert np.abs(found["other"] - found["here"]).mean() < 0.1  # another build, the same place
+    assert np.abs(moved - same).max() < 1e-3
+    assert np.abs(same[1, 0, [0, 2]]).max() < 1e-5 < np.abs(same[0, 0, [0, 2]]).max()
+
+
+def test_small_figures_have_few_points_and_bones_between_them(client):
+    onto = {"motion": "walk_p0", "frame": 0}
+    frames = list(range(0, 30, 3))
+    clips = [{"motion": name, "frames": frames} for name in ("walk_p0", "walk_p1")]
+    head, places, arrays = _poses(client, onto, clips, small=True)
+    assert "contacts" not in arrays
+    for clip, place in zip(head["clips"], places, strict=True):
+        body = head["bodies"][clip["body"]]
+        assert place.shape[1] <= 22
+        assert 0 <= np.min(body["bones"]) and np.max(body["bones"]) < place.shape[1]
+        lengths = np.linalg.norm(np.diff(place[:, body["bones"]], axis=2), axis=3)
+        assert np.ptp(lengths, axis=0).max() < 1e-3  # bones keep their lengths
+
+
+def test_contacts_are_those_of_the_frames_asked_for(client, library):
+    expected = library["walk_p0"].contacts().standing_parts()
+    frames = [5, 9, 9, 30]
+    onto = {"motion": "walk_p0", "frame": 5}
+    _, _, arrays = _poses(client, onto, [{"motion": "walk_p0", "frames": list(range(60))}])
+    assert (arrays["contacts"] == expected[:60]).mean() > 0.95
+    _, _, some = _poses(client, onto, [{"motion": "walk_p0", "frames": frames}])
+    assert some["contacts"].shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"clips": [{"motion": "walk_p0", "frames": [10**6]}]}, "has frames 0 to"),
+        ({"clips": [{"motion": "walk_p0", "frames": [1], "anchor": 1}]}, "anchor must be below 1"),
+        ({"clips": [{"motion": "walk_p0", "frames": [0] * 40_000}] * 2}, "frames at once"),
+        ({"clips": [{"motion": "nobody", "frames": [1]}]}, "no motion 'nobody'"),
+    ],
+)
+def test_frames_that_are_not_there_are_named(client, asked, words):
+    answer = client.post("/api/poses", json={"onto": {"motion": "walk_p0", "frame": 0}, **asked})
+    assert answer.status_code in (404, 422) and words in answer.json()["error"]
+
+
+# --- families -----------------------------------------------------------------------------------
+
+
+def test_a_family_is_the_library_s(client, library):
+    asked = {"query": KICK, "max_distance": 0.12}
+    told = client.post("/api/families", json=asked).json()
+    expected = library.family(KICK, max_distance=0.12)
+    assert len(expected.nodes) > 3
+    assert [node["motion"] for node in told["nodes"]] == [node.motion for node in expected.nodes]
+    assert np.allclose(
+        [node["distance_to_query"] for node in told["nodes"]], expected.distance_to_query()
+    )
+    assert sum(edge["way"] for edge in told["edges"]) == len(expected.nodes) - 1
+    assert all(len(node["frames"]) == 50 for node in told["nodes"])
+    places = np.array([node["place"] for node in told["nodes"]])
+    gaps = np.abs(places[:, None] - places)
+    apart = (gaps[..., 0] > 0.98 * told["box"][0]) | (gaps[..., 1] > 0.98 * told["box"][1])
+    assert (apart | np.eye(len(places), dtype=bool)).all()
+
+
+def test_the_lines_of_a_family_grow_the_same(client):
+    asked = {"query": KICK, "max_distance": 0.1, "max": 6, "tiers": 2}
+    told = client.post("/api/families", json=asked).json()
+    typed = _typed(told["lines"]["cli"])
+    assert [node["motion"] for node in typed["nodes"]] == [node["motion"] for node in told["nodes"]]
+    some = client.post("/api/families", json={**asked, "members": [0, 1, 3]}).json()
+    made = _run(some["lines"]["python"])
+    assert [node.motion for node in made.nodes] == [node["motion"] for node in some["nodes"]]
+    assert len(some["nodes"]) == 3
+    assert client.post("/api/families/lines", json=asked).json()["lines"] == told["lines"]
+
+
+def test_an_id_grows_the_family_again(client, library):
+    """A deep link after a restart: nothing is kept, the id tells all."""
+    asked = {"query": KICK, "max_distance": 0.1, "members": [0, 1, 2]}
+    told = client.post("/api/families", json=asked).json()
+    with TestClient(create_app(library), base_url="http://localhost") as fresh:
+        again = fresh.get(f"/api/families/{told['id']}").json()
+        family = family_of(fresh.app.state.workshop, told["id"])
+    assert again["nodes"] == told["nodes"]
+    assert len(family.nodes) == 3
+    blend = library.blend(family, leave_out_unmatched=True)
+    assert len(blend(np.full(len(blend.registration), 1 / len(blend.registration)))) > 20
+
+
+def test_growing_is_a_job_that_counts_members(client):
+    asked = {"query": KICK, "max_distance": 0.105}
+    job = client.post("/api/families/grow", json=asked).json()
+    ended = client.app.state.workshop.jobs.wait(job["id"])
+    assert ended["state"] == "done" and ended["done"] == ended["result"]["nodes"] > 1
+    assert client.post("/api/families", json=asked).json()["seconds"] < ended["done"]
+
+
+def test_an_id_of_nothing_is_refused(client):
+    answer = client.get("/api/families/bm90aGluZw")
+    assert answer.status_code == 422 and "names no family" in answer.json()["error"]
+
+
+def test_settings_are_told_by_what_differs():
+    settings = FamilySettings(query="a:0-9", within=("kick",), max=7)
+    assert FamilySettings.of(settings.id) == settings
+    assert SearchSettings(query="a:0-9").flags() == []
+    words = SearchSettings(query="a:0-9", within=("x y", "z"), only=("b", "c"), radius=0.5).flags()
+    assert words == ["--radius", "0.5", "--within", "x y", "--within", "z", "--only", "b,c"]
+
+
+# --- export -------------------------------------------------------------------------------------
+
+
+def _clips(head, count=3):
+    names = ("motion", "start_frame", "end_frame", "distance", "tier", "label")
+    return [{name: one[name] for name in names} for one in head["matches"][:count]]
+
+
+@pytest.mark.parametrize("suffix", ["bvh", "glb"])
+def test_accepted_matches_are_exported_and_load_again(client, library, tmp_path, suffix):
+    head, _ = _searched(client)
+    asked = {"clips": _clips(head), "format": suffix, "search": {"query": KICK}}
+    answer = client.post("/api/export", json=asked)
+    assert answer.status_code == 200, answer.text
+    assert (
+        'filename="like_kick_front_high_right_p0_10-60.zip"'
+        in answer.headers["content-disposition"]
+    )
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as packed:
+        assert packed.testzip() is None
+        packed.extractall(tmp_path)
+    told = json.loads((tmp_path / "matches.json").read_text())
+    assert told["search"] == {"query": KICK} and told["command"] == head["lines"]["cli"]
+    assert len(told["matches"]) == 3
+    for rank, (one, clip) in enumerate(zip(told["matches"], asked["clips"], strict=True), start=1):
+        name = f"{rank:03d}_{clip['motion']}_{clip['start_frame']}-{clip['end_frame']}.{suffix}"
+        assert one["file"] == name and one["distance"] == clip["distance"]
+        made = ml.load(tmp_path / name)
+        source = library[clip["motion"]][clip["start_frame"] : clip["end_frame"]]
+        assert len(made) == len(source) and made.fps == pytest.approx(source.fps, rel=1e-3)
+        ours, theirs = (m.role_positions(["hips", "right_ankle", "head"]) for m in (source, made))
+        assert np.abs(ours - theirs).max() < 2e-3
+    assert not list((tmp_path).glob("*.tmp*"))
+
+
+@pytest.mark.parametrize(
+    ("clip", "words"),
+    [
+        ({"motion": "../../etc/passwd", "start_frame": 0, "end_frame": 5}, "no motion"),
+        ({"motion": "walk_p0", "start_frame": 0, "end_frame": 10**5}, "the range must lie within"),
+        ({"motion": "walk_p0", "start_frame": 9, "end_frame": 9}, "the range must lie within"),
+        ({"motion": "walk_p0", "start_frame": 0, "end_frame": 10**6}, "frames in one zip"),
+    ],
+)
+def test_what_is_not_in_the_library_is_not_exported(client, clip, words):
+    answer = client.post("/api/export", json={"clips": [clip]})
+    assert answer.status_code in (404, 422) and words in answer.json()["error"]
