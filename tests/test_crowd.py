@@ -18,7 +18,7 @@ from motionloom.synthesis.crowd import (
     march,
 )
 from motionloom.synthesis.crowd.discs import contact_time, moved_discs, near_pairs
-from motionloom.synthesis.crowd.troupe import travel_weights
+from motionloom.synthesis.crowd.travel import travel_weights
 from tests.naive.discs import first_contact
 
 CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
@@ -96,7 +96,7 @@ def test_weights_travel_as_wished_within_reach(waltz, rng):
     for _ in range(10):
         share = rng.dirichlet(np.ones(len(node)))
         wish = share @ node.travel
-        weights = travel_weights(node, wish)
+        weights = travel_weights(node, [wish])[0]
         assert weights.min() >= 0.0 and weights.sum() == pytest.approx(1.0)
         assert np.abs(weights @ node.travel - wish).max() < 0.06
 

@@ -41,7 +41,7 @@ _STATE = (_POINTS + 1, 10)
 
 
 class FootPlanter:
-    """Holds the feet of one character, block by block.
+    """Holds the feet of one character, or of many of one skeleton, block by block.
 
     Parameters
     ----------
@@ -51,6 +51,10 @@ class FootPlanter:
         Frames per second.
     floor : float, optional
         Height in metres below which no ball may go. Default: none.
+    characters : int
+        How many there are, for `plant_all`.
+    leash : float, optional
+        Metres over the floor by which the root goes along at most. Default: no limit.
 
     Examples
     --------
@@ -64,7 +68,15 @@ class FootPlanter:
     True
     """
 
-    def __init__(self, skeleton: Skeleton, fps: float, *, floor: float | None = None) -> None:
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        fps: float,
+        *,
+        floor: float | None = None,
+        characters: int = 1,
+        leash: float | None = None,
+    ) -> None:
         legs, balls = [], []
         for side in SIDES:
             joints = skeleton.points([f"{side}_hip", f"{side}_knee", f"{side}_ankle"])
@@ -82,7 +94,8 @@ class FootPlanter:
         self._floor = -np.inf if floor is None else float(floor)
         self._chain = _ancestors(skeleton, self._ball_parents)
         self._fps = float(fps)
-        self._state = np.zeros(_STATE)
+        self._leash = np.inf if leash is None else float(leash)
+        self._state = np.zeros((characters, *_STATE))
 
     def forget(self) -> None:
         """Start anew: the next frame stands somewhere else."""
@@ -114,27 +127,45 @@ class FootPlanter:
         rotations : ndarray of float32, shape (n, J, 4)
         root : ndarray of float32, shape (n, 3)
         """
+        levels = None if grounds is None else np.asarray(grounds)[None]
+        turned, moved = self.plant_all(
+            np.asarray(rotations)[None], np.asarray(root)[None], np.asarray(contacts)[None],
+            grounds=levels,
+        )  # fmt: skip
+        return turned[0], moved[0]
+
+    def plant_all(
+        self,
+        rotations: ArrayLike,
+        root: ArrayLike,
+        contacts: ArrayLike,
+        *,
+        grounds: ArrayLike | None = None,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The same for all characters at once; arrays have one more axis, the first."""
         turned = np.array(rotations, np.float32, order="C")
         moved = np.array(root, np.float32, order="C")
         standing = np.ascontiguousarray(contacts, np.bool_)
-        if turned.shape[1:] != (len(self.skeleton), 4):
+        count, size = turned.shape[:2] if turned.ndim > 1 else (0, 0)
+        if turned.shape[2:] != (len(self.skeleton), 4) or count != len(self._state):
             raise InvalidInput(
-                f"rotations must have shape (frames, {len(self.skeleton)}, 4); got {turned.shape}"
+                f"rotations must have shape (frames, {len(self.skeleton)}, 4) for each of "
+                f"{len(self._state)} characters; got {turned.shape}"
             )
-        if moved.shape != (len(turned), 3) or standing.shape != (len(turned), 4):
+        if moved.shape != (count, size, 3) or standing.shape != (count, size, 4):
             raise InvalidInput(
-                f"root and contacts must have shapes ({len(turned)}, 3) and ({len(turned)}, 4); "
-                f"got {moved.shape} and {standing.shape}"
+                f"root and contacts must have shapes ({size}, 3) and ({size}, 4) for each "
+                f"character; got {moved.shape} and {standing.shape}"
             )
-        levels = np.full((len(turned), 2), np.nan)
+        levels = np.full((count, size, 2), np.nan)
         if grounds is not None:
             levels = np.ascontiguousarray(grounds, np.float64)
-            if levels.shape != (len(turned), 2):
+            if levels.shape != (count, size, 2):
                 raise InvalidInput(
-                    f"grounds must have shape ({len(turned)}, 2), one height per ball; "
-                    f"got {levels.shape}"
+                    f"grounds must have shape ({size}, 2) for each character, one height per "
+                    f"ball; got {levels.shape}"
                 )
-        _plant(
+        _plant_all(
             turned,
             moved,
             standing,
@@ -146,6 +177,7 @@ class FootPlanter:
             self._ball_parents,
             self._ball_offsets,
             self._floor,
+            self._leash,
             1.0 / self._fps,
             self._state,
         )
@@ -214,10 +246,22 @@ def _settle(state, rise, stands, first, dt):
         state[4] = 0.0 if first else (state[1] - before) / dt
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _plant_all(
+    q, root, contacts, grounds, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
+    leash, dt, states,
+):  # fmt: skip
+    for n in range(len(q)):
+        _plant(
+            q[n], root[n], contacts[n], grounds[n], parents, offsets, chain, legs, ball_parents,
+            ball_offsets, floor, leash, dt, states[n],
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
 def _plant(
     q, root, contacts, grounds, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
-    dt, state,
+    leash, dt, state,
 ):  # fmt: skip
     joints = q.shape[1]
     turn, place = np.zeros((joints, 4)), np.zeros((joints, 3))
@@ -270,6 +314,11 @@ def _plant(
         share = _SHARE / held if held > 0 else 0.0
         for c in (0, 2):
             _sprung(pelvis, c, share * wanted[c], _FOLLOW if held > 0 else _GIVE_BACK, dt)
+        far = math.hypot(pelvis[0], pelvis[2])
+        if far > leash:
+            for c in (0, 2):
+                pelvis[c] *= leash / far
+                pelvis[3 + c] = 0.0
         short = 0.0
         for side in range(2):
             hip = place[legs[side, 0]] + pelvis[:3]

@@ -26,7 +26,7 @@ class Stitch:
     Parameters
     ----------
     joints : int
-        J.
+        J. Those of several characters may be stitched as one; the root has all theirs then.
     fps : float
     fade : float
         Per second.
@@ -56,7 +56,7 @@ class Stitch:
         ----------
         rotations : ndarray, shape (3, J, 4)
             Its first three frames, as they will be given to `added`.
-        root : ndarray, shape (3, 3)
+        root : ndarray, shape (3, 3), or (3, 3 C) of C characters
         """
         if self._last is None:
             return
@@ -119,7 +119,7 @@ def _fade_out(q, root, turns, spins, shift, drift, start, dt, fade):
     """Add what is left of the offsets at times start, start + dt, ..."""
     for n in range(q.shape[0]):
         t = start + n * dt
-        for c in range(3):
+        for c in range(root.shape[1]):
             root[n, c] += sprung(shift[c], drift[c], fade, t)[0]
         for j in range(q.shape[1]):
             x = sprung(turns[j, 0], spins[j, 0], fade, t)[0]

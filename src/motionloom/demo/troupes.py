@@ -25,7 +25,13 @@ _FIGURES = tuple((ahead, turn) for ahead in (-0.35, 0.15, 0.65) for turn in (-0.
 _ASIDE = 0.28
 # Couples in a crowd are to be seen to keep time: they lilt, and feet land on the beat, not into it.
 _CRISP = Footwork(
-    lift=0.43, late=0.03, clearance=0.08, heel=0.1, push=5.0, levels=(0.045, 0.045, 0.045), lilt=0.08
+    lift=0.43,
+    late=0.03,
+    clearance=0.08,
+    heel=0.1,
+    push=5.0,
+    levels=(0.045, 0.045, 0.045),
+    lilt=0.08,
 )
 # Marches: m/s, and radians to the left per second; all in one cadence.
 _MARCHES = tuple((speed, turn) for speed in (0.3, 0.75, 1.15, 1.5) for turn in (-0.4, 0.0, 0.4))

@@ -126,8 +126,8 @@ def waltz(
         elif count == 1:
             middle = middle + size * sideways * aside
             heading += 0.5 * around
-        times = float(beats[k - 1]), float(beats[k])
-        _step_both(scores, foot, times, middle, heading, count, footwork)
+        span = float(beats[k - 1]), float(beats[k])
+        _step_both(scores, foot, span, middle, heading, count, footwork)
     end = float(beats[-1]) + 0.9
     parameters = {"turn": sum(figure[2] for figure in figures), "bars": bars, "meter": 3}
     for role, score in scores.items():
@@ -155,8 +155,8 @@ def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
     return float(place[0]), float(place[1])
 
 
-def _step_both(scores, foot, times, middle, heading, count, footwork) -> None:
-    before, now = times
+def _step_both(scores, foot, span, middle, heading, count, footwork) -> None:
+    before, now = span
     gap = now - before
     lift = footwork.lift * gap
     for role, sign in (("leader", 1.0), ("follower", -1.0)):

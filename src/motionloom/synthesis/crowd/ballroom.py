@@ -12,7 +12,8 @@ from motionloom.blend.player import frame_count
 from motionloom.synthesis.crowd.crowd_kernel import danced
 from motionloom.synthesis.crowd.performance import Performance, gathered, movement_frames
 from motionloom.synthesis.crowd.scene import SWAY, BallroomScene
-from motionloom.synthesis.crowd.troupe import Block, Troupe, travel_weights
+from motionloom.synthesis.crowd.travel import travel_weights
+from motionloom.synthesis.crowd.troupe import Block, Troupe
 from motionloom.synthesis.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -101,28 +102,32 @@ class _Floor:
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
         """Everybody's next node and weights, after where each wants to go in `seconds`."""
-        nodes = self.troupe.nodes
-        chosen, weights = np.empty(len(self._yaws), np.int64), []
-        for i, (vx, vz) in enumerate(self._wanted):
-            way = seconds * np.hypot(vx, vz)
-            turn = np.arctan2(vx, vz) - self._headings[i]
-            turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
-            around = np.clip(turn, -_TURN, _TURN) if way > 0.1 else 0.0
-            wish = np.array([way * np.sin(turn), way * np.cos(turn), around])
-            chances = (
-                self.graph.start if self._now is None else self.graph.transitions[self._now[i]]
-            )
-            open_ = np.flatnonzero(chances)
-            if len(open_) > 1:
-                misses = [np.linalg.norm((nodes[k].travel - wish)[:, :2], axis=1).min()
-                          for k in open_]  # fmt: skip
-                odds = chances[open_] * np.exp(-np.array(misses) / _WILLING)
-                chosen[i] = self._rng.choice(open_, p=odds / odds.sum())
-            else:
-                chosen[i] = open_[0]
-            weights.append(travel_weights(nodes[chosen[i]], wish))
+        way = seconds * np.hypot(*self._wanted.T)
+        turn = np.arctan2(*self._wanted.T) - self._headings
+        turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
+        around = np.where(way > 0.1, np.clip(turn, -_TURN, _TURN), 0.0)
+        wishes = np.column_stack([way * np.sin(turn), way * np.cos(turn), around])
+        chosen = np.array([self._drawn(i, wish) for i, wish in enumerate(wishes)], np.int64)
+        weights: list[Array] = [np.empty(0)] * len(wishes)
+        for number in np.unique(chosen):
+            who = np.flatnonzero(chosen == number)
+            rows = travel_weights(self.troupe.nodes[number], wishes[who])
+            for i, row in zip(who, rows, strict=True):
+                weights[i] = row
         self._now = chosen
         return chosen, weights
+
+    def _drawn(self, agent: int, wish: Array) -> int:
+        """One agent's next node, by the graph's chances and by how it travels."""
+        graph = self.graph
+        chances = graph.start if self._now is None else graph.transitions[self._now[agent]]
+        possible = np.flatnonzero(chances)
+        if len(possible) == 1:
+            return int(possible[0])
+        misses = [np.linalg.norm((self.troupe.nodes[k].travel - wish)[:, :2], axis=1).min()
+                  for k in possible]  # fmt: skip
+        odds = chances[possible] * np.exp(-np.array(misses) / _WILLING)
+        return int(self._rng.choice(possible, p=odds / odds.sum()))
 
     def carry(self, natural: Array, headings: Array) -> tuple[Array, Array]:
         """Forces, bends and discs over the frames of a movement."""

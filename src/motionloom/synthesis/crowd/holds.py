@@ -90,10 +90,22 @@ class Holds:
         """Bring the hands of A couples, rotations (A, n, J, 4) and root (A, n, 3), in place."""
         if len(self):
             parents = [one.parents.astype(np.int64) for one in skeletons]
+            chains = [self._chain(body, parents[body]) for body in (0, 1)]
             _keep(
                 rotations[0], root[0], rotations[1], root[1], parents[0], skeletons[0].offsets,
-                parents[1], skeletons[1].offsets, self.arms, self.tips, self.spots, self.mates,
+                chains[0], parents[1], skeletons[1].offsets, chains[1], self.arms, self.tips,
+                self.spots, self.mates,
             )  # fmt: skip
+
+    def _chain(self, body: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Joints of a body that its holds or its partner's are about, and all above them."""
+        own = self.arms[:, 0] == body
+        found: set[int] = set()
+        for joint in [*self.arms[own, 3], *self.arms[~own, 4]]:
+            while joint >= 0:
+                found.add(int(joint))
+                joint = parents[joint]
+        return np.array(sorted(found), np.int64)
 
 
 def _hold(
@@ -154,15 +166,18 @@ def _at(motion: Motion, joint: int, offset: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _keep(q0, root0, q1, root1, parents0, offsets0, parents1, offsets1, arms, tips, spots, mates):
+def _keep(
+    q0, root0, q1, root1, parents0, offsets0, chain0, parents1, offsets1, chain1, arms, tips, spots,
+    mates,
+):  # fmt: skip
     joints = max(q0.shape[2], q1.shape[2])
     turn, place = np.zeros((2, joints, 4)), np.zeros((2, joints, 3))
-    goals, bone = np.zeros((len(arms), 3)), np.zeros(3)
+    goals, bone, local = np.zeros((len(arms), 3)), np.zeros(3), np.zeros(4)
     scratch = np.zeros((4, 4))
     for a in range(q0.shape[0]):
         for t in range(q0.shape[1]):
-            _pose(q0[a], root0[a], t, parents0, offsets0, turn[0], place[0])
-            _pose(q1[a], root1[a], t, parents1, offsets1, turn[1], place[1])
+            _pose(q0[a], root0[a], t, parents0, offsets0, chain0, turn[0], place[0], local, bone)
+            _pose(q1[a], root1[a], t, parents1, offsets1, chain1, turn[1], place[1], local, bone)
             # All goals from the poses as they came, so that two hands meet half-way.
             for h in range(len(arms)):
                 other = 1 - arms[h, 0]
@@ -182,10 +197,9 @@ def _keep(q0, root0, q1, root1, parents0, offsets0, parents1, offsets1, arms, ti
 
 
 @njit(cache=True, nogil=True)
-def _pose(q, root, t, parents, offsets, turn, place):
-    """World rotations and places of all joints at frame t."""
-    local, bone = np.zeros(4), np.zeros(3)
-    for j in range(q.shape[1]):
+def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
+    """World rotations and places of the joints of a chain at frame t."""
+    for j in chain:
         for c in range(4):
             local[c] = q[t, j, c]
         if parents[j] < 0:
@@ -195,7 +209,8 @@ def _pose(q, root, t, parents, offsets, turn, place):
         else:
             turned(turn[parents[j]], local, turn[j])
             turned_vector(turn[parents[j]], offsets[j], bone)
-            place[j] = place[parents[j]] + bone
+            for c in range(3):
+                place[j, c] = place[parents[j], c] + bone[c]
 
 
 @njit(cache=True, nogil=True)

@@ -18,7 +18,8 @@ from motionloom.synthesis.crowd.performance import (
     movement_frames,
 )
 from motionloom.synthesis.crowd.scene import MarchScene
-from motionloom.synthesis.crowd.troupe import Block, Troupe, travel_weights
+from motionloom.synthesis.crowd.travel import travel_weights
+from motionloom.synthesis.crowd.troupe import Block, Troupe
 from motionloom.synthesis.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -101,7 +102,7 @@ def marched_blocks(scene: MarchScene, choreography: Choreography) -> Iterator[Bl
         here = np.column_stack([centres, facing])
         wish = composed(inverse(here), later)
         wish[:, 2] = (wish[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
-        weights = [travel_weights(node, one) for one in wish]
+        weights = list(travel_weights(node, wish))
 
         def carry(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:
             nonlocal last, facing

@@ -19,6 +19,7 @@ from motionloom.blend.poses import mix
 from motionloom.blend.stitching import Stitch
 from motionloom.motion import rotations as rot
 from motionloom.synthesis.crowd.holds import Holds
+from motionloom.synthesis.crowd.scene import SWAY
 from motionloom.synthesis.rhythm.choreography import Choreography
 from motionloom.synthesis.rhythm.dance_nodes import DanceNode
 
@@ -27,8 +28,8 @@ Array = NDArray[np.float64]
 # (A, n, 2) and by how much each is turned (A, n).
 Carry = Callable[[Array, Array], tuple[Array, Array]]
 
-_TRIFLE = 0.02  # weights below are left out
-_NEARBY = 0.02  # metres: how much nearer examples are preferred to farther ones
+# Held feet carry bodies off their discs by no more than discs are wider for; less than rounding.
+_LEASH = 0.999 * SWAY
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +75,10 @@ class Troupe:
         self.skeletons = tuple(clips.skeleton for clips in self.nodes[0].clips)
         self.places = np.array(places, np.float64)
         agents, fps = len(self.places), choreography.fps
-        self._stitches = [
-            [Stitch(len(skeleton), fps) for skeleton in self.skeletons] for _ in range(agents)
-        ]
+        self._stitches = [Stitch(agents * len(skeleton), fps) for skeleton in self.skeletons]
         self._planters = [
-            [FootPlanter(skeleton, fps) for skeleton in self.skeletons] for _ in range(agents)
+            FootPlanter(skeleton, fps, characters=agents, leash=_LEASH)
+            for skeleton in self.skeletons
         ]
         self._holds = Holds.of([movement.bodies for movement in choreography.movements])
         self._begun = False
@@ -124,13 +124,14 @@ class Troupe:
                 standing = np.einsum("an,nfp->afp", shares, node.contacts[body][:, nearest])
                 stands[body][who] = standing > 0.5
             self.places[who] = at[:, -1]
-        for i in range(agents):
-            for body, stitch in enumerate(self._stitches[i]):
-                if self._begun:
-                    stitch.seam(turned[body][i, :3], moved[body][i, :3])
-                turned[body][i, 3:], moved[body][i, 3:] = stitch.added(
-                    turned[body][i, 3:], moved[body][i, 3:]
-                )
+        for body, stitch in enumerate(self._stitches):
+            poses = turned[body].transpose(1, 0, 2, 3).reshape(size, -1, 4)
+            path = moved[body].transpose(1, 0, 2).reshape(size, -1)
+            if self._begun:
+                stitch.seam(poses[:3], path[:3])
+            poses[3:], path[3:] = stitch.added(poses[3:], path[3:])
+            turned[body] = poses.reshape(size, agents, -1, 4).transpose(1, 0, 2, 3)
+            moved[body] = path.reshape(size, agents, 3).transpose(1, 0, 2)
         self._begun = True
         natural = np.asarray(
             np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
@@ -141,34 +142,11 @@ class Troupe:
             rotations, root = _carried(turned[body][:, 3:], moved[body][:, 3:], natural,
                                        centres, yaws)  # fmt: skip
             standing = stands[body][:, 3:]
-            for i in range(agents):
-                rotations[i], root[i] = self._planters[i][body].plant(
-                    rotations[i], root[i], standing[i]
-                )
+            rotations, root = self._planters[body].plant_all(rotations, root, standing)
             out.append((rotations, root, standing))
         rows = [list(part) for part in zip(*out, strict=True)]
         self._holds.keep(self.skeletons, rows[0], rows[1])
         return Block(rows[0], rows[1], rows[2], centres, chosen, weights, frames)
-
-
-def travel_weights(node: DanceNode, travel: Array) -> Array:
-    """Weights (n,), none negative, few not zero, of the blend that travels most nearly so.
-
-    Least squares over the convex blends of the node's movements; of blends that travel alike,
-    the one of movements that are themselves near.
-    """
-    from scipy.optimize import nnls
-
-    count = len(node)
-    away = node.travel - travel
-    rows = np.concatenate(
-        [away.T, _NEARBY * np.diag(np.linalg.norm(away, axis=1)), np.full((1, count), 10.0)]
-    )
-    goal = np.zeros(len(rows))
-    goal[-1] = 10.0
-    weights = nnls(rows, goal)[0]
-    weights[weights < _TRIFLE * weights.sum()] = 0.0
-    return np.asarray(weights / weights.sum())
 
 
 def _walked(node: DanceNode, shares: Array, start: Array) -> Array:
