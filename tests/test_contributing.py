@@ -1,0 +1,51 @@
+"""The worked examples of CONTRIBUTING.md run as they stand there, and leave nothing behind."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from motionloom.distance import DISTANCES
+from motionloom.formats import FORMATS
+from motionloom.search import METHODS
+
+PAGE = Path(__file__).parents[1] / "CONTRIBUTING.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"# (\w+\.py)\n")
+
+
+@pytest.fixture
+def registries(monkeypatch):
+    """What people add to, restored afterwards."""
+    held = [(registry, dict(registry)) for registry in (FORMATS, DISTANCES, METHODS)]
+    yield
+    for registry, before in held:
+        registry.clear()
+        registry.update(before)
+    sys.modules.pop("motion_json", None)
+
+
+def test_the_worked_examples_run(registries, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    names: dict = {"__name__": "__main__"}
+    for code in blocks:
+        file = FILE.match(code)
+        if file:
+            (tmp_path / file[1]).write_text(code, encoding="utf-8")
+        exec(compile(code, PAGE.name, "exec"), names)
+    assert ".mjson" in FORMATS and "hand-height" in DISTANCES and "middle-pose" in METHODS
+    assert names["again"].skeleton.names == names["walk"].skeleton.names
+    bad = tmp_path / "bad.mjson"
+    bad.write_text("{}")
+    with pytest.raises(names["MotionFormatError"], match="no motion as JSON: 'joints'"):
+        names["ml"].load(bad)
+
+
+def test_every_kind_of_addition_has_its_section():
+    text = PAGE.read_text(encoding="utf-8")
+    for heading in ("A file format", "A distance between frames", "A search method",
+                    "A parameter function"):  # fmt: skip
+        assert f"\n## {heading}\n" in text
