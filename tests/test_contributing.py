@@ -49,3 +49,13 @@ def test_every_kind_of_addition_has_its_section():
     for heading in ("A file format", "A distance between frames", "A search method",
                     "A parameter function"):  # fmt: skip
         assert f"\n## {heading}\n" in text
+
+
+def test_the_version_is_the_same_everywhere():
+    import motionloom
+
+    citation = (PAGE.parent / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (PAGE.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {motionloom.__version__}\n" in citation
+    assert f"## {motionloom.__version__} (" in changes
+    assert 'dynamic = ["version"]' in (PAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
