@@ -12,7 +12,10 @@ import shutil
 import numpy as np
 from PIL import Image
 
-FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+FLAGS = [
+    "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+    "--autoplay-policy=no-user-gesture-required",  # else no sound without a real click
+]  # fmt: skip
 _CHANGED = 40  # of 765, summed over the three colours: more than any shading of the floor
 
 

@@ -17,6 +17,8 @@ export const look = css`
   button.main { background: var(--accent); color: #14110e; border-color: var(--accent); font-weight: 600; }
   button[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }
   button:disabled { opacity: 0.4; cursor: default; }
+  input::file-selector-button { font: inherit; color: var(--ink); background: var(--panel);
+    border: 1px solid var(--line); border-radius: 4px; padding: 2px 8px; cursor: pointer; }
   input[type="range"] { accent-color: var(--accent); padding: 0; width: 100%; }
   label { display: grid; gap: 2px; }
   :focus-visible { outline: 2px solid var(--cool); outline-offset: 1px; }

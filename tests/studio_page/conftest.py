@@ -89,7 +89,9 @@ def windows(browser):
         page.on("response", lambda got: _answered(page, got))
         opened.append((context, page))
         page.goto(address)
-        page.wait_for_function("window.studio && studio.library.name && studio.live.connected")
+        page.wait_for_function(
+            "() => window.studio && studio.library.name && studio.live.connected"
+        )  # a function: the page forbids strings that become code
         return page
 
     yield open_window

@@ -41,6 +41,7 @@ class DanceView extends View {
     input[type="number"] { width: 76px; }
     .good { color: var(--good); } .off { color: var(--bad); }
     .path { font: 12px ui-monospace, monospace; overflow-wrap: anywhere; max-height: 54px; overflow: auto; }
+    .drop input { width: 100%; }
     .drop { border: 1px dashed var(--line); border-radius: 6px; padding: 8px; text-align: center; }
   `];
 
