@@ -81,7 +81,7 @@ def windows(browser):
     def open_window(address: str, *, width: int = 1280, height: int = 800):
         context = browser.new_context(viewport={"width": width, "height": height})
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)  # a busy machine draws slowly
         page.expected, page.problems = [], []
         page.on("pageerror", lambda error: page.problems.append(f"uncaught: {error}"))
         page.on("console", lambda said: _listen(page, said))

@@ -34,6 +34,7 @@ def test_the_stage_is_in_time_with_the_sound(windows, studio_address):
     shown, heard = page.evaluate(BOTH)
     assert 6.0 < heard < 20.0
     assert abs(shown - heard) < 1 / 60
+    pausing_stops_the_sound_and_playing_goes_on_there(page)
 
 
 def test_beats_are_heard_when_they_are_danced(windows, studio_address):
@@ -55,22 +56,17 @@ def test_beats_are_heard_when_they_are_danced(windows, studio_address):
     for beat in inner:
         before, after = loud(beat - 0.02), loud(beat + 0.005)
         assert after > 1.5 * before
+    page.evaluate("studio.stage.freeze(3.0)")
+    assert drawn_joints(page, 0).mean() > 0.8
 
 
-def test_pausing_stops_the_sound_and_playing_goes_on_there(windows, studio_address):
-    page = danced(windows, studio_address)
+def pausing_stops_the_sound_and_playing_goes_on_there(page):
     page.evaluate("studio.stage.clock.pause()")
     paused = page.evaluate("studio.stage.clock.time")
     assert page.evaluate("studio.stage.clock.master()") is None
     page.evaluate("studio.stage.clock.play()")
     page.wait_for_function(f"() => studio.stage.clock.time > {paused} + 0.2")
     assert page.evaluate("studio.stage.clock.master()") > paused
-
-
-def test_the_dancer_is_drawn_where_its_joints_are(windows, studio_address):
-    page = danced(windows, studio_address)
-    page.evaluate("studio.stage.freeze(3.0)")
-    assert drawn_joints(page, 0).mean() > 0.8
 
 
 def test_the_live_dance_follows_the_pointer_and_the_slider(windows, studio_address):
