@@ -133,9 +133,10 @@ class Batch:
             raise _refused(name, error) from None
         return Arriving(self, name, path, os.fdopen(handle, "wb"))
 
-    def uncount(self, path: Path) -> None:
-        """A file that did not arrive."""
+    def uncount(self, path: Path, size: int = 0) -> None:
+        """A file of which `size` bytes have come, and no more will."""
         with self._lock:
+            self.size -= size
             self.files -= 1
             self.motions -= not is_companion(path)
 
@@ -187,7 +188,7 @@ class Arriving:
 
     def __init__(self, batch: Batch, name: str, path: Path, file: BinaryIO) -> None:
         self._batch, self._name, self._path, self._file = batch, name, path, file
-        self._size = 0
+        self._size = self._counted = 0
         self._whole = False
 
     def __enter__(self) -> Arriving:
@@ -197,7 +198,7 @@ class Arriving:
         self._file.close()
         if not self._whole:
             self._path.unlink(missing_ok=True)
-            self._batch.uncount(self._path)
+            self._batch.uncount(self._path, self._counted)
 
     def write(self, part: bytes) -> None:
         """The next bytes."""
@@ -207,6 +208,7 @@ class Arriving:
                 f"{self._name}: a file may have {LARGEST_FILE >> 20} MB here; "
                 "use motionloom import for larger ones"
             )
+        self._counted += len(part)
         self._batch.count(len(part))
         try:
             self._file.write(part)
