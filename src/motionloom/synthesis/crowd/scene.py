@@ -35,7 +35,7 @@ PACE = (0.3, 1.5)  # m/s between which the built-in soldiers march
 _CREEP = 0.24  # m/s below the slowest take that soldiers still manage, carried by their file
 _USUAL_TEMPO = 90.0
 _MOST = 10_000  # couples, ranks, files
-_LONGEST = 36_000.0  # seconds
+_SHORTEST, _LONGEST = 0.2, 36_000.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +82,9 @@ class Scene:
             )
         values.number("fps", self.fps, 10.0, 240.0)
         if self.seconds is not None:
-            values.number("seconds", self.seconds, 2.0 / self.fps, _LONGEST, "s")
+            values.number("seconds", self.seconds, _SHORTEST, _LONGEST, "s")
         values.whole("seed", self.seed, 0, 2**63 - 1)
-        if self.library is not None and not isinstance(self.library, str):
+        if self.library is not None and (not isinstance(self.library, str) or not self.library):
             raise InvalidInput(f"library must be the path of one; got {self.library!r}")
         values.words("takes", self.takes)
         values.words("within", self.within)
@@ -96,7 +96,7 @@ class Scene:
     def _check_file(self) -> None:
         if self.music == TUNE:
             return
-        if not isinstance(self.music, str):
+        if not isinstance(self.music, str) or not self.music:
             raise InvalidInput(f"music must be the name of a file; got {self.music!r}")
         if self.tempo_bpm is not None:
             raise InvalidInput(f"{self.music} has its own tempo: give music or tempo_bpm, not both")
@@ -257,7 +257,7 @@ class MarchScene(Scene):
         values.number("speed", self.speed, 0.1, 4.0, "m/s")
         values.rows("points", self.points, "x and z", 2)
         self.street.check_files(self.offsets)
-        if self.seconds_on_street <= 2.0 / self.fps:
+        if self.seconds_on_street < _SHORTEST:
             raise InvalidInput(
                 f"the street is {self.street.length:.1f} m long, the formation "
                 f"{(self.ranks - 1) * self.spacing:.1f} m: no way is left to march"

@@ -48,8 +48,9 @@ def scene_values(path: str | Path) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidInput(f"{path}: a scene is a table of names and values")
     for name in ("music", "library"):
-        if isinstance(given.get(name), str) and not (name == "music" and given[name] == TUNE):
-            given[name] = str(path.parent / given[name])
+        told = given.get(name)
+        if isinstance(told, str) and told and not (name == "music" and told == TUNE):
+            given[name] = str(path.parent / told)
     if isinstance(given.get("takes"), list | str) and "library" not in given:
         takes = [given["takes"]] if isinstance(given["takes"], str) else given["takes"]
         given["takes"] = [_beside(path, one) if isinstance(one, str) else one for one in takes]

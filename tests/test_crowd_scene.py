@@ -1,0 +1,173 @@
+"""Scenes: what they say, what they refuse, and how files of them are read."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from motionloom.errors import InvalidInput
+from motionloom.synthesis.crowd import BallroomScene, MarchScene, load_scene
+from motionloom.synthesis.crowd.scene_file import made_scene
+from motionloom.synthesis.crowd.street import Street
+from motionloom.synthesis.rhythm.tunes import write_tune
+
+NAN, INF = float("nan"), float("inf")
+CORNER = [[0, 0], [0, 8], [0, 16], [0, 24], [8, 24], [16, 24], [24, 24]]
+BALL = {"tempo_bpm": 90, "couples": 2, "seconds": 1}
+MARCH = {"tempo_bpm": 96, "points": CORNER, "ranks": 2, "files": 2, "seconds": 1}
+
+BALLROOMS = [
+    ({"couples": 500}, "500 couples of radius 0.5 m do not fit into the room; .* places for"),
+    ({"couples": 0}, "couples must be at least 1; got 0"),
+    ({"couples": -3}, "couples must be at least 1; got -3"),
+    ({"couples": 2.5}, "couples must be a whole number; got 2.5"),
+    ({"couples": True}, "couples must be a whole number; got True"),
+    ({"couples": "three"}, "couples must be a whole number; got 'three'"),
+    ({"couples": 10**9}, "couples must be at most 10000"),
+    ({"tempo_bpm": None}, "the scene has no music; give a file"),
+    ({"tempo_bpm": NAN}, "tempo_bpm must be a number; got nan"),
+    ({"tempo_bpm": -90}, "tempo_bpm must lie in 40 to 240; got -90"),
+    ({"tempo_bpm": "fast"}, "tempo_bpm must be a number; got 'fast'"),
+    ({"room": [0.5, 9]}, "do not fit into the room; there are places for 0"),
+    ({"room": [14]}, "room must be width and depth in metres"),
+    ({"room": "big"}, "room must be width and depth in metres; got 'big'"),
+    ({"room": [14, NAN]}, "room: width and depth in metres must be a number; got nan"),
+    ({"room": [-1, 5]}, "room must be width and depth, above 0 and up to 1000 m"),
+    ({"room": [2000, 2000]}, "up to 1000 m"),
+    ({"columns": [[20, 0, 0.4]]}, "the column at 20, 0 stands outside the room"),
+    ({"columns": [[0, 0, -1]]}, "a column is x, z and a radius above 0"),
+    ({"columns": [[0, 0]]}, "columns.0. must be x, z and radius"),
+    ({"columns": [[0, 0, INF]]}, "columns.0.: x, z and radius must be a number; got inf"),
+    ({"columns": [[0, 0, 20]]}, "do not fit into the room; there are places for 0"),
+    ({"radius": 0}, "radius must lie in 0.3 to 3 m"),
+    ({"speed": -1}, "speed must lie in 0 to 0.6 m/s"),
+    ({"seed": -1}, "seed must be at least 0"),
+    ({"seed": 1.5}, "seed must be a whole number"),
+    ({"seconds": 0}, "seconds must lie in 0.2 to 36000 s; got 0"),
+    ({"seconds": NAN}, "seconds must be a number"),
+    ({"seconds": 1e9}, "seconds must lie in 0.2 to 36000 s"),
+    ({"fps": 0}, "fps must lie in 10 to 240"),
+    ({"music": "no.mid", "tempo_bpm": None}, "no.mid: there is no such music file"),
+    ({"music": "x.txt", "tempo_bpm": None}, "x.txt: music is read from .mid"),
+    ({"music": "", "tempo_bpm": None}, "music must be the name of a file"),
+    ({"music": "song.mid"}, "song.mid has its own tempo: give music or tempo_bpm, not both"),
+    ({"takes": 3}, "takes must be a list of names; got 3"),
+    ({"within": ["waltz"]}, "within names labels of a library"),
+    ({"library": 4}, "library must be the path of one"),
+    ({"meter": 0}, "meter must be at least 1"),
+    ({"colour": 3}, "a ballroom has no colour; it has columns, couples"),
+    ({"points": CORNER}, "a ballroom has no points"),
+]  # fmt: skip
+MARCHES = [
+    ({"points": []}, "at least two points"),
+    ({"points": [[0, 0]]}, "at least two points"),
+    ({"points": [[0, 0], [0, 0]]}, "neighbours must differ"),
+    ({"points": [[0, 0], [0, NAN]]}, "points.1.: x and z must be a number; got nan"),
+    ({"points": [[0, 0, 0], [1, 1, 1]]}, "points.0. must be x and z"),
+    ({"points": "straight"}, "points must be a list of x and z"),
+    ({"points": [[0, 0], [0, 20000]]}, "at most 10000 m long; these points make 20000 m"),
+    ({"points": [[0, 0], [0, 20], [1, 20], [1, 0]]}, "the street folds on itself: its corner"),
+    ({"points": [[0, 0], [0, 40], [20, 40], [20, 20], [-20, 20]]}, "folds on itself: after"),
+    ({"files": 40}, "the street folds on itself"),
+    ({"ranks": 1000}, "no way is left to march"),
+    ({"ranks": 0}, "ranks must be at least 1"),
+    ({"files": -1}, "files must be at least 1; got -1"),
+    ({"spacing": 0.1}, "spacing must lie in 0.5 to 10 m"),
+    ({"speed": 5}, "speed must lie in 0.1 to 4 m/s"),
+    ({"speed": 1.4}, "in the sharpest corner files would march at .* the takes march at 0.30 to"),
+    ({"speed": 2.0, "points": [[0, 0], [0, 30]]}, "on its straight street files would march"),
+    ({"couples": 3}, "a march has no couples"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), BALLROOMS)
+def test_impossible_ballrooms_are_refused(change, message):
+    with pytest.raises(InvalidInput, match=message):
+        made_scene("ballroom", BALL | change)
+
+
+@pytest.mark.parametrize(("change", "message"), MARCHES)
+def test_impossible_marches_are_refused(change, message):
+    with pytest.raises(InvalidInput, match=message):
+        made_scene("march", MARCH | change)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "", "a.json: cannot be read as a scene: Expecting value"),
+        ("a.json", "[1]", "a scene is a table of names and values"),
+        ("a.json", '{"kind": "parade"}', "kind must be one of ballroom, march; got 'parade'"),
+        ("a.json", json.dumps({"kind": "ballroom", "couples": -1, "tempo_bpm": 90}),
+         "a.json: couples must be at least 1"),
+        ("a.toml", 'kind = "ballroom"\ncouples = \n', "a.toml: cannot be read .* line 2"),
+        ("a.yaml", "kind: ballroom", "a scene is a .toml or .json file"),
+        ("none.toml", None, "cannot be read as a scene: No such file"),
+    ],
+)  # fmt: skip
+def test_files_that_hold_no_scene_are_refused_by_name(tmp_path, name, text, message):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        load_scene(tmp_path / name)
+
+
+def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypatch, capsys):
+    from motionloom.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text('kind = "ballroom"\ncouples = 500\ntempo_bpm = 90\n')
+    for words in (["s.toml"], ["--couples", "-2"], ["--room", "14"], ["--top", "a.jpg"],
+                  ["--music", "no.mid"], ["--seconds", "nan"], ["--takes", "a+b+c"],
+                  ["--seconds", "36000"], ["--bvh", "s.toml"]):  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["motionloom", "ballroom", *words, "-o", "out.glb"])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 2, words
+        assert len(capsys.readouterr().err.strip().splitlines()) == 1, words
+    monkeypatch.setattr(sys, "argv", ["motionloom", "march", "s.toml", "-o", "out.glb"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "holds another kind of scene than motionloom march makes" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["motionloom", "march", "-o", "out.fbx"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "a crowd is written to .glb, .gltf, .usd" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
+
+
+def test_a_scene_finds_its_files_beside_it(tmp_path):
+    write_tune(tmp_path / "waltz.mid", meter=3, tempo_bpm=100, bars=4)
+    place = tmp_path / "ball.toml"
+    place.write_text(
+        'kind = "ballroom"\nmusic = "waltz.mid"\ncouples = 1\nroom = "open"\n'
+        'takes = ["a.bvh+b.bvh"]\n'
+    )
+    scene = load_scene(place)
+    assert scene.room is None and scene.own
+    assert scene.takes == (f"{tmp_path / 'a.bvh'}+{tmp_path / 'b.bvh'}",)
+    heard = scene.heard(3)
+    assert heard.bpm == pytest.approx(100.0) and heard.meter == 3
+    place.write_text(
+        'kind = "march"\nmusic = "tune"\npoints = [[0, 0], [0, 40]]\nlibrary = "takes.loom"\n'
+        'takes = "walk_*"\n'
+    )
+    scene = load_scene(place)
+    assert scene.library == str(tmp_path / "takes.loom") and scene.takes == ("walk_*",)
+
+
+@pytest.mark.parametrize("meter", [2, 3, 4])
+def test_a_tune_is_as_long_as_the_scene_and_in_its_meter(meter):
+    scene = BallroomScene(couples=1, music="tune", tempo_bpm=120, seconds=13.0)
+    heard = scene.heard(meter)
+    assert heard.seconds == 13.0 and heard.meter == meter
+    assert heard.beats[-1] >= 13.0 - 0.5
+    np.testing.assert_allclose(np.diff(heard.beats), 0.5, atol=1e-6)
+
+
+def test_two_points_are_a_straight_street_and_a_long_one_is_checked_quickly():
+    scene = MarchScene(points=((0, 0), (0, 12)), ranks=2, files=1, tempo_bpm=96)
+    assert scene.street.length == pytest.approx(12.0)
+    zigzag = [(40.0 * (k % 2), 60.0 * k) for k in range(100)]
+    Street.through(zigzag).check_files(np.array([-1.0, 1.0]))
