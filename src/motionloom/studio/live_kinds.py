@@ -12,6 +12,7 @@ import numpy as np
 
 from motionloom.errors import InvalidInput
 from motionloom.studio.live_dance import read_dance, start_dance
+from motionloom.studio.live_graph import start_walk
 from motionloom.studio.live_parametric import reach
 from motionloom.studio.moving import points
 from motionloom.studio.window import Window
@@ -37,7 +38,12 @@ def read_player(window: Window, message: dict[str, Any]) -> Answer:
         player.steer(**controls)
     stretch = player.read(count)
     positions = points(player.skeleton, stretch.rotations, stretch.root)
-    meta = {"start": stretch.start, "frames": len(stretch), "seams": list(stretch.seams)}
+    meta = {
+        "start": stretch.start,
+        "frames": len(stretch),
+        "seams": list(stretch.seams),
+        "sources": [source.as_dict() for source in stretch.sources],
+    }
     return meta, {"positions": positions, "contacts": np.asarray(stretch.contacts)}
 
 
@@ -53,5 +59,6 @@ KINDS: dict[str, Callable[[Window, dict[str, Any]], Answer]] = {
     "player/close": close_player,
     "dance/start": start_dance,
     "dance/read": read_dance,
+    "graph/start": start_walk,
     "parametric/reach": reach,
 }

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from motionloom.loom import Library
 
 _KEPT = 24  # things made from the library and kept: searches, blends, graphs
-_OF_THE_WHOLE = ("family", "prepared")  # first words of keys whose things depend on all motions
+_OF_THE_WHOLE = (
+    "family",
+    "graph",
+    "prepared",
+)  # first words of keys whose things depend on all motions
 
 
 class Workshop:

@@ -3,6 +3,7 @@
 from motionloom.studio.routes import (
     dance,
     export,
+    graph,
     grid,
     library,
     motions,
@@ -14,6 +15,7 @@ from motionloom.studio.routes import (
 ROUTERS = (
     dance.router,
     export.router,
+    graph.router,
     grid.router,
     library.router,
     motions.router,

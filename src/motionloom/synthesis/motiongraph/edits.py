@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ class EditedGraph:
         (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
         return Spot(self.motions[a].name, int(i), self.motions[b].name, int(j))
 
-    @property
+    @cached_property
     def everything(self) -> MotionGraph:
         """A graph with all transitions, dead ends too: to look at one, not to walk in."""
         return replace(self.graph, motions=self.motions, transitions=self.transitions)

@@ -1,0 +1,168 @@
+"""Motion graphs of the library as the page asks for them, and walks that can be played again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from motionloom.blend.player import Player, Stretch
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.studio.workshop import Workshop
+from motionloom.synthesis.motiongraph.edits import EditedGraph
+from motionloom.synthesis.motiongraph.graph import MotionGraph
+
+LONGEST = 600.0  # seconds of a walk that is made at once
+_POINTS = 5_000  # of a path
+
+Names = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(max_length=1000)]
+Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
+
+
+class GraphSettings(BaseModel):
+    """Which motions, and how their transitions are found; what is left out is the usual."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    within: Names = Field((), description="Labels.")
+    only: Names = ()
+    without: Names = ()
+    distance: str = "jrd"
+    method: Literal["sectors", "minima"] = "sectors"
+    threshold: float | None = Field(None, gt=0.0)
+    per_minute: float = Field(60.0, gt=0.0, le=10_000.0)
+    blend_seconds: float = Field(0.4, gt=0.0, le=5.0)
+
+    @classmethod
+    def of(cls, given: Any) -> GraphSettings:
+        """The settings that a live request tells."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InvalidInput(f"settings of the graph: {where}: {first['msg']}") from None
+
+    def arguments(self) -> dict[str, Any]:
+        """What differs from what `Library.motion_graph` does anyway."""
+        told = self.model_dump(exclude_defaults=True, mode="json")
+        if self.threshold is not None:
+            told.pop("per_minute", None)
+        return told
+
+    def flags(self) -> list[str]:
+        """The same for the command line."""
+        words: list[str] = []
+        for name, value in self.arguments().items():
+            flag = "--blend" if name == "blend_seconds" else f"--{name.replace('_', '-')}"
+            if name == "within":
+                words += [word for label in value for word in (flag, label)]
+            elif name in ("only", "without"):
+                words += [flag, ",".join(value)]
+            else:
+                words += [flag, f"{value:g}" if isinstance(value, float) else value]
+        return words
+
+    def lines(self, library: Path) -> dict[str, str]:
+        """How to build the same graph in a terminal and in Python."""
+        said = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
+        return {
+            "cli": shlex.join(["motionloom", "graph", str(library), "build", *self.flags()]),
+            "python": "import motionloom as ml; "
+            f"graph = ml.Library({str(library)!r}).motion_graph({said})",
+        }
+
+
+class Steered(BaseModel):
+    """What a player was told, and before which of its frames."""
+
+    frame: int = Field(ge=0)
+    controls: dict[Literal["transition", "automatic"], bool]
+
+
+class Walk(BaseModel):
+    """A walk in a graph: along a path, or at random and as it was steered."""
+
+    graph: GraphSettings
+    seed: int = Field(0, ge=0)
+    seconds: float | None = Field(None, gt=0.0, le=LONGEST)
+    path: list[tuple[Coordinate, Coordinate]] | None = Field(None, max_length=_POINTS)
+    start: str | None = Field(None, description="NAME:FRAME of the first pose.")
+    steered: list[Steered] = Field([], max_length=10_000)
+
+    def motion(self, graph: MotionGraph) -> Motion:
+        """The walk as a motion."""
+        if self.path is not None:
+            return graph.walk(path=self.path, seed=self.seed, start=self.start)
+        if self.seconds is None:
+            raise InvalidInput("say how many seconds the walk shall last, or give a path")
+        player = Replayed(graph.player(self.seed, start=self.start), self.steered)
+        return player.record(seconds=self.seconds, name="walk")
+
+
+class Replayed(Player):
+    """A player that is told again what it was told before, at the same frames.
+
+    Parameters
+    ----------
+    player : Player
+        Fresh, and of the same seed.
+    steered : sequence of Steered
+    """
+
+    def __init__(self, player: Player, steered: Sequence[Steered]) -> None:
+        self.skeleton, self.fps = player.skeleton, player.fps
+        self._player = player
+        self._left = sorted(steered, key=lambda one: one.frame)
+        self._played = 0
+
+    def read(self, count: int) -> Stretch:
+        """The next frames, up to where something is told."""
+        while self._left and self._left[0].frame <= self._played:
+            self._player.steer(**self._left.pop(0).controls)
+        if self._left:
+            count = min(count, self._left[0].frame - self._played)
+        stretch = self._player.read(count)
+        self._played += len(stretch)
+        return stretch
+
+
+def graph_of(
+    shop: Workshop, settings: GraphSettings, progress: Callable[[int], None] | None = None
+) -> EditedGraph:
+    """The graph of these settings: open already, kept with the library, or built now."""
+    from motionloom.synthesis.motiongraph.store import edited_library_graph
+
+    library = shop.library
+    options = {k: v for k, v in settings.arguments().items() if k in _FINDING}
+
+    def made() -> EditedGraph:
+        # In this process: forking one with many threads is asking for trouble.
+        return edited_library_graph(
+            library, names=chosen_names(shop, settings), distance=settings.distance, workers=1,
+            progress=progress, **options,
+        )  # fmt: skip
+
+    return shop.once(("graph", settings), made)
+
+
+def chosen_names(shop: Workshop, settings: GraphSettings) -> list[str]:
+    """Names of the motions that the settings choose."""
+    from motionloom.search.filters import chosen_motions
+
+    names = shop.library.names
+    chosen = chosen_motions(
+        shop.library,
+        names,
+        within=settings.within or None,
+        only=settings.only or None,
+        without=settings.without or None,
+    )
+    return [name for k, name in enumerate(names) if chosen is None or chosen[k]]
+
+
+_FINDING = ("method", "threshold", "per_minute", "blend_seconds")

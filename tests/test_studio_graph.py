@@ -1,0 +1,199 @@
+"""Motion graphs by way of the studio's server."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+from studio_takes import corpus_library
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.studio import create_app, wire
+
+WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
+GRAPH = {"within": ["walk"], "per_minute": 90.0}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs") / "walks.loom"
+    with corpus_library(path, (*WALKS, "kick_front_mid_right_p0")) as lib:
+        yield lib
+
+
+@pytest.fixture(scope="module")
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        yield client
+
+
+def draw(client, settings=GRAPH):
+    return wire.unpack(client.post("/api/graphs/drawn", json=settings).content)
+
+
+def texts(meta, arrays):
+    names = meta["names"]
+    rows = zip(arrays["source"], arrays["target"], strict=True)
+    return [f"{names[a]}:{i},{names[b]}:{j}" for (a, i), (b, j) in rows]
+
+
+def test_a_graph_is_built_as_a_job_and_told_as_the_command_line_tells_it(client, library):
+    job = client.post("/api/graphs", json=GRAPH).json()
+    assert job["total"] == 6
+    done = client.app.state.workshop.jobs.wait(job["id"], timeout=120)
+    assert done["state"] == "done", done["error"]
+    line = shlex.split(draw(client)[0]["lines"]["cli"])
+    typed = CliRunner().invoke(app, [*line[1:], "--json"])
+    assert json.loads(typed.stdout) == done["result"]
+    # Without options the command line means the graph that the page built last.
+    plain = CliRunner().invoke(app, ["graph", str(library.path), "info", "--json"])
+    assert json.loads(plain.stdout) == done["result"]
+
+
+def test_what_is_drawn_is_the_graph(client, library):
+    meta, arrays = draw(client)
+    there = {"ml": ml}
+    exec(meta["lines"]["python"], there)
+    graph = there["graph"]
+    assert meta["info"] == json.loads(json.dumps(graph.info()))
+    assert set(meta["playable"]) == set(graph.names) <= set(meta["names"]) == set(WALKS)
+    assert meta["frames"] == [len(library[name]) for name in meta["names"]]
+    assert len(arrays["source"]) == len(graph)
+    np.testing.assert_allclose(np.sort(arrays["errors"]), np.sort(graph.transitions.errors), 1e-5)
+
+
+def test_a_transition_can_be_watched(client, library):
+    meta, arrays = draw(client)
+    text = texts(meta, arrays)[0]
+    head, motion = wire.unpack(
+        client.post("/api/graphs/transition", json={"graph": GRAPH, "transition": text}).content
+    )
+    assert motion["positions"].shape[0] == head["frames"] > head["blend"]
+    # Before the blend the pose is that of the source.
+    name, frame = text.split(",")[0].rsplit(":", 1)
+    leave = int(frame) - head["blend"] // 2
+    first = head["seam"] - head["blend"] // 2 - 1
+    hips = library[name].positions(end_sites=True)[leave - 1]
+    here = motion["positions"][first]
+    np.testing.assert_allclose(_sizes(here), _sizes(hips), atol=3e-3)  # feet are planted
+    wrong = client.post(
+        "/api/graphs/transition", json={"graph": GRAPH, "transition": "walk_p0:1,walk_p0:2"}
+    )
+    assert wrong.status_code == 422 and "no transition walk_p0:1,walk_p0:2" in wrong.json()["error"]
+
+
+def _sizes(points):
+    """Distances between points: the same wherever a body stands and faces."""
+    return np.linalg.norm(points[:, None] - points[None], axis=-1)
+
+
+def test_edits_are_drawn_kept_and_taken_back(client, library):
+    meta, arrays = draw(client)
+    text = texts(meta, arrays)[5]
+    told = client.post("/api/graphs/edits", json={"action": "remove", "transition": text}).json()
+    assert told == {"removed": 1, "locked": 0}
+    after, edited = draw(client)
+    state = dict(zip(texts(after, edited), edited["states"], strict=True))
+    assert after["states"][state[text]] == "removed"
+    assert after["info"]["removed"]["by_hand"] == 1
+    with ml.Library(library.path) as again:  # as after a restart
+        assert again.motion_graph(**GRAPH).removed.by_hand == 1
+    watched = client.post("/api/graphs/transition", json={"graph": GRAPH, "transition": text})
+    assert watched.status_code == 200
+    client.post("/api/graphs/edits", json={"action": "lock", "transition": text})
+    after, edited = draw(client)
+    state = dict(zip(texts(after, edited), edited["states"], strict=True))
+    assert after["states"][state[text]] == "locked"
+    client.post("/api/graphs/edits", json={"action": "restore", "transition": text})
+    assert draw(client)[0]["info"] == meta["info"]
+
+
+def test_a_path_is_walked_along(client):
+    path = [[0.0, 0.0], [0.0, 2.5]]
+    body = {"graph": GRAPH, "path": path, "seed": 1}
+    meta, arrays = wire.unpack(client.post("/api/graphs/walk", json=body).content)
+    root = arrays["positions"][:, meta["parents"].index(-1)]
+    assert np.abs(root[:, 0]).max() < 0.4 and root[-1, 2] > 2.2
+    assert meta["sources"] and meta["frames"] == len(root)
+
+
+def test_a_steered_walk_is_saved_as_it_was_seen(client, tmp_path):
+    seen, steered = [], []
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+
+        def ask(**message):
+            socket.send_text(json.dumps({"id": 1, **message}))
+            return wire.unpack(socket.receive_bytes())
+
+        begun, _ = ask(kind="graph/start", graph=GRAPH, seed=3)
+        for block in range(20):
+            controls = {"transition": True} if block in (4, 11) else {}
+            if controls:
+                steered.append({"frame": 7 * block, "controls": controls})
+            meta, arrays = ask(
+                kind="player/read", player=begun["player"], count=7, controls=controls
+            )
+            assert meta["start"] == 7 * block and meta["sources"]
+            seen.append(arrays["positions"])
+    seen = np.concatenate(seen)
+    seconds = len(seen) / begun["fps"]
+    body = {"graph": GRAPH, "seed": 3, "seconds": seconds, "steered": steered}
+    _, whole = wire.unpack(client.post("/api/graphs/walk", json=body).content)
+    np.testing.assert_allclose(whole["positions"], seen, atol=1e-5)
+    path = tmp_path / "walk.bvh"
+    path.write_bytes(client.post("/api/graphs/walk/file", json=body).content)
+    np.testing.assert_allclose(ml.load(path).positions(end_sites=True), seen, atol=2e-3)
+
+
+def test_the_shown_line_walks_the_same(client, library, tmp_path):
+    body = {"graph": GRAPH, "seed": 2, "seconds": 4.0}
+    got = tmp_path / "got.bvh"
+    got.write_bytes(client.post("/api/graphs/walk/file", json=body).content)
+    flags = draw(client)[0]["flags"]
+    out = tmp_path / "typed.bvh"
+    line = ["walk", str(library.path), "--seconds", "4", "--seed", "2", *flags, "-o", str(out)]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, done.output
+    np.testing.assert_allclose(ml.load(got).positions(), ml.load(out).positions(), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"graph": {"distance": "none"}}, "none"),
+        ({"graph": {"per_minute": -1}}, "per_minute"),
+        ({"graph": {"colour": 1}}, "colour"),
+        ({"graph": GRAPH, "seed": "x"}, "seed must be"),
+        ({"graph": GRAPH, "start": "nobody:3"}, "holds no motion 'nobody'"),
+        ({"graph": {"within": ["nothing"]}}, "nothing"),
+    ],
+)
+def test_bad_starts_are_answered_in_words(client, message, words):
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+        socket.send_text(json.dumps({"id": 1, "kind": "graph/start", **message}))
+        assert words in wire.unpack(socket.receive_bytes())[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("walk", {"graph": GRAPH}, "how many seconds"),
+        ("walk", {"graph": GRAPH, "path": [[0, 0]]}, "at least two floor positions"),
+        ("edits", {"action": "remove", "transition": "walk"}, "NAME:FRAME,NAME:FRAME"),
+        ("edits", {"action": "remove", "transition": "nobody:1,walk_p0:3"}, "nobody"),
+    ],
+)
+def test_bad_requests_are_answered_in_words(client, path, body, words):
+    answer = client.post(f"/api/graphs/{path}", json=body)
+    assert answer.status_code in (404, 422) and words in answer.json()["error"]
+
+
+def test_the_menu_has_distances_and_labels(client):
+    menu = client.get("/api/graphs/menu").json()
+    assert "jrd" in menu["distances"] and menu["labels"] == {"kick": 1, "walk": 3}
