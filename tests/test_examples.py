@@ -1,0 +1,53 @@
+"""The notebooks in examples/: small, with what they show, and they run from first cell to last."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat")
+
+FOLDER = Path(__file__).parents[1] / "examples"
+BOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def cells(book, kind):
+    return [cell for cell in book.cells if cell.cell_type == kind]
+
+
+def test_there_are_five():
+    assert len(BOOKS) == 5
+
+
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_shows_what_it_made(path):
+    book = nbformat.read(path, as_version=4)
+    nbformat.validate(book)
+    assert path.stat().st_size < 300_000
+    assert cells(book, "markdown")[0].source.startswith("# ")
+    counts = [cell.execution_count for cell in cells(book, "code")]
+    assert counts == list(range(1, len(counts) + 1)), "run: .venv/bin/python examples/run.py"
+    outputs = [out for cell in cells(book, "code") for out in cell.outputs]
+    assert all(out.output_type != "error" for out in outputs)
+    players = [out for out in outputs if "motionloom-player" in str(out.get("data", ""))]
+    pictures = [out for out in outputs if "image/png" in out.get("data", {})]
+    assert players and pictures
+    assert "/tmp" not in str(outputs) and "/home" not in str(outputs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path):
+    pytest.importorskip("nbclient", reason="notebooks are run by nbclient")
+    spec = importlib.util.spec_from_file_location("run_examples", FOLDER / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    kept = nbformat.read(path, as_version=4)
+    book = module.executed(path)
+
+    def texts(one):
+        return [re.sub(r"[\d.]+", "#", out.text) for cell in cells(one, "code") for out in cell.outputs
+                if out.get("name") == "stdout"]  # fmt: skip
+
+    assert texts(book) == texts(kept), "run: .venv/bin/python examples/run.py"
