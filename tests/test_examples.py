@@ -47,7 +47,8 @@ def test_a_notebook_runs(path):
     book = module.executed(path)
 
     def texts(one):
-        return [re.sub(r"[\d.]+", "#", out.text) for cell in cells(one, "code") for out in cell.outputs
-                if out.get("name") == "stdout"]  # fmt: skip
+        outputs = (out for cell in cells(one, "code") for out in cell.outputs)
+        told = [out.text for out in outputs if out.get("name") == "stdout"]
+        return [re.sub(r"[\d.]+", "#", text) for text in told]
 
     assert texts(book) == texts(kept), "run: .venv/bin/python examples/run.py"
