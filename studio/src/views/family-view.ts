@@ -76,7 +76,10 @@ class FamilyView extends View {
   protected routed(query: Record<string, string>): void {
     const settings = settingsFrom(query);
     const { selection } = this.studio;
-    if (!settings.query && selection) settings.query = asText(selection);
+    if (!settings.query && selection) {
+      settings.query = asText(selection);
+      this.studio.note(addressOf(settings)); // the address must tell all: it may be reloaded
+    }
     this.settings = settings;
     if (settings.query && JSON.stringify(settings) !== this.grown) void this.grow();
   }

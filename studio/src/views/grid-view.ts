@@ -87,13 +87,15 @@ class GridView extends View {
     const { selection, take } = this.studio;
     const a = query.a || (selection ? asText(selection) : "") || take || "";
     const next = { a, b: query.b || a.replace(/:\d+-\d+$/, ""), distance: query.distance || "pc11" };
-    if (query.layers !== undefined) this.on = new Set(query.layers.split(".").filter(Boolean) as LayerName[]);
+    if (query.layers !== undefined) this.on = new Set(LAYERS.map(([name]) => name).filter((name) => query.layers.split(".").includes(name)));
     if (query.threshold) this.threshold = query.threshold === "any" ? null : Number(query.threshold);
     const at = /^(\d+),(\d+)$/.exec(query.at ?? "");
     this.chosen = at ? { row: Number(at[1]), column: Number(at[2]) } : null;
     if (JSON.stringify(next) === JSON.stringify(this.asked) && this.data) return;
     this.asked = next;
-    if (a) void this.ask();
+    if (!a) return;
+    if (!query.a) this.note(); // the address must tell all: it may be reloaded
+    void this.ask();
   }
 
   private note(): void {
@@ -101,7 +103,7 @@ class GridView extends View {
     this.studio.note({
       ...this.asked, distance: this.asked.distance === "pc11" ? undefined : this.asked.distance,
       threshold: threshold === null ? "any" : threshold === USUAL ? undefined : Number(threshold.toPrecision(4)),
-      layers: [...this.on].join("."), at: chosen ? `${chosen.row},${chosen.column}` : undefined,
+      layers: [...this.on].join(".") || "none", at: chosen ? `${chosen.row},${chosen.column}` : undefined,
     });
   }
 

@@ -75,6 +75,7 @@ class SearchView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     verdicts.of(this.studio.library.path);
+    getJson<Menu>("search/menu").then((menu) => { this.menu = menu; }).catch((error) => this.studio.say(error));
     this.follow("library", () => { verdicts.of(this.studio.library.path); this.ready.clear(); });
     this.follow("change", () => this.requestUpdate(), verdicts);
     this.follow("selection", () => this.selected());
@@ -94,7 +95,10 @@ class SearchView extends View {
   protected routed(query: Record<string, string>): void {
     const settings = settingsFrom(query);
     const { selection } = this.studio;
-    if (!settings.query && selection) settings.query = asText(selection);
+    if (!settings.query && selection) {
+      settings.query = asText(selection);
+      this.studio.note(addressOf(settings)); // the address must tell all: it may be reloaded
+    }
     const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.found;
     this.settings = settings;
     if (again) this.ask();

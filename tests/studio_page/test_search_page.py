@@ -1,0 +1,271 @@
+"""Select, search, accept, export; the family as a graph; the distance grid."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from browser import drawn_joints, go, open_take
+from PIL import Image
+
+import motionloom as ml
+
+expect = pytest.importorskip("playwright.sync_api").expect
+expect.set_options(timeout=30_000)  # a busy machine draws slowly
+
+KICK = "kick_front_high_right_p0"
+QUERY = f"{KICK}:10-60"
+OTHER = "kick_front_high_right_p1"
+VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-{}-view')"
+SEARCH, FAMILY, GRID = (VIEW.format(name) for name in ("search", "family", "grid"))
+
+
+def _searched(page, **query):
+    go(page, "search", query=QUERY, **query)
+    cards = page.locator("loom-search-view .card")
+    expect(cards.first).to_be_visible()
+    return cards
+
+
+def _wait(page, condition: str) -> None:
+    page.wait_for_function(f"() => {condition}")  # the page forbids strings that become code
+
+
+def _two(page, name: str) -> None:
+    """Wait for two characters, the second of them of this take."""
+    _wait(page, f"studio.stage.characters[1]?.motion.name === {name!r}")
+
+
+def _gap(page, joint: str, time: float) -> float:
+    """How far the two characters' joints of a role are apart at a time, metres."""
+    return page.evaluate(
+        """([role, time]) => {
+            studio.stage.freeze(time);
+            const [a, b] = studio.stage.characters;
+            return a.world(a.motion.roles[role]).distanceTo(b.world(b.motion.roles[role])); }""",
+        [joint, time],
+    )
+
+
+# --- search -------------------------------------------------------------------------------------
+
+
+def test_select_search_accept_export(page, studio_library, tmp_path):
+    open_take(page, KICK)
+    strip = page.locator("loom-timeline #head").bounding_box()
+    y = strip["y"] + strip["height"] * 0.6
+    page.mouse.move(strip["x"] + strip["width"] * 0.25, y)
+    page.mouse.down()
+    page.mouse.move(strip["x"] + strip["width"] * 0.8, y, steps=4)
+    page.mouse.up()
+    chosen = page.evaluate("studio.selection")
+    assert chosen["motion"] == KICK and chosen["end"] - chosen["start"] > 20
+    page.get_by_role("link", name="Search").click()
+    cards = page.locator("loom-search-view .card")
+    expect(cards.first).to_be_visible()
+    query = f"{KICK}:{chosen['start']}-{chosen['end']}"
+    assert page.locator("loom-search-view #query").input_value() == query
+    found = page.evaluate(f"{SEARCH}.found.matches")
+    assert (found[0]["motion"], found[0]["distance"]) == (KICK, 0.0)
+
+    cards.nth(0).locator(".yes").click()
+    cards.nth(1).click()
+    page.keyboard.press("a")  # accepts, and goes on to the next
+    page.keyboard.press("r")
+    expect(page.locator("loom-basket")).to_contain_text("2 accepted, 1 rejected")
+    expect(cards.nth(2)).to_have_class("card rejected")
+    expect(cards.nth(3)).to_have_attribute("aria-selected", "true")
+
+    page.reload()  # nothing of it is lost
+    expect(cards.first).to_be_visible()
+    expect(page.locator("loom-basket")).to_contain_text("2 accepted, 1 rejected")
+    expect(cards.nth(0)).to_have_class("card accepted")
+    with page.expect_download() as begun:
+        page.locator("#export").click()
+    assert begun.value.suggested_filename == f"like_{query.replace(':', '_')}.zip"
+    with zipfile.ZipFile(begun.value.path()) as packed:
+        packed.extractall(tmp_path)
+        files = [name for name in packed.namelist() if name.endswith(".bvh")]
+    told = json.loads((tmp_path / "matches.json").read_text())
+    assert [one["file"] for one in told["matches"]] == files and len(files) == 2
+    assert told["search"]["query"] == query
+    with ml.Library(studio_library) as library:
+        for one, match in zip(told["matches"], found, strict=False):
+            assert (one["motion"], one["start_frame"]) == (match["motion"], match["start_frame"])
+            take = library[one["motion"]][one["start_frame"] : one["end_frame"]]
+            made = ml.load(tmp_path / one["file"])
+            gap = made.role_positions(["right_ankle"]) - take.role_positions(["right_ankle"])
+            assert np.abs(gap).max() < 2e-3
+
+
+def test_cards_answer_to_sliders_clicks_and_arrows(page):
+    cards = _searched(page, max=20)
+    before, asked = cards.count(), []
+    page.on("request", lambda one: asked.append(one.url))
+    slider = page.locator("loom-search-form #max_distance")
+    slider.evaluate("(it) => { it.value = 0.6 * it.max; it.dispatchEvent(new Event('input')); }")
+    expect(page.locator("#count")).not_to_have_text(str(before))
+    limit = page.evaluate(f"{SEARCH}.settings.max_distance")
+    far = page.evaluate(f"{SEARCH}.found.matches.map((one) => one.distance)")
+    assert 1 < cards.count() == sum(one <= limit for one in far) < before
+    line = page.locator("loom-search-view loom-code code").first
+    expect(line).to_contain_text(f"--max-distance {limit:g}")
+    assert not [url for url in asked if url.endswith("/api/search")]  # all was here already
+
+    number = page.evaluate(f"{SEARCH}.found.matches.map((one) => one.motion)").index(OTHER)
+    cards.nth(number).click()
+    _two(page, OTHER)
+    for moment in (0.0, 0.8, 1.6):  # also in the middle of the kick: aligned in time, too
+        assert _gap(page, "right_ankle", moment) < 0.25
+    page.evaluate("studio.stage.freeze(0.8)")
+    assert drawn_joints(page, 1).mean() > 0.8
+    page.get_by_role("button", name="beside").click()
+    _wait(page, "studio.stage.characters[1].group.position.x > 1")
+
+    cards.nth(0).click()
+    page.keyboard.press("ArrowRight")
+    expect(cards.nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(cards.nth(1)).to_have_attribute("aria-selected", "false")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    expect(cards.nth(0)).to_have_attribute("aria-selected", "true")
+
+    _wait(page, f"{SEARCH}.figures.size >= 4")
+    shots = []
+    for _ in range(2):
+        shots.append(
+            np.asarray(Image.open(io.BytesIO(cards.nth(1).screenshot())).convert("L"), int)
+        )
+        page.wait_for_timeout(400)
+    assert np.abs(shots[0] - shots[1]).max() > 40  # figures move
+
+
+def test_methods_bring_their_settings_and_mistakes_are_told(page):
+    cards = _searched(page, max=5)
+    form = page.locator("loom-search-form")
+    expect(form.locator("#radius")).to_have_count(0)
+    form.locator("#method").select_option("lazy")
+    expect(form.locator("#radius")).to_be_visible()
+    form.locator("#method").select_option("emd")
+    expect(cards.first.locator(".far")).to_contain_text("°")
+    expect(form.locator("#features")).to_have_count(0)
+    form.locator("#method").select_option("web")
+    expect(page.locator("#build")).to_contain_text("595 webs")
+    assert "method=web" in page.url
+    page.expected += ["api/search", "404"]
+    go(page, "search", query="nobody:0-30")
+    expect(page.get_by_role("alert")).to_contain_text("no motion 'nobody'")
+
+
+# --- family -------------------------------------------------------------------------------------
+
+
+def test_nodes_of_the_family_are_played_left_out_and_passed_on(page):
+    page.expected.append("api/parametric")
+    go(page, "family", query=QUERY, max_distance=0.12)
+    nodes = page.locator("loom-family-graph .node")
+    expect(nodes.nth(3)).to_be_visible()
+    expect(page.locator("loom-family-graph line.way").first).to_be_attached()
+    count = nodes.count()
+    nodes.nth(2).click()
+    name = page.evaluate(f"{FAMILY}.family.nodes[2].motion")
+    _two(page, name)
+    assert _gap(page, "hips", 0.0) < 0.15
+    expect(page.locator("loom-family-graph .told")).to_contain_text(f"{name}:")
+
+    page.locator("loom-family-view #leave-out").click()
+    expect(nodes.nth(2)).to_have_class("node current out")
+    expect(page.locator("loom-family-view #count")).to_have_text(str(count - 2))
+    expect(page.locator("loom-family-view loom-code")).to_contain_text(".only([0, 1")
+    with page.expect_download() as begun:
+        page.locator("loom-family-view #export").click()
+    with zipfile.ZipFile(begun.value.path()) as packed:
+        assert len(packed.namelist()) == count  # without the one, with the list
+        assert "family" in json.loads(packed.read("matches.json"))["command"]
+    page.locator("#parametrize").click()
+    _wait(page, "studio.route.view === 'parametric' && studio.route.query.family")
+    id = page.evaluate("studio.route.query.family")
+    kept = page.evaluate("id => fetch(`api/families/${id}`).then((one) => one.json())", id)
+    assert len(kept["nodes"]) == count - 1
+
+
+# --- distance grid ------------------------------------------------------------------------------
+
+
+def _cell(page, row: int, column: int):
+    """Where a cell is drawn on the page."""
+    box = page.locator("loom-grid-map").bounding_box()
+    place = page.evaluate(
+        f"([row, column]) => {GRID}.map.placeOf({{ row, column }})", [row, column]
+    )
+    return box["x"] + place["x"], box["y"] + place["y"]
+
+
+def _cells(page) -> np.ndarray:
+    data = f"{GRID}.data"
+    told = page.evaluate(f"[Array.from({data}.cells), {data}.rows, {data}.columns]")
+    return np.array(told[0]).reshape(told[1], told[2])
+
+
+def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
+    page = windows(f"{studio_address}#/grid?a={QUERY}&b={OTHER}&at=25,33")
+    _wait(page, f"{GRID}?.data && {GRID}.dtw && {GRID}.web")
+    _two(page, OTHER)  # what the address says
+    assert page.evaluate("studio.stage.characters[1].spec.title") == f"{OTHER} 33"
+    cells = _cells(page)
+    row, column = 25, int(np.argmin(cells[25]))
+    page.mouse.click(*_cell(page, row, column))
+    _wait(page, f"studio.stage.characters[1].spec.title === '{OTHER} {column}'")
+    assert page.evaluate("[studio.stage.clock.time, studio.stage.clock.playing]") == [0, False]
+    query = page.evaluate("(([one]) => [one.spec.title, one.frameAt(0)])(studio.stage.characters)")
+    assert query == [f"{KICK} 35", 15]  # fifteen frames before it are there to be played
+    near = _gap(page, "right_ankle", 0.0)
+    assert near < 0.2 and drawn_joints(page, 0).mean() > 0.5
+    far = int(np.argmax(cells[25]))
+    page.mouse.click(*_cell(page, row, far))
+    _wait(page, f"studio.stage.characters[1].spec.title === '{OTHER} {far}'")
+    assert _gap(page, "right_ankle", 0.0) > 2 * near
+    assert f"at=25%2C{far}" in page.url
+    page.locator("loom-grid-view .chips button").first.click()  # the best path, played
+    _wait(page, "studio.stage.characters[0].motion.frames === 50")
+    assert _gap(page, "right_ankle", 0.8) < 0.25
+
+
+def test_the_grid_is_painted_zoomed_and_moved(page):
+    go(page, "grid", a=QUERY, b=OTHER, layers="none", threshold="any")
+    _wait(page, f"{GRID}?.data")
+    assert page.evaluate(f"{GRID}.web") is None  # layers are asked for when they are wanted
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(300)
+    grid = page.locator("loom-grid-map")
+    shot = np.asarray(Image.open(io.BytesIO(grid.screenshot())).convert("RGB"), int)
+    cells, box = _cells(page), grid.bounding_box()
+    values, shown = [], []
+    for row in range(5, 50, 9):
+        for column in range(5, cells.shape[1] - 20, 13):
+            x, y = _cell(page, row, column)
+            values.append(cells[row, column])
+            shown.append(shot[int(y - box["y"]), int(x - box["x"])].sum())
+    assert np.corrcoef(values, shown)[0, 1] < -0.9  # near cells glow
+    x, y = _cell(page, 20, 30)
+    page.mouse.move(x, y)
+    page.mouse.wheel(0, -900)
+    _wait(page, f"{GRID}.map.seen.columns < 40")
+    seen = page.evaluate(f"{GRID}.map.seen")
+    under = page.evaluate(f"([x, y]) => {GRID}.map.cellAt(x, y)", [x, y])
+    assert under == {"row": 20, "column": 30}
+    page.mouse.down()
+    page.mouse.move(x + 60, y, steps=3)
+    page.mouse.up()
+    assert page.evaluate(f"{GRID}.map.seen.column") < seen["column"]
+    assert page.evaluate(f"{GRID}.chosen") is None  # a drag is no click
+    page.mouse.dblclick(x, y)
+    _wait(page, f"{GRID}.map.seen.column === 0")
+    for layer, part in (("chains", "web"), ("minima", "marks"), ("path", "dtw")):
+        page.locator(f"[data-layer={layer}]").click()
+        _wait(page, f"{GRID}.{part}")
+    assert "layers=chains.minima.path" in page.url
