@@ -48,8 +48,8 @@ export class Stage extends EventTarget {
     this.scene.add(this.ground.mesh, this.solid.group, this.sheer.group);
     this.rig = new CameraRig(this.renderer.domElement);
     this.clock.addEventListener("change", () => this.wake());
-    for (const kind of ["pointermove", "pointerdown", "wheel", "keydown"])
-      addEventListener(kind, () => this.wake(), { passive: true, capture: true });
+    for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => this.wake(), { passive: true, capture: true });
+    for (const kind of ["pointermove", "wheel"]) host.addEventListener(kind, () => this.wake(), { passive: true });
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
     requestAnimationFrame(this.tick);

@@ -5,6 +5,7 @@ import { Live } from "./live";
 import { fetchMotion, forgetMotions } from "./motion";
 import { noteRoute, readRoute, writeRoute, type Route } from "./route";
 import type { Character, CharacterSpec, Stage } from "./stage";
+import { StreamedMotion } from "./streamed";
 
 export interface Row { name: string; frames: number; fps: number; seconds: number; labels: string[] }
 export interface LibraryRows { name: string; path: string; fps: number | null; motions: Row[] }
@@ -13,6 +14,8 @@ export interface Selection { motion: string; start: number; end: number } // fra
 /** Fires "library", "route", "take", "selection", "notice", "help", "import" (somebody wants to), "lost", "found". */
 export class Studio extends EventTarget {
   readonly live = new Live();
+  /** For motion that is made while it plays; here so that the console has it too. */
+  readonly streamed = StreamedMotion;
   stage!: Stage;
   library: LibraryRows = { name: "", path: "", fps: null, motions: [] };
   route: Route = readRoute();
@@ -31,6 +34,7 @@ export class Studio extends EventTarget {
       this.fire("route");
     });
     this.live.addEventListener("lost", () => { this.gone = true; this.fire("lost"); });
+    this.live.addEventListener("refused", (event) => this.say((event as CustomEvent<string>).detail));
     this.live.addEventListener("found", () => {
       this.fire("found");
       if (this.gone) void this.refresh(); // what has happened meanwhile
@@ -57,7 +61,9 @@ export class Studio extends EventTarget {
 
   /** Change the address: a view, and what it needs to show the same again. */
   go(view: string, query: Record<string, string | number | undefined> = {}): void {
+    const before = location.hash;
     writeRoute({ view, query });
+    if (location.hash === before) this.fire("route"); // the same again: something else may be on the stage
   }
 
   /** The same, without a new entry in the browser's history and without a "route". */

@@ -1,0 +1,150 @@
+"""The library's cards: found, opened, laid over each other, labelled, imported."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from browser import go, open_take
+from studio_takes import StudioServer
+
+import motionloom as ml
+
+expect = pytest.importorskip("playwright.sync_api").expect
+expect.set_options(timeout=20_000)
+
+
+@pytest.fixture
+def page(windows, studio_address):
+    return windows(studio_address, width=1000, height=640)
+
+
+@pytest.fixture(scope="module")
+def own_server(studio_library, tmp_path_factory):
+    """A studio whose library may be written to."""
+    path = tmp_path_factory.mktemp("own") / "own.loom"
+    shutil.copytree(studio_library, path)
+    server = StudioServer(path)
+    yield server
+    server.stop()
+
+
+def shown_takes(page) -> list[str]:
+    cards = page.locator("loom-take-cards button.card")
+    return cards.evaluate_all("all => all.map(one => one.dataset.take)")
+
+
+def test_takes_are_found_by_name_and_label(page):
+    expect(page.locator("#count")).to_contain_text("34 takes")
+    page.locator("#find").fill("kick high")
+    expect(page.locator("#count")).to_contain_text("3 takes")
+    assert all("kick" in name and "high" in name for name in shown_takes(page))
+    assert "find=kick+high" in page.url
+    page.locator("#find").fill("")
+    labels = page.evaluate(
+        "() => studio.library.motions.find(row => row.name === 'march_p0').labels"
+    )
+    page.locator("#label").select_option(labels[0])
+    expect(page.locator("#count")).to_contain_text("2 takes")
+    assert shown_takes(page) == ["march_p0", "march_p1"]
+    page.locator("#find").fill("no such take")
+    expect(page.locator("loom-library-view")).to_contain_text("No take is called so")
+
+
+def test_a_link_finds_sorts_and_opens(page):
+    go(page, "library", take="dance_groove_p0", find="p0", sort="long", range="30-90")
+    page.wait_for_function("() => studio.take === 'dance_groove_p0' && studio.selection")
+    assert page.evaluate("() => studio.selection") == {
+        "motion": "dance_groove_p0", "start": 30, "end": 90,
+    }  # fmt: skip
+    rows = page.evaluate("() => studio.library.motions")
+    seconds = {row["name"]: row["seconds"] for row in rows}
+    found = [seconds[name] for name in shown_takes(page)]
+    assert found == sorted(found, reverse=True)
+    expect(page.locator("loom-library-view")).to_contain_text("dance_groove_p0:30-90")
+
+
+def test_a_click_opens_and_a_click_with_shift_lays_over(page):
+    page.locator("#find").fill("walk")
+    page.locator("button.card[data-take=walk_p0]").click()
+    page.wait_for_function("() => studio.take === 'walk_p0'")
+    page.locator("button.card[data-take=walk_p1]").click(modifiers=["Shift"])
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+    assert page.evaluate("() => studio.stage.characters.map(one => one.motion.name)") == [
+        "walk_p0", "walk_p1",
+    ]  # fmt: skip
+    assert "with=walk_p1" in page.url
+    expect(page.locator("button.card[aria-pressed=true]")).to_have_count(2)
+    page.locator("button.card[data-take=walk_p1]").click(modifiers=["Shift"])
+    page.wait_for_function("() => studio.stage.characters.length === 1")
+    page.go_back()
+    page.wait_for_function("() => studio.stage.characters.length === 2")
+
+
+CARD = """document.querySelector('loom-app').renderRoot.querySelector('loom-library-view')
+    .renderRoot.querySelector('loom-take-cards').renderRoot.querySelector('canvas')"""
+PAINTED = f"""() => {{ const one = {CARD};
+    const {{ data }} = one.getContext('2d').getImageData(0, 0, one.width, one.height);
+    return data.filter((value, k) => k % 4 === 3 && value > 0).length > 300; }}"""
+
+
+def test_cards_show_moving_figures(page):
+    page.locator("#find").fill("jog_p0")
+    canvas = page.locator("button.card[data-take=jog_p0] canvas")
+    expect(canvas).to_be_visible()
+    page.wait_for_function(PAINTED)
+    first = canvas.evaluate("one => one.toDataURL()")
+    page.wait_for_function(f"first => {CARD}.toDataURL() !== first", arg=first)
+
+
+def test_only_cards_in_sight_exist(page):
+    expect(page.locator("loom-take-cards button.card").first).to_be_visible()
+    assert len(shown_takes(page)) < 34
+    last = page.evaluate("() => studio.library.motions.at(-1).name")
+    assert last not in shown_takes(page)
+    page.locator("loom-take-cards").evaluate("one => { one.scrollTop = one.scrollHeight; }")
+    expect(page.locator(f"button.card[data-take={last}]")).to_be_visible()
+
+
+def test_labels_are_changed(windows, own_server):
+    page = windows(own_server.address, width=1000, height=640)
+    open_take(page, "jog_p0")
+    page.get_by_label("Add a label").fill("warm up")
+    page.get_by_label("Add a label").press("Enter")
+    expect(page.locator("loom-take-labels")).to_contain_text("warm up")
+    assert "warm up" in ml.Library(own_server.library).labels("jog_p0")
+    page.get_by_label("Remove the label warm up").click()
+    expect(page.locator("loom-take-labels")).not_to_contain_text("warm up")
+    assert "warm up" not in ml.Library(own_server.library).labels("jog_p0")
+
+
+def test_files_are_imported_and_failures_are_told(windows, own_server, tmp_path):
+    page = windows(own_server.address, width=1000, height=640)
+    ml.demo.clip("hop_left", seed=3).save(tmp_path / "hop_new.bvh")
+    (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{\n")
+    page.locator("loom-drop input").set_input_files(
+        [tmp_path / "hop_new.bvh", tmp_path / "broken.bvh"]
+    )
+    expect(page.locator("loom-drop")).to_contain_text("1 added, 1 failed")
+    expect(page.locator("loom-drop")).to_contain_text("broken.bvh")
+    page.wait_for_function("() => studio.take === 'hop_new'")
+    expect(page.locator("#count")).to_contain_text("35 takes")
+    shown = page.evaluate("() => { studio.stage.freeze(0.3); return [...studio.lead.points]; }")
+    held = ml.Library(own_server.library)["hop_new"]
+    frame = page.evaluate("() => studio.lead.frame")
+    np.testing.assert_allclose(
+        np.reshape(shown, (-1, 3)), held.positions(end_sites=True)[frame], atol=1e-3
+    )
+
+
+def test_the_python_line_gives_what_is_shown(page):
+    open_take(page, "walk_p0")
+    page.evaluate("() => studio.select({ motion: 'walk_p0', start: 10, end: 40 })")
+    line = page.locator("loom-library-view loom-code code").nth(1)
+    expect(line).to_contain_text("[10:40]")
+    motion = eval(line.inner_text(), {"ml": ml})  # what a reader would paste
+    frames = page.evaluate(
+        "() => [...studio.lead.motion.positions.slice(10 * 26 * 3, 40 * 26 * 3)]"
+    )
+    np.testing.assert_allclose(motion.positions(end_sites=True).ravel(), frames, atol=1e-6)
