@@ -22,6 +22,7 @@ from motionloom.threads import use_one_thread
 
 _CONNECT_SECONDS = 10.0
 _GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
+_RESTART = "10 minutes"  # for a worker of a local cluster to come up again
 _LOOK_SECONDS = 2.0  # workers are counted anew after so long
 _PATIENCE_SECONDS = 60.0  # without a single worker, before we give up
 
@@ -178,6 +179,11 @@ def local_cluster(workers: int, *, port: int = 0) -> Any:
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1; got {workers}")
     distributed = _dask()
+    # A worker that was killed is started again; on a busy machine that takes longer than the
+    # quarter of a minute after which Dask would give it up for good.
+    import dask
+
+    dask.config.set({"distributed.deploy.lost-worker-timeout": _RESTART})
     try:
         return distributed.LocalCluster(
             n_workers=workers,

@@ -32,7 +32,7 @@ from motionloom.library.store import StoreError
 from motionloom.search.filters import chosen_motions
 from motionloom.search.timeline import Timeline
 from motionloom.search.web import Web, WebOptions, joined
-from motionloom.search.web_files import web_files
+from motionloom.search.web_files import Written, web_files
 from motionloom.search.web_tasks import (
     Task,
     built_webs,
@@ -201,28 +201,16 @@ class WebStore:
         )
         return LeftToBuild(sum(map(len, found.values())), cells, _CELL_SECONDS * cells)
 
-    def _build(self, entries: Sequence[Entry], workers, progress: Progress | None) -> int:
-        """Build what is missing; how many pairs that was."""
+    def planned(
+        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
+    ) -> tuple[Callable[[Task], list[Written]], list[Task]]:
+        """The work of a build, as a function, and the tasks to do it on."""
+        return self._planned(self._chosen(within, only)[0])
+
+    def _planned(self, entries: Sequence[Entry]):
         keys = {entry.name: web_key(entry) for entry in entries}
-        self._sweep()
         missing = missing_pairs(entries, keys, self._covered())
         tasks = web_tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
-        if tasks:
-            self._run(tasks, keys, workers, progress)
-            self.files.sweep()
-        return sum(len(columns) for task in tasks for _, columns in task)
-
-    def _run(
-        self, tasks: Sequence[Task], keys: dict[str, str], workers, progress: Progress | None
-    ) -> None:
-        lengths = {name: row_count(self.library.entry(name), self.rate) for name in keys}
-        cells = sum(
-            lengths[row] * sum(lengths[name] for name in columns)
-            for task in tasks
-            for row, columns in task
-        )
-        if workers is None and cells < _WORTH_A_POOL:
-            workers = 1
         work = partial(
             built_webs,
             library=self.library,
@@ -232,6 +220,28 @@ class WebStore:
             options=self.options,
             keys=keys,
         )
+        return work, tasks
+
+    def _build(self, entries: Sequence[Entry], workers, progress: Progress | None) -> int:
+        """Build what is missing; how many pairs that was."""
+        self._sweep()
+        work, tasks = self._planned(entries)
+        if tasks:
+            if workers is None and self._cells(tasks) < _WORTH_A_POOL:
+                workers = 1
+            self._run(work, tasks, workers, progress)
+            self.files.sweep()
+        return sum(len(columns) for task in tasks for _, columns in task)
+
+    def _cells(self, tasks: Iterable[Task]) -> int:
+        lengths = {entry.name: row_count(entry, self.rate) for entry in self.library.entries()}
+        return sum(
+            lengths[row] * sum(lengths[name] for name in columns)
+            for task in tasks
+            for row, columns in task
+        )
+
+    def _run(self, work, tasks: Sequence[Task], workers, progress: Progress | None) -> None:
         workers = self.library.store.workers(workers)
         with engine.executor(workers, tasks=len(tasks)) as pool:
             for done in engine.completed(work, tasks, pool):
