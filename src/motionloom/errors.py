@@ -10,11 +10,28 @@ from pathlib import Path
 
 
 class MotionloomError(ValueError):
-    """Base class: catch this to catch anything motionloom raises on purpose."""
+    """Base class: catch this to catch anything motionloom raises on purpose.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> issubclass(ml.InvalidInput, ml.MotionloomError)
+    True
+    """
 
 
 class InvalidInput(MotionloomError):
-    """An argument has the wrong shape, range or type."""
+    """An argument has the wrong shape, range or type.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> try:
+    ...     ml.demo.clip("walk").resample(-1)
+    ... except ml.InvalidInput as error:
+    ...     print(error)
+    fps must be positive; got -1
+    """
 
 
 class MotionFormatError(MotionloomError):
@@ -44,11 +61,31 @@ class MotionFormatError(MotionloomError):
 
 
 class RoleError(MotionloomError):
-    """A skeleton lacks a joint role that an operation needs."""
+    """A skeleton lacks a joint role that an operation needs.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> try:
+    ...     ml.demo.clip("walk").skeleton.point("tail")
+    ... except ml.RoleError as error:
+    ...     print(str(error)[:20])
+    there is no role 'ta
+    """
 
 
 class LibraryError(MotionloomError):
-    """A library is missing, damaged, busy, or does not hold what was asked for."""
+    """A library is missing, damaged, busy, or does not hold what was asked for.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> try:
+    ...     lib["wlak"]
+    ... except ml.LibraryError as error:
+    ...     print(str(error).split(": ")[-1])
+    no motion 'wlak'; did you mean walk
+    """
 
 
 class MissingExtra(MotionloomError, ImportError):

@@ -353,6 +353,12 @@ class Library(Storage):
         -------
         evaluation : Evaluation
             ``methods[name].mean_average_precision`` and so on; ``best``; ``to_json()``.
+
+        Examples
+        --------
+        >>> report = lib.evaluate(methods=["dtw-e15"])
+        >>> sorted(report.methods)
+        ['dtw-e15']
         """
         from motionloom.search.clip_evaluation import DEFAULT_METHODS, evaluate_clips
 
@@ -389,6 +395,12 @@ class Library(Storage):
         -------
         neighbours : list of list of Match
             One list per frame, the nearest first; matches are one frame long.
+
+        Examples
+        --------
+        >>> near = lib.neighbours("walk:10-13", k=4)
+        >>> len(near), near[0][0].motion
+        (3, 'walk')
         """
         from motionloom.search import nearest_frames
 

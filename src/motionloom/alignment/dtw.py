@@ -53,6 +53,12 @@ class Alignment:
         Sum of the cells.
     path : ndarray of int, shape (L, 2)
         Row and column of each cell, from first to last.
+
+    Examples
+    --------
+    >>> hit = lib.search("walk:0-40")[0]
+    >>> hit.alignment.shape[1]
+    2
     """
 
     cost: float

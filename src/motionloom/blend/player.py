@@ -23,7 +23,15 @@ _BLOCK = 1024  # frames read at once where nobody steers
 
 
 class Pose(NamedTuple):
-    """One frame: local rotations ``wxyz`` of shape (J, 4) and the root's place (3,)."""
+    """One frame: local rotations ``wxyz`` of shape (J, 4) and the root's place (3,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motionloom.blend import Pose
+    >>> Pose(np.zeros((21, 4)), np.zeros(3)).root.shape
+    (3,)
+    """
 
     rotations: NDArray[np.float32]
     root: NDArray[np.float32]

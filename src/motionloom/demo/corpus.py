@@ -26,7 +26,14 @@ _WALTZ = ("waltz_leader", "waltz_follower")
 
 @dataclass(frozen=True)
 class Performance:
-    """A motion of the corpus and the truth about it."""
+    """A motion of the corpus and the truth about it.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.demo.performance("walk_slow").truth.action
+    'walk'
+    """
 
     name: str
     motion: Motion
@@ -110,14 +117,29 @@ def couple(performer: int = 0, seed: int = 0, fps: float = 30.0) -> tuple[Perfor
 
 
 def clips(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
-    """All clips of the corpus, one action each, in the order of `names`."""
+    """All clips of the corpus, one action each, in the order of `names`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> next(iter(ml.demo.clips())).name
+    'walk_p0'
+    """
     for name in names():
         if not name.startswith("take_"):
             yield performance(name, seed=seed, fps=fps)
 
 
 def takes(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
-    """All takes of the corpus, many actions each, in the order of `names`."""
+    """All takes of the corpus, many actions each, in the order of `names`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> take = next(iter(ml.demo.takes()))
+    >>> len(take.truth.actions) > 1
+    True
+    """
     for name in names():
         if name.startswith("take_"):
             yield performance(name, seed=seed, fps=fps)

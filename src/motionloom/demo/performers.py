@@ -42,6 +42,12 @@ class Performer:
         Speed of actions; steps per second at the same walking speed, too.
     noise : float
         Size of the involuntary movements of torso and arms, radians.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.demo.PERFORMERS[0].height
+    1.75
     """
 
     name: str

@@ -31,6 +31,12 @@ class Action:
         Seconds from the start of the motion; empty where there are none.
     tempo_bpm : float or None
         Beats per minute.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.demo.performance("kick_front_mid_right").truth.actions[0].action
+    'kick'
     """
 
     action: str
@@ -57,6 +63,12 @@ class Truth:
         Half-open frame ranges in which no foot touches the floor.
     performer : str
         ``p0``, ``p1``, ...
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.demo.performance("walk").truth.performer
+    'p0'
     """
 
     actions: tuple[Action, ...]

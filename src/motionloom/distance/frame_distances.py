@@ -48,7 +48,16 @@ from motionloom.motion import Motion
 
 @runtime_checkable
 class FrameDistance(Protocol):
-    """How far the frames of two motions are apart."""
+    """How far the frames of two motions are apart.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.distance import distance_grid
+    >>> walk = ml.demo.clip("walk")
+    >>> distance_grid(walk[:5], walk[:8], "pc11").shape
+    (5, 8)
+    """
 
     @property
     def name(self) -> str:

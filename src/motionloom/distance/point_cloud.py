@@ -47,6 +47,12 @@ class PointCloud:
     References
     ----------
     .. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.1.
+
+    Examples
+    --------
+    >>> from motionloom.distance import frame_distance
+    >>> frame_distance("pc11").name
+    'pc11'
     """
 
     name: str

@@ -117,6 +117,13 @@ def save(motion: Motion | Markers, path: str | Path, **options) -> Path:
     Returns
     -------
     path : Path
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(ml.save(ml.demo.clip("walk"), f"{folder}/walk.bvh").name)
+    walk.bvh
     """
     path = Path(path)
     kind = "markers" if hasattr(motion, "labels") else "motion"

@@ -38,7 +38,14 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that could not be imported, and why."""
+    """A file that could not be imported, and why.
+
+    Examples
+    --------
+    >>> from motionloom.library import Failure
+    >>> Failure("broken.bvh", "line 3: a number expected")
+    Failure(file='broken.bvh', reason='line 3: a number expected')
+    """
 
     file: str
     reason: str

@@ -13,7 +13,13 @@ from motionloom.motion.motion import Origin
 
 @dataclass(frozen=True)
 class Entry:
-    """What the catalogue says about one motion."""
+    """What the catalogue says about one motion.
+
+    Examples
+    --------
+    >>> lib.entry("walk").seconds == lib["walk"].duration
+    True
+    """
 
     name: str
     file: str

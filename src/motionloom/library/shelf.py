@@ -56,7 +56,14 @@ class Shelf:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """The library at `path`; the same as calling the class."""
+        """The library at `path`; the same as calling the class.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.Library.open(lib.path).names == lib.names
+        True
+        """
         return cls(path)
 
     @property
@@ -70,7 +77,15 @@ class Shelf:
         return self._catalogue
 
     def close(self) -> None:
-        """Let go of the catalogue; using the library again opens it again."""
+        """Let go of the catalogue; using the library again opens it again.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> with ml.Library(lib.path) as again:  # closed at the end of the block
+        ...     len(again) == len(lib)
+        True
+        """
         self._catalogue.close()
 
     def __enter__(self) -> Self:
@@ -167,14 +182,26 @@ class Shelf:
         return rows[0][0]
 
     def entry(self, name: str) -> Entry:
-        """Frames, rate, source and digest of a motion, without opening its frames."""
+        """Frames, rate, source and digest of a motion, without opening its frames.
+
+        Examples
+        --------
+        >>> lib.entry("walk").frames, lib.entry("walk").fps
+        (138, 30.0)
+        """
         entry = self._catalogue.entry(name)
         if entry is None:
             raise LibraryError(self._not_found(name))
         return entry
 
     def entries(self) -> list[Entry]:
-        """The entries of all motions, sorted by name."""
+        """The entries of all motions, sorted by name.
+
+        Examples
+        --------
+        >>> [entry.name for entry in lib.entries()][:2]
+        ['dance_groove', 'jog']
+        """
         return self._catalogue.entries()
 
     def __getitem__(self, name: str) -> Motion:
@@ -209,7 +236,13 @@ class Shelf:
     # --- labels -------------------------------------------------------------------------
 
     def labels(self, name: str) -> tuple[str, ...]:
-        """Labels of a motion, sorted."""
+        """Labels of a motion, sorted.
+
+        Examples
+        --------
+        >>> lib.labels("walk_fast")
+        ('walk',)
+        """
         rows = self._catalogue.rows(
             "SELECT label FROM labels WHERE name = ? ORDER BY label", (name,)
         )
@@ -218,12 +251,24 @@ class Shelf:
         return tuple(label for (label,) in rows)
 
     def label_counts(self) -> dict[str, int]:
-        """All labels, sorted, and how many motions have each."""
+        """All labels, sorted, and how many motions have each.
+
+        Examples
+        --------
+        >>> lib.label_counts()
+        {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
+        """
         query = "SELECT label, count(*) FROM labels GROUP BY label ORDER BY label"
         return dict(self._catalogue.rows(query))
 
     def with_label(self, label: str) -> tuple[str, ...]:
-        """Names of the motions that have `label`, sorted."""
+        """Names of the motions that have `label`, sorted.
+
+        Examples
+        --------
+        >>> lib.with_label("kick")
+        ('kick_front_high_right', 'kick_front_mid_right')
+        """
         query = "SELECT name FROM labels WHERE label = ? ORDER BY name"
         return tuple(name for (name,) in self._catalogue.rows(query, (label,)))
 
@@ -233,6 +278,12 @@ class Shelf:
         """Fingerprint of all motions and labels; equal for equal content.
 
         Where the files lay, and when and in which order they were added, does not matter.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> lib.digest() == ml.Library(lib.path).digest()
+        True
         """
         labels = self._catalogue.labels()
         digest = hashlib.blake2b(repr(self.fps).encode(), digest_size=16)
@@ -242,12 +293,24 @@ class Shelf:
         return digest.hexdigest()
 
     def fingerprints(self) -> list[tuple]:
-        """Name, digest of the frames, skeleton's key and rate of every motion, by name."""
+        """Name, digest of the frames, skeleton's key and rate of every motion, by name.
+
+        Examples
+        --------
+        >>> len(lib.fingerprints()) == len(lib)
+        True
+        """
         query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
         return self._catalogue.rows(query)
 
     def damage(self) -> list[str]:
-        """Read everything and compare it with the catalogue; one sentence per fault found."""
+        """Read everything and compare it with the catalogue; one sentence per fault found.
+
+        Examples
+        --------
+        >>> lib.damage()
+        []
+        """
         found = []
         for entry in self.entries():
             path = self._place(entry)
@@ -267,7 +330,13 @@ class Shelf:
         return found
 
     def skeleton(self, key: str) -> Skeleton:
-        """The skeleton with that key, as entries name it; one object however often asked."""
+        """The skeleton with that key, as entries name it; one object however often asked.
+
+        Examples
+        --------
+        >>> len(lib.skeleton(lib.entry("walk").skeleton))
+        21
+        """
         if key not in self._skeletons:
             self._skeletons[key] = self._catalogue.skeleton(key)
         return self._skeletons[key]

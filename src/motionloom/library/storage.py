@@ -85,6 +85,13 @@ class Storage(Shelf):
         LibraryError
             If there is a library, a file or a folder with other things at `path`; if the
             store cannot be reached, or is another library's.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(ml.Library.create(f"{folder}/takes.loom", fps=30))
+        0
         """
         path = Path(path)
         if path.exists():
@@ -162,6 +169,15 @@ class Storage(Shelf):
         Returns
         -------
         report : ImportReport
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> _ = ml.demo.clip("walk").save(f"{folder.name}/walk.bvh")
+        >>> made = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> made.add(folder.name).added, made.names
+        (1, ('walk',))
         """
         if not paths:
             raise InvalidInput("add needs at least one file or folder")
@@ -208,6 +224,15 @@ class Storage(Shelf):
         ------
         LibraryError
             If the name is taken by another motion.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="stroll", labels=["walk"])
+        ...     print(made.names, made.labels("stroll"))
+        ('stroll',) ('walk',)
         """
         name = name if name is not None else motion.name
         if not name or not name.isprintable():
@@ -241,14 +266,36 @@ class Storage(Shelf):
             remove_files(self.store, old)
 
     def set_labels(self, name: str, labels: Iterable[str]) -> None:
-        """Give a motion these labels instead of those it has."""
+        """Give a motion these labels instead of those it has.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
+        ...     made.set_labels("walk", ["calm", "walk"])
+        ...     print(made.labels("walk"))
+        ('calm', 'walk')
+        """
         given = _checked_labels(labels)
         with self.writing():
             self.entry(name)
             self._catalogue.put(labels={name: given})
 
     def remove(self, name: str) -> None:
-        """Take a motion and its labels out of the library."""
+        """Take a motion and its labels out of the library.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     made = ml.Library.create(f"{folder}/takes.loom")
+        ...     made.add_motion(ml.demo.clip("walk"), name="walk")
+        ...     made.remove("walk")
+        ...     print(made.names)
+        ()
+        """
         with self.writing():
             self.entry(name)
             remove_files(self.store, self._catalogue.put(remove=[name]))

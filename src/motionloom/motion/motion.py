@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a motion came from and what was understood and mended on the way in."""
+    """Where a motion came from and what was understood and mended on the way in.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.demo.clip("walk").origin.unit_m
+    1.0
+    """
 
     path: str = ""
     format: str = ""
@@ -167,6 +174,13 @@ class Motion:
         Returns
         -------
         positions : ndarray of float32, shape (T, J, 3), or (T, J + E, 3) with end sites
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> walk.positions().shape == (len(walk), len(walk.skeleton), 3)
+        True
         """
         from motionloom.motion.kinematics import joint_positions
 
@@ -182,17 +196,40 @@ class Motion:
         )
 
     def role_positions(self, roles: Sequence[str]) -> NDArray[np.float32]:
-        """World positions of the points that play `roles`, shape (T, len(roles), 3)."""
+        """World positions of the points that play `roles`, shape (T, len(roles), 3).
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.demo.clip("walk").role_positions(["head", "left_wrist"]).shape
+        (138, 2, 3)
+        """
         return self.positions(end_sites=True)[:, self.skeleton.points(roles)]
 
     def global_rotations(self) -> NDArray[np.float32]:
-        """World rotations of the joints ``wxyz``, shape (T, J, 4)."""
+        """World rotations of the joints ``wxyz``, shape (T, J, 4).
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> walk.global_rotations().shape
+        (138, 21, 4)
+        """
         from motionloom.motion.kinematics import global_rotations
 
         return global_rotations(self.rotations, self.skeleton.parents)
 
     def velocities(self, *, end_sites: bool = False) -> NDArray[np.float64]:
-        """World velocities of the joints in m/s, shape (T, J, 3), by central differences."""
+        """World velocities of the joints in m/s, shape (T, J, 3), by central differences.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> walk.velocities().shape == walk.positions().shape
+        True
+        """
         return _derivative(self.positions(end_sites=end_sites).astype(np.float64), self.fps)
 
     def angular_velocities(self) -> NDArray[np.float64]:
@@ -200,6 +237,13 @@ class Motion:
 
         Expressed in the parent's frame. Between frames the rotation from one to the next
         divided by the time; at a frame, the mean of the two sides.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> walk.angular_velocities().shape == (len(walk), len(walk.skeleton), 3)
+        True
         """
         if len(self) < 2:
             return np.zeros((len(self), len(self.skeleton), 3))
@@ -216,6 +260,13 @@ class Motion:
         Zero faces +Z, a quarter turn to the character's left (+X) is +pi/2. Taken from
         hips and shoulders where the skeleton has them (square to the line from right to
         left), else from the root's rotation.
+
+        Examples
+        --------
+        >>> import motionloom as ml, numpy as np
+        >>> walk = ml.demo.clip("walk")
+        >>> bool(np.abs(walk.headings()).max() < 0.3)  # it walks straight on, along z
+        True
         """
         from motionloom.motion.heading import headings
 
@@ -240,7 +291,14 @@ class Motion:
         return replace(self, rotations=rotations, root=root)
 
     def without_heading(self) -> Motion:
-        """The same poses standing over the origin and facing +Z in every frame."""
+        """The same poses standing over the origin and facing +Z in every frame.
+
+        Examples
+        --------
+        >>> import motionloom as ml, numpy as np
+        >>> bool(np.abs(ml.demo.clip("walk_left").without_heading().headings()).max() < 1e-3)
+        True
+        """
         turn = rot.yaw(-self.headings())
         rotations = self.rotations.astype(np.float64)
         rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
@@ -249,7 +307,15 @@ class Motion:
         return replace(self, rotations=rotations, root=root)
 
     def starting_at_origin(self) -> Motion:
-        """Moved as a whole: the first frame stands over the origin and faces +Z."""
+        """Moved as a whole: the first frame stands over the origin and faces +Z.
+
+        Examples
+        --------
+        >>> import motionloom as ml, numpy as np
+        >>> away = ml.demo.clip("walk").transform(shift=(3, 0, 1))
+        >>> bool(np.allclose(away.starting_at_origin().root[0, [0, 2]], 0.0, atol=1e-6))
+        True
+        """
         first = replace(self, provenance=None)[0]  # whose sources nobody asks for
         turn = -float(first.headings()[0])
         start = rot.rotate(rot.yaw(turn), self.root[0].astype(np.float64))
@@ -260,13 +326,28 @@ class Motion:
 
         Rotations by slerp, positions linearly; frame k lies at ``k / fps`` seconds. The
         last frame is the last one that does not run past the original's.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.demo.clip("walk").resample(60)
+        Motion('walk_p0', 275 frames at 60 fps = 4.58 s, 21 joints)
         """
         from motionloom.motion.resampling import resample
 
         return resample(self, fps)
 
     def mirror(self) -> Motion:
-        """Left and right exchanged, by roles; mirrored in the plane x = 0."""
+        """Left and right exchanged, by roles; mirrored in the plane x = 0.
+
+        Examples
+        --------
+        >>> import motionloom as ml, numpy as np
+        >>> walk = ml.demo.clip("walk")
+        >>> twice = walk.mirror().mirror()
+        >>> bool(np.allclose(twice.positions(), walk.positions(), atol=1e-4))
+        True
+        """
         from motionloom.motion.mirroring import mirror
 
         return mirror(self)
@@ -275,6 +356,13 @@ class Motion:
         """When heel and ball of each foot stand; see `motionloom.motion.contacts`.
 
         `options` are the thresholds of `foot_contacts`.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk")
+        >>> walk.contacts().intervals("left_ball")[:2]
+        ((0, 9), (23, 39))
         """
         from motionloom.motion.contacts import foot_contacts
 
@@ -315,7 +403,14 @@ class Motion:
         return concatenate([self, other])
 
     def rest_pose(self) -> Motion:
-        """One frame in the rest pose (the skeleton's, or all rotations zero), at the origin."""
+        """One frame in the rest pose (the skeleton's, or all rotations zero), at the origin.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> len(ml.demo.clip("walk").rest_pose())
+        1
+        """
         skeleton = self.skeleton
         rest = (
             skeleton.rest
@@ -329,7 +424,16 @@ class Motion:
     # --- the two doors that look ahead --------------------------------------------------
 
     def save(self, path: str | Path, **options) -> Path:
-        """Write to a file; the format follows the suffix (see `motionloom.formats.save`)."""
+        """Write to a file; the format follows the suffix (see `motionloom.formats.save`).
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = ml.demo.clip("walk").save(f"{folder}/walk.bvh")
+        ...     print(len(ml.load(path)) == len(ml.demo.clip("walk")))
+        True
+        """
         from motionloom.formats import save
 
         return save(self, path, **options)
@@ -349,6 +453,13 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
     ------
     InvalidInput
         If there are none, or skeletons or rates differ.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> ml.concatenate([walk, walk[:10]])
+    Motion('walk_p0', 148 frames at 30 fps = 4.93 s, 21 joints)
     """
     if not motions:
         raise InvalidInput("concatenate needs at least one motion; got none")

@@ -25,6 +25,12 @@ class Source:
         Frames ``[start, end)`` of the result.
     weight : float
         Its share there, on average.
+
+    Examples
+    --------
+    >>> from motionloom.motion import Source
+    >>> Source("walk", 10, 20, 0, 10, 1.0).moved(5)
+    Source(motion='walk', start_frame=10, end_frame=20, start=5, end=15, weight=1.0)
     """
 
     motion: str

@@ -146,6 +146,13 @@ class Skeleton:
         ------
         RoleError
             If the skeleton has no such role; the message lists the joints there are.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> skeleton = ml.demo.clip("walk").skeleton
+        >>> skeleton.names[skeleton.point("left_knee")]
+        'LeftLeg'
         """
         name = self.roles.get(role)
         if name is None:
@@ -153,7 +160,14 @@ class Skeleton:
         return self.point_names.index(name or "")
 
     def points(self, roles: Sequence[str]) -> NDArray[np.intp]:
-        """Indices among the points of several roles, shape (len(roles),)."""
+        """Indices among the points of several roles, shape (len(roles),).
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.demo.clip("walk").skeleton.points(["hips", "head"]).shape
+        (2,)
+        """
         self.role_assignment.require(roles)
         names = self.point_names
         return np.array([names.index(self.roles[role]) for role in roles], dtype=np.intp)
@@ -177,11 +191,26 @@ class Skeleton:
         return given
 
     def scaled(self, factor: float) -> Skeleton:
-        """The same skeleton, all offsets multiplied by `factor`."""
+        """The same skeleton, all offsets multiplied by `factor`.
+
+        Examples
+        --------
+        >>> import motionloom as ml, numpy as np
+        >>> skeleton = ml.demo.clip("walk").skeleton
+        >>> bool(np.allclose(skeleton.scaled(2.0).offsets, 2 * skeleton.offsets))
+        True
+        """
         return replace(self, offsets=self.offsets * factor, end_offsets=self.end_offsets * factor)
 
     def joint(self, name: str) -> int:
-        """Index of the joint called `name`."""
+        """Index of the joint called `name`.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.demo.clip("walk").skeleton.joint("Hips")
+        0
+        """
         try:
             return self.names.index(name)
         except ValueError:

@@ -54,6 +54,14 @@ def write_gif(
     ------
     InvalidInput
         If the motion is empty or an option is out of range.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> from motionloom.plots import write_gif
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_gif(ml.demo.clip("walk")[:6], f"{folder}/walk.gif").name)
+    walk.gif
     """
     _check(width, fps, seconds)
     from PIL.Image import Dither

@@ -38,6 +38,12 @@ class Budget:
         Length at most.
     points : int
         Points at most: fingers go first.
+
+    Examples
+    --------
+    >>> from motionloom.plots import Budget
+    >>> Budget()
+    Budget(fps=30.0, frames=900, seconds=90.0, points=80)
     """
 
     fps: float = 30.0

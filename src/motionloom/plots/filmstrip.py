@@ -96,6 +96,14 @@ def write_strip(motion: Motion, path: str | Path, **options) -> Path:
     """Write a film strip to a .png, .svg or .pdf file; options as for `film_strip`.
 
     The file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> from motionloom.plots import write_strip
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_strip(ml.demo.clip("walk"), f"{folder}/walk.png").name)
+    walk.png
     """
     path = Path(path)
     kind = path.suffix.lower().removeprefix(".")

@@ -31,6 +31,12 @@ class Match:
         Pairs of query frame, counted from the query's start, and frame of the motion.
     label : str or None
         The motion's labels.
+
+    Examples
+    --------
+    >>> hit = lib.search("walk:0-40")[0]
+    >>> hit.motion in lib, hit.end_frame > hit.start_frame
+    (True, True)
     """
 
     motion: str

@@ -78,6 +78,12 @@ class Family:
     matches : Matches
         All nodes but the query as matches, the nearest first; `distance` is the distance to
         the query, `alignment` that by way of the cheapest path.
+
+    Examples
+    --------
+    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> kicks.nodes[0].motion
+    'kick_front_mid_right'
     """
 
     query: str

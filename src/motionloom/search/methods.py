@@ -56,7 +56,14 @@ _MORE = 3
 
 @dataclass(frozen=True)
 class Options:
-    """How to search; see `motionloom.Library.search`."""
+    """How to search; see `motionloom.Library.search`.
+
+    Examples
+    --------
+    >>> from motionloom.search import Options
+    >>> Options().method
+    'dtw'
+    """
 
     method: str = "dtw"
     features: str | FeatureSet | Any = "e15"
@@ -85,7 +92,14 @@ class Options:
 
 
 def search(library: Shelf, query: str | Path | Motion | Query, options: Options) -> Matches:
-    """Matches of the query in the library, the nearest first."""
+    """Matches of the query in the library, the nearest first.
+
+    Examples
+    --------
+    >>> from motionloom.search import Options, search
+    >>> search(lib, "kick_front_mid_right:5-40", Options()).query
+    'kick_front_mid_right:5-40'
+    """
     _check(options)
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")

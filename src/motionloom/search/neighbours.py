@@ -122,6 +122,13 @@ def open_index(
         than fit into memory; a cluster's workers hold some each. All give the same answers.
     shards : int, optional
         How many. Default: one for every four million frames.
+
+    Examples
+    --------
+    >>> from motionloom.search import open_index
+    >>> index = open_index(lib, lib.features("e15"), "blocks")
+    >>> type(index).__name__
+    'Blocks'
     """
     if kind is None:
         kind = "blocks" if len(features) <= SHARD_ROWS else "shards"

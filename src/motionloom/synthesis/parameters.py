@@ -104,7 +104,14 @@ def at(joint: str, frame: int) -> Parameter:
 
 
 def final_root_position() -> Parameter:
-    """Where the root ends on the floor: x, z in metres."""
+    """Where the root ends on the floor: x, z in metres.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> ml.final_root_position()(ml.demo.clip("walk")).shape
+    (2,)
+    """
     return Parameter("final_root_position", ("x", "z"), lambda motion, _: motion.root[-1, [0, 2]])
 
 
@@ -121,14 +128,29 @@ def lowest(joint: str) -> Parameter:
 
 
 def highest(joint: str) -> Parameter:
-    """Greatest height of a joint in metres."""
+    """Greatest height of a joint in metres.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> bool(ml.highest("right_ankle")(kick) > ml.lowest("right_ankle")(kick))
+    True
+    """
     return Parameter(
         f"highest({joint})", ("y",), lambda motion, _: _path(motion, joint)[:, 1].max()
     )
 
 
 def average_speed() -> Parameter:
-    """Way of the root over the floor by time, m/s."""
+    """Way of the root over the floor by time, m/s.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> round(float(ml.average_speed()(ml.demo.clip("walk_fast"))[0]), 1)
+    1.6
+    """
 
     def speed(motion: Motion, _: int | None) -> float:
         steps = np.diff(motion.root[:, [0, 2]].astype(np.float64), axis=0)
@@ -138,7 +160,15 @@ def average_speed() -> Parameter:
 
 
 def turn() -> Parameter:
-    """How far the body turns from its first frame to its last, radians, to its left positive."""
+    """How far the body turns from its first frame to its last, radians, to its left positive.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> turned = float(ml.turn()(ml.demo.clip("walk_left"))[0])
+    >>> turned > 0.5  # radians, to the left
+    True
+    """
 
     def turned(motion: Motion, _: int | None) -> float:
         headings = motion.headings()
@@ -148,7 +178,15 @@ def turn() -> Parameter:
 
 
 def joint_speed(joint: str, frame: int) -> Parameter:
-    """How fast a joint moves at a frame of the query, m/s."""
+    """How fast a joint moves at a frame of the query, m/s.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> float(ml.joint_speed("right_ankle", 20)(kick, 20)[0]) > 0.0
+    True
+    """
 
     def speed(motion: Motion, now: int | None) -> float:
         path = _path(motion, joint)
@@ -160,7 +198,15 @@ def joint_speed(joint: str, frame: int) -> Parameter:
 
 
 def centre_of_mass(frame: int) -> Parameter:
-    """Where the centre of mass is at a frame of the query: x, y, z in metres."""
+    """Where the centre of mass is at a frame of the query: x, y, z in metres.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kick = ml.demo.clip("kick_front_mid_right")
+    >>> ml.centre_of_mass(10)(kick, 10).shape
+    (3,)
+    """
     return Parameter(
         f"centre_of_mass@{frame}",
         ("x", "y", "z"),

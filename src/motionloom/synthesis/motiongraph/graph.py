@@ -90,6 +90,12 @@ class MotionGraph:
         For each pair of motions, how many spots each condition left.
     labels : mapping of str to tuple of str
         Labels of the motions by name.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> graph.names
+    ('walk', 'walk_fast')
     """
 
     motions: tuple[Motion, ...]

@@ -61,6 +61,13 @@ class GraphPlayer(Player):
         The transitions of late, the oldest first.
     taken : int
         How many were taken in all.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> from motionloom.synthesis.motiongraph import GraphPlayer
+    >>> GraphPlayer(graph, seed=1).record(seconds=2)
+    Motion(60 frames at 30 fps = 2.00 s, 21 joints)
     """
 
     controls = ("transition", "automatic", "label")

@@ -65,6 +65,12 @@ class Choreography:
         What is danced ("waltz"); chooses the graph for a piece of music.
     left_out : dict of str to str
         Takes that gave no movements, and why.
+
+    Examples
+    --------
+    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> steps.meter, len(steps.graph) <= len(steps.movements)
+    (4, True)
     """
 
     movements: tuple[Movement, ...]
@@ -376,6 +382,16 @@ def load_choreography(path: str | Path, motion_of: Callable[[str], Motion]) -> C
     ------
     MotionFormatError
         If the file holds no choreography, or cuts that its takes do not have.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.synthesis.rhythm import load_choreography
+    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_choreography(steps.save(f"{folder}/groove.json"), lib.__getitem__)
+    ...     print(again.graph.names == steps.graph.names)
+    True
     """
     path = Path(path)
     graph = load_graph(path)
@@ -437,6 +453,13 @@ def for_music(
     ------
     InvalidInput
         If none fits; the message lists what there is.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.rhythm import for_music
+    >>> steps = lib.choreography(within="dance", meter=4, kind="groove")
+    >>> for_music([steps], kind="groove") is steps
+    True
     """
     if kind:
         for one in choreographies:

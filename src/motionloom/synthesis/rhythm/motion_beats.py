@@ -75,6 +75,13 @@ class Beats:
         Beats after which the motion repeats itself, 0 if it does not: a hint at the meter.
     fps, seconds : float
         Rate and duration of the motion.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> found = ml.beats(ml.demo.clip("dance_groove"))
+    >>> found.bpm > 60, len(found) > 10
+    (True, True)
     """
 
     times: Array

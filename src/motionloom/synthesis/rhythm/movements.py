@@ -49,6 +49,12 @@ class Movement:
     lead : float
         Beats after the first one at which it begins, and after the last at which it ends: a
         movement may hand over where the body is calm, not where a foot lands.
+
+    Examples
+    --------
+    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> steps.movements[0].source, steps.movements[0].meter
+    (('dance_groove',), 4)
     """
 
     source: tuple[str, ...]

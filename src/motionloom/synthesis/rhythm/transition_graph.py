@@ -43,6 +43,13 @@ class TransitionGraph:
     transitions : ndarray, shape (K, K)
         ``transitions[i, j]``: probability that j comes after i. Rows sum to 1; a row of zeros
         is a dead end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> graph = lib.choreography(within="dance", meter=4).graph
+    >>> bool(np.allclose(graph.transitions.sum(axis=1), 1.0))
+    True
     """
 
     names: tuple[str, ...]
@@ -229,6 +236,15 @@ def load_graph(path: str | Path) -> TransitionGraph:
     ------
     MotionFormatError
         If the file is not such a graph.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.synthesis.rhythm import load_graph
+    >>> graph = lib.choreography(within="dance", meter=4).graph
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(load_graph(graph.save(f"{folder}/graph.json")).names == graph.names)
+    True
     """
     path = Path(path)
     if path.stat().st_size > _LARGEST_BYTES:
