@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.crowd_scene import ROUND, own_street, own_tempo, room_from, scene_from
+from motionloom.cli.crowd_scene import CADENCE, ROUND, own_tempo, room_from, scene_from, suited
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
@@ -144,13 +144,14 @@ def march(
         "tempo_bpm": tempo, "seconds": seconds, "seed": seed, "library": library, "takes": takes,
         "within": within,
     }  # fmt: skip
-    set_up, given = scene_from("march", scene, said, {"tempo_bpm": 96.0, "points": ROUND})
+    usual = {"tempo_bpm": CADENCE, "points": ROUND, "speed": 0.9 * (tempo or CADENCE) / CADENCE}
+    set_up, given = scene_from("march", scene, said, usual)
     _check_files(output, top, bvh)
     _check_size(set_up.ranks * set_up.files, set_up)
     steps = walks_of(set_up, quiet=json)
     if set_up.own:
         set_up = replace(set_up, **own_tempo(steps, given, scene))
-        set_up = own_street(set_up, steps, given, scene)
+    set_up = suited(set_up, steps, given, scene)
     _check_bars(set_up.heard(steps.meter, set_up.seconds_on_street), steps)
     made = marched(set_up, steps)
     if top is not None:

@@ -31,7 +31,8 @@ Array = NDArray[np.float64]
 TUNE = "tune"
 _SPACE = 1.06  # of touching, how far apart couples stand at first
 SWAY = 0.15  # metres by which held feet may shift the middle of a couple
-PACE = (0.3, 1.5)  # m/s between which the built-in soldiers march
+_CADENCE = 96.0  # steps a minute of the built-in soldiers
+PACE = (0.3, 1.5)  # m/s between which they march
 _CREEP = 0.24  # m/s below the slowest take that soldiers still manage, carried by their file
 _USUAL_TEMPO = 90.0
 _MOST = 10_000  # couples, ranks, files
@@ -262,8 +263,9 @@ class MarchScene(Scene):
                 f"the street is {self.street.length:.1f} m long, the formation "
                 f"{(self.ranks - 1) * self.spacing:.1f} m: no way is left to march"
             )
-        if not self.own:
-            self.check_pace(*PACE)
+        if not self.own and self.music in (None, TUNE):
+            tempo = (self.tempo_bpm or _USUAL_TEMPO) / _CADENCE
+            self.check_pace(tempo * PACE[0], tempo * PACE[1])
 
     def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
         """Refuse files that are slower or, by more than `spare`, faster than soldiers, m/s."""
@@ -272,8 +274,8 @@ class MarchScene(Scene):
             where = "on its straight street" if fast - slow < 1e-6 else "in the sharpest corner"
             raise InvalidInput(
                 f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "
-                f"{slowest:.2f} to {fastest:.2f}. Take another speed, rounder corners or fewer "
-                "files"
+                f"{slowest:.2f} to {fastest:.2f} at this tempo. Take another speed, rounder "
+                "corners or fewer files"
             )
 
     @cached_property
