@@ -84,6 +84,9 @@ def movements(
     graph: Annotated[
         Path | None, typer.Option(help="Start from this choreography (.json) instead.")
     ] = None,
+    kept: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Start from one that the library keeps.")
+    ] = None,
     meter: Annotated[int | None, typer.Option(help="Beats per movement. [estimated]")] = None,
     groups: Annotated[int | None, typer.Option(help="Groups of movements. [found]")] = None,
     mirror: Annotated[bool, typer.Option("--mirror", help="Use every take mirrored too.")] = False,
@@ -116,7 +119,7 @@ def movements(
 ) -> None:
     """Cut takes into movements at their beats, and learn which may follow which.
 
-    Writes the movement transition graph; edits an existing one with --graph.
+    Writes the movement transition graph; edits an existing one with --graph or --kept.
     """
     from motionloom.loom import Library
     from motionloom.synthesis.rhythm import load_choreography
@@ -124,6 +127,10 @@ def movements(
     lib = Library(library)
     if graph is not None:
         made = load_choreography(graph, lambda name: lib[name])
+    elif kept is not None:
+        from motionloom.synthesis.rhythm.choreography_storage import open_choreography
+
+        made = open_choreography(lib, kept, lambda name: lib[name])
     else:
         with progress("listening", len(lib), quiet=json) as advance:
             made = lib.choreography(

@@ -35,11 +35,22 @@ def keep_choreography(library: Shelf, made: Choreography, name: str) -> None:
     keep(library, KIND, name, replace(made, kind=made.kind or name).as_dict(), {})
 
 
+def open_choreography(
+    library: Shelf, name: str, motion_of: Callable[[str], Motion]
+) -> Choreography:
+    """The one that is kept under a name; `motion_of` gives the take of a name.
+
+    Raises
+    ------
+    LibraryError
+        If there is none of that name.
+    """
+    about = kept(library, KIND, name).about
+    return choreography_from(about, graph_from(about), motion_of, library.path)
+
+
 def kept_choreographies(
     library: Shelf, motion_of: Callable[[str], Motion]
 ) -> tuple[Choreography, ...]:
     """All that are kept, by name; `motion_of` gives the take of a name."""
-    return tuple(
-        choreography_from(about, graph_from(about), motion_of, library.path)
-        for about in (kept(library, KIND, name).about for name in kept_names(library, KIND))
-    )
+    return tuple(open_choreography(library, name, motion_of) for name in kept_names(library, KIND))

@@ -1,0 +1,127 @@
+"""Movement transition graphs by way of the studio's server."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+from studio_takes import corpus_library
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.studio import create_app, wire
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("movements") / "dances.loom"
+    with corpus_library(path, ("dance_groove_p0", "dance_groove_p1", "walk_p0")) as lib:
+        yield lib
+
+
+@pytest.fixture(scope="module")
+def client(library):
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        body = {"name": "disco", "within": ["dance_groove"], "meter": 4}
+        job = client.post("/api/movements", json=body).json()
+        done = client.app.state.workshop.jobs.wait(job["id"], timeout=120)
+        assert done["state"] == "done", done["error"]
+        yield client
+
+
+def look(client):
+    return client.get("/api/movements/disco").json()
+
+
+def likelihoods(told):
+    return {(edge["from"], edge["to"]): edge["likelihood"] for edge in told["edges"]}
+
+
+def test_what_is_kept_is_told(client):
+    assert client.get("/api/movements").json() == ["disco"]
+    told = look(client)
+    assert told["meter"] == 4 and told["kind"] == "disco" and not told["dead_ends"]
+    assert all(node["members"] for node in told["nodes"])
+    for node in told["nodes"]:
+        out = sum(p for (a, _), p in likelihoods(told).items() if a == node["name"])
+        assert out == pytest.approx(1.0)
+
+
+def test_edges_are_refined_as_on_the_command_line_and_kept(client, library, tmp_path):
+    copy = tmp_path / "copy.loom"
+    shutil.copytree(library.path, copy)
+    first, last = look(client)["nodes"][0]["name"], look(client)["nodes"][-1]["name"]
+    body = {"action": "connect", "source": first, "target": last, "likelihood": 0.75}
+    told = client.post("/api/movements/disco/edits", json=body).json()
+    assert likelihoods(told)[first, last] == pytest.approx(0.75)
+    line = ["movements", str(copy), "--kept", "disco", "--add", f"{first}:{last}:0.75",
+            "--keep", "disco"]  # fmt: skip
+    assert CliRunner().invoke(app, line).exit_code == 0
+    for path in (library.path, copy):  # as after a restart
+        with (
+            ml.Library(path) as again,
+            TestClient(create_app(again), base_url="http://localhost") as other,
+        ):
+            assert likelihoods(look(other)) == pytest.approx(likelihoods(told))
+
+
+def test_a_removed_edge_can_be_connected_again(client):
+    told = look(client)
+    source = next(a for a, _ in likelihoods(told) if sum(x == a for x, _ in likelihoods(told)) > 1)
+    target = next(b for a, b in likelihoods(told) if a == source)
+    body = {"source": source, "target": target}
+    after = client.post("/api/movements/disco/edits", json={**body, "action": "remove"}).json()
+    assert (source, target) not in likelihoods(after)
+    again = {**body, "action": "connect", "likelihood": likelihoods(told)[source, target]}
+    after = client.post("/api/movements/disco/edits", json=again).json()
+    assert likelihoods(after) == pytest.approx(likelihoods(told))
+
+
+def test_no_dead_end_is_made(client):
+    told = look(client)
+    source = told["nodes"][0]["name"]
+    ways = [b for a, b in likelihoods(told) if a == source]
+    answers = [
+        client.post(
+            "/api/movements/disco/edits",
+            json={"action": "remove", "source": source, "target": target},
+        )
+        for target in ways
+    ]
+    assert [one.status_code for one in answers[:-1]] == [200] * (len(ways) - 1)
+    assert answers[-1].status_code == 422 and "dead end" in answers[-1].json()["error"]
+
+
+def test_a_node_can_be_renamed_and_danced(client):
+    name = look(client)["nodes"][0]["name"]
+    told = client.post(
+        "/api/movements/disco/edits",
+        json={"action": "rename", "source": name, "target": "box step"},
+    ).json()
+    assert told["nodes"][0]["name"] == "box step"
+    other = told["nodes"][-1]["name"]
+    for nodes in (["box step"], ["box step", other], [other, other]):
+        meta, arrays = wire.unpack(
+            client.post("/api/movements/disco/dance", json={"nodes": nodes}).content
+        )
+        assert meta["frames"] == round(len(nodes) * told["seconds"] * meta["fps"])
+        assert np.isfinite(arrays["positions"]).all()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("tango/edits", {"action": "remove", "source": "a", "target": "b"}, "tango"),
+        ("disco/edits", {"action": "remove", "source": "a", "target": "b"}, "no node is called"),
+        ("disco/edits", {"action": "rename", "source": "m2", "target": " "}, "1 to 60 characters"),
+        ("disco/dance", {"nodes": ["nobody"]}, "no node is called 'nobody'"),
+        ("", {"name": "x", "within": ["nothing"]}, "nothing"),
+    ],
+)
+def test_mistakes_are_answered_in_words(client, path, body, words):
+    answer = client.post(f"/api/movements/{path}".rstrip("/"), json=body)
+    assert answer.status_code in (404, 422) and words in answer.json()["error"]
