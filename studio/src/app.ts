@@ -79,7 +79,7 @@ class App extends LitElement {
         ${VIEWS.map((one) => html`<a href="#/${one.path}" aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
         <span class="state ${this.lost ? "lost" : "faint"}" role="status">
           ${this.lost ? "The server has gone; trying to reach it again…" : this.studio.library.name}</span></header>
-      <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .path=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <main><div id="stage"></div>
         ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>
       ${this.ready ? html`<loom-drop .studio=${this.studio}></loom-drop>` : ""}

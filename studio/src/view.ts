@@ -4,15 +4,15 @@ import { LitElement } from "lit";
 import type { Studio } from "./studio";
 
 export abstract class View extends LitElement {
-  static properties = { studio: { attribute: false }, path: { attribute: false } };
+  static properties = { studio: { attribute: false }, viewPath: { attribute: false } };
   declare studio: Studio;
   /** Its name in the address; the page gives it. */
-  declare path: string;
+  declare viewPath: string;
   private undo: (() => void)[] = [];
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.follow("route", () => { if (this.studio.route.view === this.path) this.routed(this.studio.route.query); });
+    this.follow("route", () => { if (this.studio.route.view === this.viewPath) this.routed(this.studio.route.query); });
     this.follow("library", () => this.requestUpdate());
     this.follow("selection", () => this.requestUpdate());
     void this.updateComplete.then(() => this.routed(this.studio.route.query));

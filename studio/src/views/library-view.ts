@@ -70,14 +70,14 @@ class LibraryView extends View {
   private noteRange(): void {
     const { selection } = this.studio;
     const range = selection && selection.motion === this.asked.take ? `${selection.start}-${selection.end}` : "";
-    if (range === this.asked.range || this.studio.route.view !== this.path) return;
+    if (range === this.asked.range || this.studio.route.view !== this.viewPath) return;
     this.asked = { ...this.asked, range };
     this.studio.note(written(this.asked));
   }
 
   private ask(change: Partial<Asked>, quietly = false): void {
     const asked = { ...this.asked, ...change };
-    if (quietly) { this.asked = asked; this.studio.note(written(asked)); } else this.studio.go(this.path, written(asked));
+    if (quietly) { this.asked = asked; this.studio.note(written(asked)); } else this.studio.go(this.viewPath, written(asked));
   }
 
   private readonly pick = (event: CustomEvent<Pick>): void => {

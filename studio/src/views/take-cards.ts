@@ -7,8 +7,8 @@ import type { Row } from "../studio";
 import { drawThumbnail, type ThumbnailStore } from "../thumbnails";
 
 const WIDE = 116; // pixels a card needs
-const TALL = 148;
-const PICTURE = 96;
+const TALL = 160;
+const PICTURE = 94;
 const FINE = 2; // canvas pixels per pixel
 const BEAT = 80; // milliseconds between pictures
 
@@ -33,7 +33,8 @@ class TakeCards extends LitElement {
     button.card:hover { border-color: #4a5261; background: var(--raised); }
     button.card[aria-pressed="true"] { border-color: var(--own); color: var(--ink); box-shadow: inset 0 0 0 1px var(--own); }
     canvas { width: ${PICTURE}px; height: ${PICTURE}px; align-self: center; pointer-events: none; }
-    .name { font-size: 12px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; width: 100%; }
+    .name { font-size: 11.5px; line-height: 14px; height: 28px; overflow: hidden; overflow-wrap: anywhere; width: 100%;
+      display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
     .facts { font-size: 11px; color: var(--faint); display: flex; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
     .chip { background: #303844; color: #b4bccb; border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
   `];
