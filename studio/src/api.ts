@@ -4,7 +4,10 @@ import { unpack, type Message } from "./wire";
 
 export class Refusal extends Error {}
 
-async function answered(response: Response): Promise<Response> {
+async function answered(asking: Promise<Response>): Promise<Response> {
+  const response = await asking.catch((error: Error) => {
+    throw error.name === "AbortError" ? error : new Refusal("the server cannot be reached; is it still running?");
+  });
   if (response.ok) return response;
   const text = await response.text();
   let words = text;
@@ -22,13 +25,13 @@ function address(path: string, query?: Record<string, unknown>): string {
 }
 
 export async function getJson<T = any>(path: string, query?: Record<string, unknown>): Promise<T> {
-  return (await answered(await fetch(address(path, query)))).json();
+  return (await answered(fetch(address(path, query)))).json();
 }
 
 export async function getArrays<Meta = any>(
   path: string, query?: Record<string, unknown>, signal?: AbortSignal,
 ): Promise<Message<Meta>> {
-  const response = await answered(await fetch(address(path, query), { signal }));
+  const response = await answered(fetch(address(path, query), { signal }));
   return unpack<Meta>(await response.arrayBuffer());
 }
 
@@ -36,7 +39,7 @@ export async function send<T = any>(
   method: "POST" | "PUT" | "DELETE" | "PATCH", path: string, body?: unknown,
 ): Promise<T> {
   const raw = body instanceof Blob;
-  const response = await answered(await fetch(address(path), {
+  const response = await answered(fetch(address(path), {
     method,
     headers: body === undefined || raw ? {} : { "Content-Type": "application/json" },
     body: body === undefined ? undefined : raw ? body : JSON.stringify(body),
@@ -47,7 +50,7 @@ export async function send<T = any>(
 export async function sendForArrays<Meta = any>(
   path: string, body: unknown, signal?: AbortSignal,
 ): Promise<Message<Meta>> {
-  const response = await answered(await fetch(address(path), {
+  const response = await answered(fetch(address(path), {
     method: "POST", headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body), signal,
   }));
@@ -56,7 +59,7 @@ export async function sendForArrays<Meta = any>(
 
 /** Ask for a file and hand it to the browser to keep. */
 export async function download(path: string, body: unknown, name: string): Promise<void> {
-  const response = await answered(await fetch(address(path), {
+  const response = await answered(fetch(address(path), {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   }));
   const link = document.createElement("a");

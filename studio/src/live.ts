@@ -5,13 +5,15 @@ import { unpack, type Message } from "./wire";
 
 type Waiting = { resolve: (message: Message) => void; reject: (error: Error) => void };
 
-/** A websocket that comes back after a restart of the server. Fires "lost" and "found". */
+/** A websocket that comes back after a restart of the server.
+ * Fires "lost", "found", and "refused" with the server's words where it is there but wants no more of us. */
 export class Live extends EventTarget {
   connected = false;
   private socket?: WebSocket;
   private waiting = new Map<number, Waiting>();
   private number = 0;
   private tries = 0;
+  private told = false;
 
   connect(): void {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
@@ -20,6 +22,7 @@ export class Live extends EventTarget {
     socket.onopen = () => {
       this.connected = true;
       this.tries = 0;
+      this.told = false;
       this.dispatchEvent(new Event("found"));
     };
     socket.onmessage = (event) => this.take(unpack(event.data));
@@ -29,6 +32,7 @@ export class Live extends EventTarget {
       for (const one of this.waiting.values()) one.reject(new Refusal("the server has gone"));
       this.waiting.clear();
       if (was || this.tries === 0) this.dispatchEvent(new Event("lost"));
+      if (this.tries >= 2 && !this.told) void this.askWhy();
       setTimeout(() => this.connect(), Math.min(200 * 2 ** this.tries++, 3000));
     };
     this.socket = socket;
@@ -41,6 +45,14 @@ export class Live extends EventTarget {
       this.waiting.set(id, { resolve, reject });
       this.socket!.send(JSON.stringify({ id, kind, ...message }));
     });
+  }
+
+  /** A browser does not tell why a socket was refused; a plain request does: a new token, mostly. */
+  private async askWhy(): Promise<void> {
+    const response = await fetch("api/jobs").catch(() => null);
+    if (response?.status !== 403 || this.told) return;
+    this.told = true;
+    this.dispatchEvent(new CustomEvent("refused", { detail: await response.text() }));
   }
 
   private take(message: Message): void {

@@ -79,12 +79,8 @@ def windows(browser):
     """
     opened = []
 
-    def open_window(address: str, *, width: int = 1280, height: int = 800, strict: bool = False):
-        # Playwright's own waiting evaluates text, which the page's policy forbids: `strict`
-        # keeps the policy, and then only locators can be waited for.
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, bypass_csp=not strict
-        )
+    def open_window(address: str, *, width: int = 1280, height: int = 800):
+        context = browser.new_context(viewport={"width": width, "height": height})
         page = context.new_page()
         page.set_default_timeout(60_000)  # a busy machine draws slowly
         page.expected, page.problems = [], []

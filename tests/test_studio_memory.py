@@ -1,0 +1,46 @@
+"""The server's memory does not grow with the number of searches."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import pytest
+from studio_takes import TAKES, corpus_library
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient  # noqa: E402
+
+from motionloom.studio import create_app  # noqa: E402
+
+_STATUS = Path("/proc/self/statm")
+_PAGE = 4096
+_ROOM = 30 << 20  # bytes; a thousand kept answers of this library would take ten times that
+
+
+def resident() -> int:
+    gc.collect()
+    return int(_STATUS.read_text().split()[1]) * _PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _STATUS.exists(), reason="memory is read from /proc")
+def test_a_thousand_searches_leave_no_more_memory_than_a_hundred(tmp_path):
+    """All different, and some that are refused: nothing of them is kept without bound."""
+    library = corpus_library(tmp_path / "small.loom", TAKES[:16])
+    lengths = {name: library.entry(name).frames for name in library.names}
+    measured = []
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        for number in range(1100):
+            name = library.names[number % len(lengths)]
+            start = number % (lengths[name] - 30)
+            query = f"{name}:{start}-{start + 25 + number % 5}"
+            answer = client.post("/api/search", json={"query": query, "method": "dtw"})
+            assert answer.status_code == 200, answer.text
+            assert client.get(f"/api/motions/none-{number}/frames").status_code == 404
+            assert client.get(f"/api/families/none-{number}").status_code >= 400
+            if number in (99, 599, 1099):
+                measured.append(resident())
+    assert measured[2] - measured[0] < _ROOM, [size >> 20 for size in measured]
+    assert measured[2] - measured[1] < _ROOM / 2, [size >> 20 for size in measured]
