@@ -327,6 +327,13 @@ class Library(Storage):
         """The match web of two motions: rows are frames of `a`, columns of `b`.
 
         `build_web` must have built it.
+
+        Examples
+        --------
+        >>> a, b = "kick_front_high_right", "kick_front_mid_right"
+        >>> _ = lib.build_web(within="kick")
+        >>> type(lib.web(a, b)).__name__
+        'Web'
         """
         from motionloom.search.web_store import WebStore
 

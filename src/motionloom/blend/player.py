@@ -53,6 +53,13 @@ class Stretch:
         What the frames are made of; their `start` and `end` are counted likewise.
     seams : tuple of int
         Middles of hand-overs, counted likewise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motionloom.blend import Stretch
+    >>> Stretch(np.zeros((8, 21, 4)), np.zeros((8, 3)), np.zeros((8, 4), bool)).start
+    0
     """
 
     rotations: NDArray[np.float32]

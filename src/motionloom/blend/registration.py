@@ -66,6 +66,13 @@ class Registration:
     contacts : MatchedContacts
     left_out : tuple of str
         Examples that were left out because their feet cannot be matched.
+
+    Examples
+    --------
+    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> made = lib.blend(kicks)
+    >>> len(made.registration.examples) == len(kicks.nodes)
+    True
     """
 
     examples: tuple[Example, ...]

@@ -42,6 +42,14 @@ class Window(NamedTuple):
 
     Contacts say which foot parts stand, in the order of
     `motionloom.motion.contacts.FOOT_PARTS`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blend import Window
+    >>> walk = ml.demo.clip("walk")
+    >>> Window(walk.rotations[:5], walk.root[:5]).contacts is None
+    True
     """
 
     rotations: NDArray[np.float32]

@@ -221,6 +221,13 @@ def principal_components(
         Rate at which poses are taken. Default: the library's, or 30.
     workers, progress : optional
         As in `Library.features`.
+
+    Examples
+    --------
+    >>> from motionloom.distance import principal_components
+    >>> variances = principal_components(lib, "pca8").variances
+    >>> bool(variances[0] >= variances[1] >= variances[2])
+    True
     """
     chosen = replace(feature_set(features), basis=None)
     rate = _rate(library, fps)

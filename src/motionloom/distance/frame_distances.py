@@ -100,6 +100,13 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
         Takes the place of one of the same class and name.
     replace : bool
         Also put it in the place of any other one of that name.
+
+    Examples
+    --------
+    >>> from motionloom.distance import frame_distance, register_distance
+    >>> cloud = frame_distance("pc11")
+    >>> register_distance(cloud) is cloud  # it was there; of one class and name is one
+    True
     """
     missing = [part for part in ("name", "unit", "prepare", "grid") if not hasattr(distance, part)]
     if missing:

@@ -32,6 +32,13 @@ class Basis:
         One direction per row, orthonormal, the one along which poses vary most first.
     variances : ndarray, shape (D,)
         Variance along each direction.
+
+    Examples
+    --------
+    >>> from motionloom.distance import principal_components
+    >>> basis = principal_components(lib, "pca8")
+    >>> basis.project(basis.mean[None], 8).shape
+    (1, 8)
     """
 
     mean: NDArray[Any]

@@ -57,6 +57,12 @@ class ImportReport:
 
     `added` counts new and changed motions (the changed ones are also in `replaced`),
     `skipped` those that were there already; `frames` and `seconds` measure what was added.
+
+    Examples
+    --------
+    >>> from motionloom.library import ImportReport
+    >>> print(ImportReport(added=2, skipped=0, failed=(), frames=60, seconds=2.0))
+    2 added, 0 skipped, 0 failed: 60 frames, 2.0 s of motion
     """
 
     added: int

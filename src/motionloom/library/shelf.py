@@ -130,13 +130,23 @@ class Shelf:
         ------
         LibraryError
             If another process keeps it for too long, or this library is only to be read.
+
+        Examples
+        --------
+        >>> with lib.writing():
+        ...     pass  # nobody else writes meanwhile
         """
         self.check_own()
         with writer_lock(self.path, timeout=self._timeout):
             yield
 
     def check_own(self) -> None:
-        """Complain if this library can only be read, by us: it is a copy."""
+        """Complain if this library can only be read, by us: it is a copy.
+
+        Examples
+        --------
+        >>> lib.check_own()  # nothing to complain about: it may be written to
+        """
         if self._copy:
             raise LibraryError(f"{self.path}: workers read the catalogue, the client writes it")
         if self.store.remote:
@@ -229,7 +239,12 @@ class Shelf:
         )
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Bring the frames of motions here from the store, if that is where they are."""
+        """Bring the frames of motions here from the store, if that is where they are.
+
+        Examples
+        --------
+        >>> lib.fetch(["walk"])  # nothing to do: its frames are on this machine
+        """
         if self.store.remote:
             self.store.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 

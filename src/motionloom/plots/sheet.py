@@ -20,7 +20,15 @@ SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)
 
 
 class SheetClip(NamedTuple):
-    """One clip of a sheet: what to call it, its motion, and labels to find it by."""
+    """One clip of a sheet: what to call it, its motion, and labels to find it by.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.plots import SheetClip
+    >>> SheetClip("a walk", ml.demo.clip("walk"), "walk, calm").title
+    'a walk'
+    """
 
     title: str
     motion: Motion

@@ -32,6 +32,12 @@ class Node:
     """A stretch of motion in a family.
 
     `tier` is 0 for the query, 1 for what it found, and so on.
+
+    Examples
+    --------
+    >>> from motionloom.search import Node
+    >>> Node("walk", 10, 40, 0).text
+    'walk:10-40'
     """
 
     motion: str
@@ -58,6 +64,13 @@ class Edge:
     alignment : ndarray of int, shape (L, 2)
         Pairs of frames, each counted from the start of its node; from the first frames of
         both to the last.
+
+    Examples
+    --------
+    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> edge = kicks.edges[0]
+    >>> edge.a, edge.b, edge.alignment.shape[1]
+    (0, 1, 2)
     """
 
     a: int

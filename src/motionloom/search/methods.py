@@ -280,6 +280,13 @@ def library_family(
     """The match graph of a query; see `motionloom.Library.family`.
 
     `progress` is called with 1 after the search of each member.
+
+    Examples
+    --------
+    >>> from motionloom.search import Options, library_family
+    >>> kicks = library_family(lib, "kick_front_mid_right:5-40", Options())
+    >>> kicks.nodes[0].text
+    'kick_front_mid_right:5-40'
     """
     steps = _tiers(tiers)
     _check(options)
@@ -339,7 +346,15 @@ def _tiers(tiers: int | str) -> int | None:
 def nearest_frames(
     library: Shelf, query: str | Path | Motion | Query, options: Options
 ) -> list[list[Match]]:
-    """For every frame of the query its nearest frames, as matches one frame long."""
+    """For every frame of the query its nearest frames, as matches one frame long.
+
+    Examples
+    --------
+    >>> from motionloom.search import Options, nearest_frames
+    >>> near = nearest_frames(lib, "walk:10-12", Options(k=3))
+    >>> [len(frame) for frame in near]
+    [3, 3]
+    """
     _check(options)
     query = as_query(library, query)
     features, rows = _rows(library, query, options)

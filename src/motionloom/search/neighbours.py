@@ -32,6 +32,14 @@ class Neighbours:
         Rows of the library's features: the nearest first, of equal distances the first.
     distances : ndarray of float64
         In metres.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motionloom.search import Neighbours
+    >>> near = Neighbours(np.array([0, 2]), np.array([7, 3]), np.array([0.0, 0.1]))
+    >>> near.of(0)
+    (array([7, 3]), array([0. , 0.1]))
     """
 
     offsets: NDArray[np.int64]
@@ -75,6 +83,15 @@ def neighbours(
         the true one.
     allowed : ndarray of bool, shape (N,), optional
         Rows that may be found.
+
+    Examples
+    --------
+    >>> from motionloom.search import neighbours, open_index
+    >>> features = lib.features("e15")
+    >>> index = open_index(lib, features, "blocks")
+    >>> near = neighbours(features.rows[:2], features, index, k=4)
+    >>> len(near), near.of(0)[0].shape
+    (2, (4,))
     """
     check_neighbourhood(k, radius)
     if epsilon < 0.0:

@@ -42,6 +42,13 @@ class BasePoses:
         How many neighbours each has.
     passes : ndarray of int64, shape (P, 2)
         Row and base pose of each time that a motion comes by one, in the order of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motionloom.synthesis.fatgraph import BasePoses
+    >>> len(BasePoses(np.array([5, 9]), np.array([40, 12]), np.zeros((0, 2), int)))
+    2
     """
 
     rows: Ints

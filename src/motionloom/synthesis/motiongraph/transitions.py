@@ -58,6 +58,12 @@ class Transitions:
         Largest acceleration of a joint on the way, m/s^2.
     blend : int
         Frames that are blended.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> len(graph) == len(graph.transitions)
+    True
     """
 
     source: Ints
