@@ -41,7 +41,16 @@ def stage(page):
     page.evaluate("studio.stage.home()")
 
 
-PICTURES = {"library": library, "stage": stage}
+def dance(page):
+    go(page, "#/dance?within=dance_groove&music=tune&seed=1")
+    page.wait_for_selector("#on-time")
+    on_stage(page, 1)
+    page.wait_for_timeout(1000)
+    page.evaluate("studio.stage.set({ body: true, path: false })")
+    freeze(page, 5.2)
+
+
+PICTURES = {"library": library, "stage": stage, "dance": dance}
 
 
 def go(page, address):
