@@ -5,6 +5,7 @@ import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import "./code-line";
 import "./drop";
 import { look } from "./look";
+import { address } from "./route";
 import { Stage } from "./stage";
 import "./stage-bar";
 import { listenToKeys } from "./shortcuts";
@@ -66,6 +67,12 @@ class App extends LitElement {
 
   private get view() { return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0]; }
 
+  /** The library comes back as it was left; the other views begin with what is selected now. */
+  private link(path: string): string {
+    const left = path === "library" && this.view.path !== path ? this.studio.visited.get(path) : undefined;
+    return left ? address(left) : `#/${path}`;
+  }
+
   private notice() {
     if (!this.studio.notice) return "";
     const close = () => { this.studio.notice = ""; this.requestUpdate(); };
@@ -76,7 +83,7 @@ class App extends LitElement {
     const tag = unsafeStatic(this.view.tag);
     return html`
       <header><b>motionloom</b>
-        ${VIEWS.map((one) => html`<a href="#/${one.path}" aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
+        ${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
         <span class="state ${this.lost ? "lost" : "faint"}" role="status">
           ${this.lost ? "The server has gone; trying to reach it again…" : this.studio.library.name}</span></header>
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>

@@ -45,7 +45,10 @@ class Drop extends LitElement {
       this.over = false;
       void this.dropped(event.dataTransfer!);
     });
-    this.studio.addEventListener("import", () => this.renderRoot.querySelector<HTMLInputElement>("input")!.click());
+    this.studio.addEventListener("import", (event) => {
+      const folder = (event as CustomEvent<boolean>).detail;
+      this.renderRoot.querySelector<HTMLInputElement>(folder ? "#folder" : "#files")!.click();
+    });
   }
 
   private async dropped(given: DataTransfer): Promise<void> {
@@ -60,9 +63,10 @@ class Drop extends LitElement {
 
   private readonly chosen = (event: Event): void => {
     const input = event.target as HTMLInputElement;
-    const found = [...(input.files ?? [])].map((file) => ({ path: file.name, file }));
+    const found = [...(input.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+    const folder = input.id === "folder";
     input.value = "";
-    void this.bring(found, false);
+    void this.bring(found, folder);
   };
 
   /** Send all files, then import them; what went wrong with one does not stop the others. */
@@ -130,7 +134,8 @@ class Drop extends LitElement {
   }
 
   render() {
-    return html`<input type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
+    return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
+      <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
       ${this.over ? html`<div class="veil">Drop to import into ${this.studio.library.name}</div>` : nothing}
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }

@@ -9,7 +9,7 @@ export function readRoute(): Route {
 
 export type Given = { view: string; query: Record<string, string | number | undefined> };
 
-function address({ view, query }: Given): string {
+export function address({ view, query }: Given): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
   return `#/${view}${text ? `?${text}` : ""}`;

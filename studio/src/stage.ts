@@ -36,6 +36,7 @@ export class Stage extends EventTarget {
   private last = performance.now();
   private drawn = 0;
   private awake = 0;
+  private unseen = false; // streamed motion whose first frame has not come yet
 
   constructor(readonly host: HTMLElement) {
     super();
@@ -69,11 +70,17 @@ export class Stage extends EventTarget {
     this.clock.setRange(Math.min(0, ...this.characters.map((one) => one.start)), end);
     this.layPaths();
     this.pose();
-    if (!this.rig.touched) this.rig.frame(this.characters);
-    else if (this.look.follow) this.rig.follow(this.characters, Infinity);
+    this.unseen = this.characters.length > 0 && this.characters.every((one) => one.motion.frames === 0);
+    this.aim();
     this.wake();
     this.dispatchEvent(new Event("cast"));
     return this.characters;
+  }
+
+  /** Look at newcomers: from where the person has put the camera, or so that all are in sight. */
+  private aim(): void {
+    if (!this.rig.touched) this.rig.frame(this.characters);
+    else if (this.look.follow) this.rig.follow(this.characters, Infinity);
   }
 
   /** Lay the paths on the floor anew, as when a character's motion was replaced. */
@@ -187,6 +194,11 @@ export class Stage extends EventTarget {
     const seconds = Math.min((now - this.last) / 1000, 0.25);
     this.last = now;
     if (this.clock.end === Infinity) this.clock.limit = this.streamedEnd();
+    if (this.unseen && this.characters.some((one) => one.motion.frames > 0)) {
+      this.unseen = false;
+      this.pose();
+      this.aim();
+    }
     this.clock.advance(seconds);
     const moving = this.clock.playing && this.characters.length > 0;
     if (moving || now < this.awake || now - this.drawn > IDLE) {

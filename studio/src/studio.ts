@@ -25,11 +25,14 @@ export class Studio extends EventTarget {
   take: string | null = null;
   /** Whether the keys are shown. */
   helping = false;
+  /** What each view showed when it was left. */
+  readonly visited = new Map<string, Route>();
   private asked = 0;
   private gone = false;
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
+      this.visited.set(this.route.view, this.route);
       this.route = readRoute();
       this.fire("route");
     });
@@ -65,6 +68,9 @@ export class Studio extends EventTarget {
     writeRoute({ view, query });
     if (location.hash === before) this.fire("route"); // the same again: something else may be on the stage
   }
+
+  /** Ask the person for files, or for a folder, to import. */
+  wantFiles(folder: boolean): void { this.dispatchEvent(new CustomEvent("import", { detail: folder })); }
 
   /** The same, without a new entry in the browser's history and without a "route". */
   note(query: Record<string, string | number | undefined>): void {

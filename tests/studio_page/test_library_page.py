@@ -123,7 +123,7 @@ def test_files_are_imported_and_failures_are_told(windows, own_server, tmp_path)
     page = windows(own_server.address, width=1000, height=640)
     ml.demo.clip("hop_left", seed=3).save(tmp_path / "hop_new.bvh")
     (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{\n")
-    page.locator("loom-drop input").set_input_files(
+    page.locator("loom-drop #files").set_input_files(
         [tmp_path / "hop_new.bvh", tmp_path / "broken.bvh"]
     )
     expect(page.locator("loom-drop")).to_contain_text("1 added, 1 failed")
@@ -136,6 +136,23 @@ def test_files_are_imported_and_failures_are_told(windows, own_server, tmp_path)
     np.testing.assert_allclose(
         np.reshape(shown, (-1, 3)), held.positions(end_sites=True)[frame], atol=1e-3
     )
+
+
+def test_what_is_dropped_on_the_page_is_imported(windows, own_server, tmp_path):
+    page = windows(own_server.address, width=1000, height=640)
+    go(page, "dance")  # anywhere: not only where the library is shown
+    file = ml.demo.clip("jump_up", seed=2).save(tmp_path / "jump_dropped.bvh")
+    page.evaluate(
+        """text => {
+            const held = new DataTransfer();
+            held.items.add(new File([text], "jump_dropped.bvh"));
+            for (const kind of ["dragover", "drop"])
+                dispatchEvent(new DragEvent(kind, { dataTransfer: held, cancelable: true })); }""",
+        file.read_text(),
+    )
+    expect(page.locator("loom-drop")).to_contain_text("1 added")
+    page.wait_for_function("() => studio.take === 'jump_dropped'")
+    assert "jump_dropped" in ml.Library(own_server.library)
 
 
 def test_the_python_line_gives_what_is_shown(page):

@@ -32,11 +32,12 @@ class LibraryView extends View {
     .find input { flex: 1; min-width: 0; }
     select { max-width: 150px; }
     .facts { display: flex; justify-content: space-between; align-items: center; font-size: 12px; gap: 8px; }
-    .facts select { font-size: 12px; padding: 2px 4px; }
+    .facts select, .facts button { font-size: 12px; padding: 2px 6px; }
+    .facts .row { flex-wrap: nowrap; gap: 4px; }
     loom-take-cards { flex: 1; }
     .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
     .open b { overflow-wrap: anywhere; }
-    .hint { display: grid; place-content: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
+    .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
   `];
 
   constructor() { super(); this.asked = readAsked({}); }
@@ -123,7 +124,8 @@ class LibraryView extends View {
     return html`<div class="facts"><span class="faint" id="count">${rows.length.toLocaleString("en")} takes, ${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min</span>
       <span class="row"><select aria-label="Order" @change=${(event: Event) => this.ask({ sort: value(event) }, true)}>
         ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.asked.sort}>${title}</option>`)}</select>
-      <button id="import" title="Or drop files or a folder anywhere on the page" @click=${() => this.studio.dispatchEvent(new Event("import"))}>Import…</button></span></div>`;
+      <button id="import" title="Import files; or drop them anywhere on the page" @click=${() => this.studio.wantFiles(false)}>Import…</button>
+      <button title="Import a folder and all below it; its folders become labels" @click=${() => this.studio.wantFiles(true)}>Folder…</button></span></div>`;
   }
 
   private open(labels: [string, number][]) {
@@ -143,7 +145,8 @@ class LibraryView extends View {
     const { library } = this.studio;
     if (library.name && !library.motions.length) return html`<div class="hint faint"><p>This library is empty.</p>
       <p>Drop motion files (BVH, FBX, C3D, glTF, …) or a folder anywhere on this page.</p>
-      <button class="main" @click=${() => this.studio.dispatchEvent(new Event("import"))}>Import files…</button></div>`;
+      <div class="row"><button class="main" @click=${() => this.studio.wantFiles(false)}>Import files…</button>
+        <button @click=${() => this.studio.wantFiles(true)}>Import a folder…</button></div></div>`;
     const labels = this.labels(), rows = this.rows();
     return html`${this.finder(labels)}${this.facts(rows)}
       ${rows.length || !library.name ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
