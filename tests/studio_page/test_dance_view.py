@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
+import shlex
+import subprocess
+import sys
 import wave
 
 import numpy as np
@@ -37,7 +41,7 @@ def test_the_stage_is_in_time_with_the_sound(windows, studio_address):
     pausing_stops_the_sound_and_playing_goes_on_there(page)
 
 
-def test_beats_are_heard_when_they_are_danced(windows, studio_address):
+def test_beats_are_heard_when_they_are_danced(windows, studio_address, tmp_path):
     page = danced(windows, studio_address)
     strip = page.evaluate(
         "(() => { const s = document.querySelector('loom-app').shadowRoot"
@@ -58,6 +62,20 @@ def test_beats_are_heard_when_they_are_danced(windows, studio_address):
         assert after > 1.5 * before
     page.evaluate("studio.stage.freeze(3.0)")
     assert drawn_joints(page, 0).mean() > 0.8
+    the_command_shown_makes_the_same_dance(page, tmp_path)
+
+
+def the_command_shown_makes_the_same_dance(page, folder):
+    command = page.locator("loom-dance-view loom-code").get_attribute("cli")
+    danced = page.evaluate(
+        "document.querySelector('loom-app').shadowRoot.querySelector('loom-dance-view').danced"
+    )
+    words = shlex.split(command.replace("dance.glb", str(folder / "dance.glb")))
+    assert words.pop(0) == "motionloom"
+    run = [sys.executable, "-c", "from motionloom.cli import main; main()", *words, "--json"]
+    told = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    assert told["nodes"] == danced["nodes"]
+    assert told["beats_within_one_frame"] == danced["beats_within_one_frame"]
 
 
 def pausing_stops_the_sound_and_playing_goes_on_there(page):
