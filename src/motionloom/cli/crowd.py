@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.crowd_scene import CADENCE, ROUND, own_tempo, room_from, scene_from, suited
+from motionloom.cli.crowd_scene import own_tempo, room_from, scene_from
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.synthesis.crowd.performance import Performance
-    from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
     from motionloom.synthesis.rhythm import Choreography
     from motionloom.synthesis.rhythm.music import Music
 
@@ -29,9 +28,11 @@ Output = Annotated[
 ]
 Bvh = Annotated[Path | None, typer.Option(metavar="DIR", help="A BVH file per character, too.")]
 Top = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
-        metavar="FILE", help="From above: .png, .svg, .pdf; moving: .gif, .html, .mp4 (with music)."
+        metavar="FILE",
+        help="From above: .png, .svg, .pdf; moving: .gif, .html, .mp4 (with music). "
+        "May be repeated.",
     ),
 ]
 Song = Annotated[
@@ -85,7 +86,7 @@ def ballroom(
     """
     from motionloom.cli.crowd_takes import couples_of
     from motionloom.synthesis.crowd import ballroom as danced
-    from motionloom.synthesis.crowd.own_couples import couple_radius
+    from motionloom.synthesis.crowd.usual import own_radius
 
     said = {
         "couples": couples, "room": None if room is None else room_from(room), "fps": fps,
@@ -93,19 +94,19 @@ def ballroom(
         "library": library, "takes": takes, "within": within,
     }  # fmt: skip
     set_up, given = scene_from("ballroom", scene, said, {"tempo_bpm": 90.0})
-    _check_files(output, top, bvh)
-    _check_size(2 * set_up.couples, set_up)
+    tops = list(top or [])
+    _check_files(output, tops, bvh)
+    _check_size(2 * set_up.couples, set_up.seconds or 60.0, set_up.fps)
     steps = couples_of(set_up, quiet=json)
     if set_up.own:
         own: dict[str, Any] = {}
         if "radius" not in given:
-            own["radius"] = max(round(couple_radius(steps) + 0.04, 1), 0.5)
+            own["radius"] = own_radius(steps)
         set_up = replace(set_up, **own, **own_tempo(steps, given, scene))
     _check_bars(set_up.heard(steps.meter), steps)
     made = danced(set_up, steps)
-    if top is not None:
-        _draw(made, top, radius=set_up.radius, room=set_up.room, columns=set_up.columns)
-    _finish(made, steps, output, top, bvh, json, {
+    _draw(made, tops, radius=set_up.radius, room=set_up.room, columns=set_up.columns)
+    _finish(made, steps, output, tops, bvh, json, {
         "couples": set_up.couples, "clearance_m": made.clearance(), "radius_m": set_up.radius,
     })  # fmt: skip
 
@@ -138,25 +139,28 @@ def march(
     """
     from motionloom.cli.crowd_takes import walks_of
     from motionloom.synthesis.crowd import march as marched
+    from motionloom.synthesis.crowd.usual import CADENCE, ROUND, SPEED, suited
 
     said = {
         "ranks": ranks, "files": files, "speed": speed, "fps": fps, "music": music,
         "tempo_bpm": tempo, "seconds": seconds, "seed": seed, "library": library, "takes": takes,
         "within": within,
     }  # fmt: skip
-    usual = {"tempo_bpm": CADENCE, "points": ROUND, "speed": 0.9 * (tempo or CADENCE) / CADENCE}
+    usual = {"tempo_bpm": CADENCE, "points": ROUND, "speed": SPEED * (tempo or CADENCE) / CADENCE}
     set_up, given = scene_from("march", scene, said, usual)
-    _check_files(output, top, bvh)
-    _check_size(set_up.ranks * set_up.files, set_up)
+    tops = list(top or [])
+    _check_files(output, tops, bvh)
+    _check_size(set_up.ranks * set_up.files, set_up.seconds or 60.0, set_up.fps)
     steps = walks_of(set_up, quiet=json)
     if set_up.own:
         set_up = replace(set_up, **own_tempo(steps, given, scene))
-    set_up = suited(set_up, steps, given, scene)
+    set_up = suited(set_up, steps, speed_given="speed" in given, street_given=scene is not None)
+    way = min(set_up.seconds or set_up.seconds_on_street, set_up.seconds_on_street)
+    _check_size(set_up.ranks * set_up.files, way, set_up.fps)
     _check_bars(set_up.heard(steps.meter, set_up.seconds_on_street), steps)
     made = marched(set_up, steps)
-    if top is not None:
-        _draw(made, top, radius=0.25, line=set_up.street.places)
-    _finish(made, steps, output, top, bvh, json, {
+    _draw(made, tops, radius=0.25, line=set_up.street.places)
+    _finish(made, steps, output, tops, bvh, json, {
         "soldiers": len(made.motions), "misplacement_m": float(made.misplacement().mean()),
         "left_feet_in_step": made.left_feet_in_step(),
     })  # fmt: skip
@@ -165,20 +169,20 @@ def march(
 # --- before the work --------------------------------------------------------------------------
 
 
-def _check_files(output: Path, top: Path | None, bvh: Path | None) -> None:
+def _check_files(output: Path, tops: Sequence[Path], bvh: Path | None) -> None:
     _check_suffix(output, CROWDS, "a crowd is written to")
     if output.suffix.lower().startswith(".usd"):
         from motionloom.formats.usd_writer import usd_library
 
         usd_library()
-    if top is not None:
+    for top in tops:
         _check_suffix(top, TOPS, "a view from above is written to")
         if top.suffix.lower() == ".mp4":
             from motionloom.plots.animation import ffmpeg
 
             ffmpeg()
-    for path in (output, top):
-        if path is not None and path.is_dir():
+    for path in (output, *tops):
+        if path.is_dir():
             raise InvalidInput(f"{path} is a folder; name a file")
     if bvh is not None and bvh.exists() and not bvh.is_dir():
         raise InvalidInput(f"{bvh} is a file; --bvh names a folder for a file per character")
@@ -189,9 +193,8 @@ def _check_suffix(path: Path, known: Sequence[str], what: str) -> None:
         raise InvalidInput(f"{path}: {what} {', '.join(known)}; got {path.suffix!r}")
 
 
-def _check_size(characters: int, set_up: BallroomScene | MarchScene) -> None:
-    seconds = set_up.seconds or 60.0
-    frames = round(characters * seconds * set_up.fps)
+def _check_size(characters: int, seconds: float, fps: float) -> None:
+    frames = round(characters * seconds * fps)
     if frames > _MOST:
         raise InvalidInput(
             f"{characters} characters for {seconds:g} s are {frames:,} frames; one file holds "
@@ -211,17 +214,18 @@ def _check_bars(music: Music, steps: Choreography) -> None:
 # --- after it ---------------------------------------------------------------------------------
 
 
-def _draw(made: Performance, path: Path, **options: Any) -> None:
+def _draw(made: Performance, tops: Sequence[Path], **options: Any) -> None:
     from motionloom.plots.top_view import write_top_view
 
-    write_top_view(made.motions, path, music=made.music, **options)
+    for path in tops:
+        write_top_view(made.motions, path, music=made.music, **options)
 
 
 def _finish(
     made: Performance,
     steps: Choreography,
     output: Path,
-    top: Path | None,
+    tops: Sequence[Path],
     bvh: Path | None,
     json: bool,
     more: dict[str, Any],
@@ -237,15 +241,14 @@ def _finish(
     if not json:
         told = ", ".join(f"{name} {value:.4g}" for name, value in more.items())
         remark(f"{told}; feet land within a frame of {within} of {total} beats")
-        for path in (output, top, bvh):
-            if path is not None:
-                print(path)
+        for path in (output, *tops, *([] if bvh is None else [bvh])):
+            print(path)
         return
     quality = crowd_quality(made, steps)
     print_json(
         {
             "file": str(output),
-            "files": [str(path) for path in (output, top, *each) if path is not None],
+            "files": [str(path) for path in (output, *tops, *each)],
             "frames": len(first),
             "fps": first.fps,
             "characters": len(made.every),

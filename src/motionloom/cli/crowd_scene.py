@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.crowd.scene import MarchScene
     from motionloom.synthesis.rhythm import Choreography
-
-ROUND = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
-         (24, 48))  # fmt: skip
-CADENCE = 96.0  # beats a minute of the usual march
-_WIDER = (1.0, 1.5, 2.0, 3.0, 4.0)  # times the usual street, until its corners suit the takes
-_SPARE = 0.15  # m/s by which outer files may be faster than one's own takes
 
 
 def scene_from(
@@ -67,27 +59,3 @@ def own_tempo(steps: Choreography, given: dict[str, Any], scene: Path | None) ->
     if scene is not None or "music" in given or "tempo_bpm" in given:
         return {}
     return {"tempo_bpm": min(max(float(round(60.0 / steps.period)), 40.0), 240.0)}
-
-
-def suited(
-    set_up: MarchScene, steps: Choreography, given: dict[str, Any], scene: Path | None
-) -> MarchScene:
-    """The march at a speed and, where nobody drew it, on a street that suits takes and tempo."""
-    from motionloom.synthesis.crowd.own_marches import pace
-
-    heard = set_up.heard(steps.meter, set_up.seconds_on_street)
-    slowest, fastest = pace(steps, heard.bpm)
-    if "speed" not in given:
-        # Steps stay as long as they are: at another tempo everybody is faster or slower.
-        usual = set_up.speed if set_up.tempo_bpm else set_up.speed * heard.bpm / CADENCE
-        set_up = replace(set_up, speed=0.5 * (slowest + fastest) if set_up.own else usual)
-    for wider in _WIDER if scene is None else ():
-        points = tuple((wider * x, wider * z) for x, z in set_up.points)
-        try:
-            tried = replace(set_up, points=points)
-            tried.check_pace(slowest, fastest, spare=_SPARE)
-        except InvalidInput:
-            continue
-        return tried
-    set_up.check_pace(slowest, fastest, spare=_SPARE)
-    return set_up

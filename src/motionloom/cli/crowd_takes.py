@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from motionloom.cli.arguments import motion_from
@@ -22,10 +23,7 @@ _GUESSED = 200  # takes among which couples are looked for
 def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
     """What couples dance."""
     if not scene.own:
-        from motionloom.demo.troupes import waltz_take
-        from motionloom.synthesis.crowd import cut_at_beats
-
-        return cut_at_beats([waltz_take(fps=scene.fps)], meter=3, leads=2, kind="waltz")
+        return _waltz(scene.fps)
     from motionloom.synthesis.crowd.own_couples import couple_steps, found_couples
 
     takes = _Takes(scene)
@@ -55,10 +53,7 @@ def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
 def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
     """What soldiers march."""
     if not scene.own:
-        from motionloom.demo.troupes import march_takes
-        from motionloom.synthesis.crowd import cut_at_beats
-
-        return cut_at_beats(march_takes(fps=scene.fps), meter=2, most=1, kind="march")
+        return _marches(scene.fps)
     from motionloom.synthesis.crowd.own_marches import METER, marching_steps
 
     if scene.meter not in (None, METER):
@@ -72,6 +67,22 @@ def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
         made = marching_steps(walks, fps=scene.fps, progress=advance)
     _tell(made, counted(len(walks), "take"), quiet)
     return made
+
+
+@lru_cache(maxsize=4)
+def _waltz(fps: float) -> Choreography:
+    from motionloom.demo.troupes import waltz_take
+    from motionloom.synthesis.crowd import cut_at_beats
+
+    return cut_at_beats([waltz_take(fps=fps)], meter=3, leads=2, kind="waltz")
+
+
+@lru_cache(maxsize=4)
+def _marches(fps: float) -> Choreography:
+    from motionloom.demo.troupes import march_takes
+    from motionloom.synthesis.crowd import cut_at_beats
+
+    return cut_at_beats(march_takes(fps=fps), meter=2, most=1, kind="march")
 
 
 class _Takes:
