@@ -52,6 +52,14 @@ def _unpacked(archive: str) -> Path:
     return target
 
 
+@pytest.fixture(scope="session", autouse=True)
+def local_copies(tmp_path_factory):
+    """What is fetched from stores is not kept where the user's own is."""
+    with pytest.MonkeyPatch.context() as surroundings:
+        surroundings.setenv("MOTIONLOOM_CACHE", str(tmp_path_factory.mktemp("copies")))
+        yield
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(2004)

@@ -20,6 +20,7 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert first.exit_code == 0, first.output
     left = json.loads(first.stdout)
     assert left["motions"] == len(some)
+    assert left["cluster"]["answers"] > 500 and left["cluster"]["differ"] == 0
     made = ("sheet", "glb", "family", "kick", "walk", "beats", "choreography", "body", "floor",
             "floor_picture")  # fmt: skip
     for file in (*left["pictures"], *(left[name] for name in made)):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +20,8 @@ import motionloom as ml
 from motionloom import engine
 from motionloom.cli import app
 from motionloom.cli.cluster import cluster_from
+from motionloom.cli.tour import spreading
+from motionloom.cli.tour.tour import Tour
 from motionloom.cluster import Cluster, ClusterError, local_cluster
 from motionloom.engine import WorkerDied, completed, executor, on_cluster
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
@@ -235,25 +237,79 @@ def _build_among_kills(cluster, tmp_path, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
         library = library_at(tmp_path / f"{seed}.loom")
-        killed, done = [], []
-        moments = rng.choice(4, size=2, replace=False)  # after so many of the five tasks
-
-        def kill(pairs, rng=rng, killed=killed, done=done, moments=moments):
-            done.append(pairs)
-            alive = [worker.pid for worker in cluster.workers.values() if worker.pid]
-            if len(done) - 1 in moments and alive:
-                time.sleep(rng.uniform(0.0, 0.005))
-                chosen = int(rng.choice(alive))
-                with suppress(ProcessLookupError):  # dead from the last time
-                    os.kill(chosen, signal.SIGKILL)
-                    killed.append(chosen)
-
+        kill = Killer(cluster, rng)
         with on_cluster(cluster.scheduler_address):
             report = WebStore(library).build(workers=2, progress=kill)
-        assert killed
-        assert report.built == report.pairs == sum(done) == 15
+        recover(cluster)
+        assert kill.killed
+        assert report.built == report.pairs == sum(kill.done) == 15
         assert bytes_below(library.path) == wanted
         assert WebStore(library).missing() == 0
+
+
+def recover(cluster):
+    """Wait until killed workers have come up again."""
+    deadline = time.monotonic() + 120
+    while len(cluster.scheduler.workers) < len(cluster.workers):
+        assert time.monotonic() < deadline, "workers did not come up again"
+        time.sleep(0.1)
+
+
+class Killer:
+    """Called as progress; kills one worker or another after some of the first four tasks."""
+
+    def __init__(self, cluster, rng):
+        self.cluster, self.rng = cluster, rng
+        self.moments = rng.choice(4, size=2, replace=False)
+        self.killed, self.done = [], []
+
+    def __call__(self, steps=1):
+        self.done.append(steps)
+        alive = [
+            nanny.pid
+            for nanny in self.cluster.workers.values()
+            # One that dies before it has come up is not started again.
+            if nanny.pid and nanny.worker_address in self.cluster.scheduler.workers
+        ]
+        if len(self.done) - 1 in self.moments and alive:
+            time.sleep(self.rng.uniform(0.0, 0.005))
+            chosen = int(self.rng.choice(alive))
+            with suppress(ProcessLookupError):  # dead from the last time
+                os.kill(chosen, signal.SIGKILL)
+                self.killed.append(chosen)
+
+
+@pytest.mark.slow
+def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_tasks, monkeypatch):
+    monkeypatch.setenv("MOTIONLOOM_CACHE", str(tmp_path / "cache"))
+    names = (*NAMES, "walk_left", "walk_right", "jump_up")
+    for name in names:
+        ml.demo.clip(name)[:80].save(tmp_path / "takes" / f"{name}.bvh")
+    wanted = ml.Library.create(tmp_path / "wanted.loom")
+    wanted.add(tmp_path / "takes", workers=1)
+    WebStore(wanted).build(workers=1)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        store = f"file://{tmp_path}/store{seed}"
+        library = ml.Library.create(tmp_path / f"{seed}.loom", store=store)
+        kills = Killer(dask_cluster, rng), Killer(dask_cluster, rng)
+        with on_cluster(dask_cluster.scheduler_address):
+            report = library.add(tmp_path / "takes", workers=2, progress=kills[0])
+            recover(dask_cluster)
+            built = WebStore(library).build(workers=2, progress=kills[1])
+        recover(dask_cluster)
+        assert all(kill.killed for kill in kills)
+        assert (report.added, report.failed) == (len(names), ())
+        assert built.built == built.pairs == len(names) * (len(names) + 1) // 2
+        assert library.digest() == wanted.digest()
+        assert library.damage() == []
+        files = library.catalogue.stored(WebStore(library).folder.name)
+        there = {name: library.store.local(one[0].name) for name, one in files.items()}
+        assert {name: path.read_bytes() for name, path in there.items()} == bytes_below(wanted.path)
+        # Nothing is there twice: what a dead worker had written has been swept away.
+        assert len(library.store.names("derived")) == len(files)
+        library.add(tmp_path / "takes", workers=1)
+        assert len(library.store.names("frames")) == len(names)
 
 
 @pytest.mark.slow
@@ -348,18 +404,53 @@ def small_disk(tmp_path):
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-@pytest.mark.slow
-def test_a_full_disk_is_told_and_leaves_the_library_whole(address, small_disk, many_tasks):
-    library = library_at(small_disk / "takes.loom")
-    store = WebStore(library)
-    frames = {name: library[name].rotations.copy() for name in library.names}
-    filler = small_disk / "filler"
+def fill(disk, *, but=0):
+    """A file that takes all the room there is, but so many bytes."""
+    filler = disk / "filler"
     with open(filler, "wb", buffering=0) as out:
         try:
             while True:
                 out.write(b"x" * 4096)
         except OSError:
             pass
+        out.truncate(max(0, out.tell() - but))
+    return filler
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", [0, 20_000, 60_000, 90_000])
+@pytest.mark.parametrize("on", ["this machine", "a cluster"])
+def test_an_import_onto_a_full_disk_is_told_and_goes_on(address, small_disk, tmp_path, on, room):
+    for name in NAMES:
+        ml.demo.clip(name)[:60].save(tmp_path / "takes" / f"{name}.bvh")
+    wanted = ml.Library.create(tmp_path / "wanted.loom")
+    wanted.add(tmp_path / "takes", workers=1)
+    library = ml.Library.create(small_disk / "takes.loom")
+    library.add(tmp_path / "takes" / "jog.bvh", workers=1)
+    held = library["jog"].rotations.copy()
+    filler = fill(small_disk, but=room)
+    with on_cluster(address) if on == "a cluster" else nullcontext():
+        with pytest.raises(LibraryError, match="No space left on device|the disk is full"):
+            library.add(tmp_path / "takes", workers=2)
+    time.sleep(0.5)  # tasks that had begun end, too
+    whole = ml.Library(library.path)
+    assert whole.damage() == []
+    assert np.array_equal(whole["jog"].rotations, held)
+    assert not list((library.path / "frames").glob(".*part*"))
+    filler.unlink()
+    report = library.add(tmp_path / "takes", workers=1)
+    assert report.failed == ()
+    assert report.added + report.skipped == len(NAMES)
+    assert library.names == wanted.names
+    assert library.damage() == []
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_and_leaves_the_library_whole(address, small_disk, many_tasks):
+    library = library_at(small_disk / "takes.loom")
+    store = WebStore(library)
+    frames = {name: library[name].rotations.copy() for name in library.names}
+    filler = fill(small_disk)
     with on_cluster(address):
         with pytest.raises(LibraryError, match="No space left on device"):
             store.build(workers=2)
@@ -408,3 +499,11 @@ def test_the_settings_file_names_the_cluster(tmp_path, monkeypatch):
 def test_a_local_cluster_needs_a_worker():
     with pytest.raises(InvalidInput, match="workers must be at least 1; got 0"):
         local_cluster(0)
+
+
+def test_the_tour_passes_over_what_is_missing(tmp_path, monkeypatch, capsys):
+    library = ml.Library.create(tmp_path / "demo.loom")
+    library.add_motion(ml.demo.clip("kick_front_mid_right"), name="kick_front_mid_right_p0")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert spreading.cluster(Tour(tmp_path, 0, quiet=True)) == {"cluster": None}
+    assert "passed over: a cluster needs Dask; install it with" in capsys.readouterr().err

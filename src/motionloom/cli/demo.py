@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from motionloom.cli.terminal import print_json, remark
-from motionloom.cli.tour import finding, gathering, weaving
+from motionloom.cli.tour import finding, gathering, spreading, weaving
 from motionloom.cli.tour.tour import Tour
 
 _STEPS = (
@@ -26,6 +26,7 @@ _STEPS = (
     ("When a dance keeps time, and what may follow what in it:", weaving.dance),
     ("Five characters on one floor, each with a dance of its own:", weaving.dance_floor),
     ("A whole body from wrists, ankles, head and hips of a walk:", weaving.whole_body),
+    ("The same answers from a cluster: two workers, half of the library each:", spreading.cluster),
 )
 
 
