@@ -1,0 +1,152 @@
+"""Crowds of one's own takes: who danced with whom, strides of walks, what is too little."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import motionloom as ml
+from motionloom.cli.crowd_takes import expanded
+from motionloom.errors import InvalidInput
+from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, march
+from motionloom.synthesis.crowd.account import crowd_quality, crowd_sources
+from motionloom.synthesis.crowd.own_couples import couple_radius, couple_steps, found_couples
+from motionloom.synthesis.crowd.own_marches import marching_steps, pace
+
+
+@pytest.fixture(scope="module")
+def couple():
+    return tuple(dancer.motion for dancer in ml.demo.couple())
+
+
+@pytest.fixture(scope="module")
+def waltz(couple):
+    return couple_steps([couple], meter=3)
+
+
+@pytest.fixture(scope="module")
+def strides():
+    walks = [ml.demo.clip("walk"), ml.demo.clip("walk", performer=1), ml.demo.clip("walk", seed=2)]
+    return marching_steps(walks)
+
+
+def test_those_who_danced_together_are_found_in_any_order(couple):
+    leader, follower = couple
+    others = [ml.demo.clip("walk"), ml.demo.clip("dance_groove")]
+    found = found_couples([follower, *others, leader])
+    assert [(a.name, b.name) for a, b in found] == [(follower.name, leader.name)]
+    # As long as each other, but dancing with nobody: far away, back to back, in one place.
+    assert found_couples([leader, follower.transform(shift=(3.0, 0.0, 0.0))]) == []
+    middle = 0.5 * (leader.root[0] + follower.root[0])
+    turned = follower.transform(shift=-middle).transform(yaw=np.pi).transform(shift=middle)
+    assert found_couples([leader, turned]) == []
+    assert found_couples([leader, replace(leader, name="twin")]) == []
+    assert found_couples([]) == []
+
+
+def test_every_movement_is_a_node_that_can_be_left(waltz):
+    graph = waltz.graph
+    assert all(len(group) == 1 for group in graph.members)
+    assert len(waltz.movements) == len(graph) >= 4
+    assert np.all((graph.transitions > 0).sum(axis=1) >= 1)
+    assert np.all(np.diag(graph.transitions) == 0)
+    assert {movement.source for movement in waltz.movements} == {
+        ("waltz_leader_p0", "waltz_follower_p1")
+    }
+
+
+def test_captured_couples_never_bump_either(waltz):
+    radius = couple_radius(waltz)
+    assert 0.4 < radius < 0.8
+    scene = BallroomScene(couples=5, tempo_bpm=90, seconds=10, radius=radius, library="own")
+    made = ballroom(scene, waltz)
+    assert made.clearance() >= 0.0
+    quality = crowd_quality(made, waltz)
+    assert quality.mean.foot_slide_m <= quality.worst.foot_slide_m < 0.02
+    assert quality.worst.seam_acceleration_ratio > 0.0
+    sources = crowd_sources(made)
+    assert {source["motion"] for source in sources} == {"waltz_leader_p0", "waltz_follower_p1"}
+    assert all(1 <= source["characters"] <= 5 for source in sources)
+    shown = sum(s["weight"] * s["characters"] * (s["end"] - s["start"]) for s in sources)
+    assert shown == pytest.approx(10 * 300, rel=1e-3)
+
+
+def test_takes_that_give_too_little_are_refused(couple):
+    leader, follower = couple
+    with pytest.raises(InvalidInput, match="were not danced together: they last"):
+        couple_steps([(leader, follower[:-30])])
+    still = replace(leader, rotations=np.repeat(leader.rotations[:1], len(leader), axis=0),
+                    root=np.repeat(leader.root[:1], len(leader), axis=0))  # fmt: skip
+    with pytest.raises(InvalidInput, match="no couple has beats to cut its dance by .*no rhythm"):
+        couple_steps([(still, still)])
+    with pytest.raises(InvalidInput, match="no couple has beats .*no couples"):
+        couple_steps([])
+    with pytest.raises(InvalidInput, match="a ballroom needs at least 4 in hold and in time"):
+        couple_steps([(leader[:150], follower[:150])], meter=3)
+    with pytest.raises(InvalidInput, match="too few strides to march by.*dance_groove"):
+        marching_steps([ml.demo.clip("dance_groove")])
+    with pytest.raises(InvalidInput, match="too few strides to march by.*none"):
+        marching_steps([])
+
+
+def test_walks_march_in_step_and_keep_their_places(strides):
+    assert strides.meter == 2 and len(strides.graph) == 1 and 2 <= len(strides.movements) <= 16
+    assert any(movement.mirrored for movement in strides.movements)
+    bpm = 60.0 / strides.period
+    slow, fast = pace(strides, bpm)
+    assert 0.5 < slow <= fast < 2.0
+    scene = MarchScene(
+        points=((0, 0), (0, 20)), ranks=2, files=2, tempo_bpm=bpm, seconds=8, library="own",
+        speed=0.5 * (slow + fast),
+    )  # fmt: skip
+    scene.check_pace(slow, fast)
+    made = march(scene, strides)
+    assert made.misplacement().mean() < 0.25
+    assert made.left_feet_in_step() > 0.95
+    total, within = made.beats_on_time()
+    assert within >= 0.95 * total > 0
+    with pytest.raises(InvalidInput, match="the takes march at .* at this tempo"):
+        replace(scene, speed=3.0).check_pace(slow, fast)
+    with pytest.raises(InvalidInput, match="the takes march at .* at this tempo"):
+        replace(scene, speed=0.2).check_pace(slow, fast)
+
+
+@pytest.mark.parametrize("fps", [24.0, 60.0])
+def test_takes_are_brought_to_the_rate_that_is_asked_for(couple, fps):
+    steps = couple_steps([couple], meter=3, fps=fps)
+    assert steps.fps == fps
+    assert steps.period == pytest.approx(ml.beats(couple).period, abs=1.0 / fps)
+
+
+def test_patterns_stand_for_names_and_pairs():
+    names = ["60_01", "60_02", "60_10", "61_01", "61_02"]
+    assert expanded("60_*+61_*", names) == ["60_01+61_01", "60_02+61_02"]
+    assert expanded("60_0*", names) == ["60_01", "60_02"]
+    assert expanded("6*_0*", names) == ["60_01", "60_02", "61_01", "61_02"]
+    with pytest.raises(InvalidInput, match=r"no take is called 7\*; there are 60_01"):
+        expanded("7*", names)
+
+
+@pytest.mark.cmu
+@pytest.mark.slow
+def test_captured_salsa_and_walks_make_crowds(cmu30):
+    takes = {name: ml.load(cmu30 / f"0{name[:2]}" / f"{name}.bvh")
+             for name in ("60_01", "61_01", "60_06", "61_06", "60_15", "61_15")}  # fmt: skip
+    found = found_couples(list(takes.values()))
+    assert [(a.name, b.name) for a, b in found] == [
+        ("60_01", "61_01"), ("60_06", "61_06"), ("60_15", "61_15"),
+    ]  # fmt: skip
+    steps = couple_steps(found, meter=4)
+    scene = BallroomScene(couples=6, tempo_bpm=120, seconds=20, radius=0.9, library="cmu")
+    made = ballroom(scene, steps)
+    assert made.clearance() >= 0.0
+    assert crowd_quality(made, steps).mean.foot_slide_m < 0.015
+    walks = [ml.load(cmu30 / "016" / f"16_{k}.bvh") for k in (15, 16, 17, 18, 21, 22)]
+    strides = marching_steps(walks)
+    bpm = 60.0 / strides.period
+    scene = MarchScene(points=((0, 0), (0, 20), (0, 40), (20, 40), (40, 40)), ranks=3, files=2,
+                       tempo_bpm=bpm, speed=sum(pace(strides, bpm)) / 2, library="cmu")  # fmt: skip
+    made = march(scene, strides)
+    assert made.misplacement().mean() < 0.25
+    assert made.left_feet_in_step() > 0.95
+    assert crowd_quality(made, strides).mean.foot_slide_m < 0.015
