@@ -1,6 +1,7 @@
 """The tour: it runs, it leaves what it says, and it can be run again."""
 
 import json
+import re
 
 from typer.testing import CliRunner
 
@@ -22,7 +23,7 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert left["motions"] == len(some)
     assert left["cluster"]["answers"] > 500 and left["cluster"]["differ"] == 0
     made = ("sheet", "glb", "family", "kick", "walk", "beats", "choreography", "body", "floor",
-            "floor_picture")  # fmt: skip
+            "floor_picture", "ballroom", "ballroom_page", "region", "index")  # fmt: skip
     for file in (*left["pictures"], *(left[name] for name in made)):
         assert (tmp_path / file).stat().st_size > 1000
     again = CliRunner().invoke(app, ["demo", str(tmp_path / "tour")])
@@ -35,4 +36,9 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert "jump_up_p0: 0.000 m" in again.stderr
     assert " a minute, confidence 0.9" in again.stderr
     assert "beats within a frame of the music's" in again.stderr
-    assert "sheet.html in a browser" in again.stdout
+    assert "index.html in a browser" in again.stdout
+    page = (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
+    for name in re.findall(r'(?:src|href)="([^"]+)"', page):
+        assert (tmp_path / "tour" / name).exists(), name
+    assert page.count("<h2>") == 16 and page.count("motionloom-player") >= 8
+    assert "$ motionloom search" in page and "http" not in page

@@ -25,6 +25,7 @@ _STEPS = (
     ("Whole clips: which jumps are like this one, from start to end?", finding.whole_clips),
     ("When a dance keeps time, and what may follow what in it:", weaving.dance),
     ("Five characters on one floor, each with a dance of its own:", weaving.dance_floor),
+    ("Twelve couples waltz around a ballroom and never bump:", weaving.ballroom),
     ("A whole body from wrists, ankles, head and hips of a walk:", weaving.whole_body),
     ("The same answers from a cluster: two workers, half of the library each:", spreading.cluster),
 )
@@ -46,11 +47,13 @@ def demo(
     left: dict[str, Any] = {"folder": str(folder)}
     for number, (title, step) in enumerate(_STEPS, 1):
         remark(f"{number}. {title}")
+        tour.page.begin(title)
         left |= step(tour)
+    left["index"] = str(tour.page.write(folder / "index.html"))
     if json:
         print_json(left)
         return
-    print(f"\nOpen {left['sheet']} in a browser. Then try, with your own files:\n")
+    print(f"\nOpen {left['index']} in a browser. Then try, with your own files:\n")
     print(f"  motionloom info {tour.takes / 'walk_p0.bvh'}")
     print("  motionloom import takes.loom PATH/TO/YOUR/TAKES --labels folder")
     print("  motionloom sheet takes.loom -o takes.html")

@@ -14,6 +14,10 @@ def search(tour: Tour) -> dict[str, Any]:
     tour.command(f"search {tour.place} {_LEAP} --max 5")
     for match in tour.lib.search(_LEAP, max=5):
         tour.say(f"{match.motion}, {match.start:.2f} to {match.end:.2f} s: {match.distance:.3f} m")
+        clip = tour.lib[match.motion][match.start_frame : match.end_frame]
+        tour.page.play(
+            clip, "the query" if match.distance == 0.0 else f"{match.distance:.3f} m off"
+        )
     return {}
 
 
@@ -30,6 +34,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
     members = tour.lib.family(_LEAP, method="web", within="kick", max=15)
     shown = [tour.lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes]
     write_match_graph(members, shown, drawn)
+    tour.page.picture(drawn, "the match graph of a leaping kick")
     return {"family": str(drawn)}
 
 

@@ -47,6 +47,7 @@ def film_strips(tour: Tour) -> dict[str, Any]:
         picture = tour.folder / f"{name}.png"
         film_strip(tour.lib[name]).savefig(picture)
         pictures.append(str(picture))
+        tour.page.picture(picture, f"{name} as a film strip")
         tour.command(f"show {tour.place}:{name} -o {picture}")
     return {"pictures": pictures}
 
@@ -59,6 +60,7 @@ def contact_sheet(tour: Tour) -> dict[str, Any]:
     tour.command(f"sheet {tour.place} -o {sheet}")
     with progress("drawing", len(tour.lib), quiet=tour.quiet) as advance:
         contact_sheet(_titled(tour.lib, advance), sheet, title="The built-in corpus")
+    tour.page.link(sheet, "All motions of the library, live")
     return {"sheet": str(sheet)}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.cli.terminal import remark
+from motionloom.cli.tour.index_page import IndexPage
 
 if TYPE_CHECKING:
     from motionloom.loom import Library
@@ -20,6 +21,7 @@ class Tour:
     folder: Path
     seed: int
     quiet: bool
+    page: IndexPage = field(default_factory=IndexPage)
 
     @property
     def takes(self) -> Path:
@@ -41,7 +43,9 @@ class Tour:
     def command(self, words: str) -> None:
         """Show the command that does what the step does."""
         remark(f"   $ motionloom {words}")
+        self.page.command(words)
 
     def say(self, text: str) -> None:
         """Tell what came of it."""
         remark(f"   {text}")
+        self.page.say(text)
