@@ -14,7 +14,7 @@ import motionloom as ml
 expect = pytest.importorskip("playwright.sync_api").expect
 
 VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
-READY = f"{VIEW}?.answer && studio.stage.characters.length === 1"
+READY = f"() => {VIEW}?.answer && studio.stage.characters.length === 1"
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_what_is_out_of_reach_is_said_and_brought_back(kick):
     expect(view).to_contain_text("out of reach")
     far = np.array(kick.evaluate(f"{VIEW}.target"))
     kick.mouse.up()
-    kick.wait_for_function(f"!{VIEW}.answer.outside")
+    kick.wait_for_function(f"() => !{VIEW}.answer.outside")
     brought = np.array(kick.evaluate(f"{VIEW}.target"))
     assert np.linalg.norm(brought - far) > 0.05
     assert np.linalg.norm(ankle(kick) - brought) < 0.02
@@ -117,7 +117,7 @@ def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_pat
     drag(kick, 10, -40)
     settled(kick)
     kick.mouse.up()
-    kick.wait_for_function("location.hash.includes('target=')")
+    kick.wait_for_function("() => location.hash.includes('target=')")
     target = kick.evaluate(f"{VIEW}.target")
     again = windows(kick.url)
     again.wait_for_function(READY)
@@ -134,10 +134,10 @@ def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_pat
 def test_it_plays_when_it_is_not_held(kick):
     assert not kick.evaluate("studio.stage.clock.playing")
     kick.locator("loom-parametric-view #hold").uncheck()
-    kick.wait_for_function("studio.stage.clock.playing && studio.stage.clock.time > 0")
+    kick.wait_for_function("() => studio.stage.clock.playing && studio.stage.clock.time > 0")
     assert "hold=no" in kick.url
     kick.locator("loom-parametric-view #hold").check()
-    kick.wait_for_function("!studio.stage.clock.playing")
+    kick.wait_for_function("() => !studio.stage.clock.playing")
     key = kick.evaluate(f"{VIEW}.answer.keys[0] / {VIEW}.opened.fps")
     assert kick.evaluate("studio.stage.clock.time") == pytest.approx(key)
 
@@ -157,7 +157,7 @@ def test_one_number_is_asked_for_by_a_slider(windows, kicks):
 
 def test_the_selection_makes_one_from_the_form(windows, kicks):
     page = windows(kicks.address + "#/library?take=kick_front_mid_right_p0")
-    page.wait_for_function("studio.take === 'kick_front_mid_right_p0'")
+    page.wait_for_function("() => studio.take === 'kick_front_mid_right_p0'")
     page.evaluate("studio.select({ motion: 'kick_front_mid_right_p0', start: 0, end: 70 })")
     go(page, "parametric")
     form = page.locator("loom-parametric-form")

@@ -1,9 +1,11 @@
 // The views, as plain data: path in the address, title, element, and how much room it wants.
 
+import "./crowd-view";
 import "./dance-view";
 import "./family-view";
 import "./grid-view";
 import "./library-view";
+import "./graph-view";
 import "./parametric-view";
 import "./search-view";
 
@@ -15,5 +17,7 @@ export const VIEWS: ViewEntry[] = [
   { path: "family", title: "Family", tag: "loom-family-view", wide: true },
   { path: "grid", title: "Distance grid", tag: "loom-grid-view", wide: true },
   { path: "parametric", title: "Parametric", tag: "loom-parametric-view" },
+  { path: "graph", title: "Graph", tag: "loom-graph-view", wide: true },
   { path: "dance", title: "Dance", tag: "loom-dance-view" },
+  { path: "crowd", title: "Crowd", tag: "loom-crowd-view" },
 ];

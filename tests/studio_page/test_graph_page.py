@@ -1,0 +1,182 @@
+"""The graph view: an edge is edited, a walk is steered, a path is followed."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from browser import drawn_joints
+from studio_takes import StudioServer
+
+import motionloom as ml
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-graph-view')"
+TAKES = "walk_p0,walk_left_p0,walk_right_p0"
+STATES = f"""() => {VIEW}.arcs.spots.map((spot) => [spot.there, spot.back].map(
+    (k) => k < 0 ? null : {VIEW}.drawn.states[{VIEW}.drawn.state[k]]))"""
+
+
+@pytest.fixture(scope="module")
+def walks(studio_library, tmp_path_factory):
+    """A studio over a library of its own: what is edited here is kept in it."""
+    path = tmp_path_factory.mktemp("graph") / "walks.loom"
+    shutil.copytree(studio_library, path)
+    server = StudioServer(path)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def graph(windows, walks):
+    page = windows(f"{walks.address}#/graph?only={TAKES}&per_minute=90")
+    page.wait_for_function(f"() => {VIEW}?.drawn && {VIEW}.arcs?.lines.length", timeout=60_000)
+    return page
+
+
+def pick(page, number: int) -> None:
+    """Click the middle of an arc."""
+    page.evaluate(f"{VIEW}.arcs.scrollIntoView({{ block: 'center' }})")
+    at = page.evaluate(f"number => {VIEW}.arcs.middleOf({VIEW}.arcs.spots[number])", number)
+    page.mouse.click(at["x"], at["y"])
+    page.wait_for_function(f"() => {VIEW}.picked && studio.stage.characters.length === 1")
+
+
+def picked(page) -> int:
+    return page.evaluate(f"{VIEW}.arcs.spots.indexOf({VIEW}.picked)")
+
+
+def walking(page, seed: int = 1) -> None:
+    page.locator("loom-graph-view #seed").fill(str(seed))
+    page.locator("loom-graph-view #seed").press("Tab")
+    page.locator("loom-graph-view #walk").click()
+    page.wait_for_function(f"() => {VIEW}.walker?.motion?.frames > 12")
+
+
+def played(page, frames: int) -> np.ndarray:
+    """Hips of the first frames of a walk that runs, metres."""
+    page.wait_for_function(f"() => {VIEW}.walker.motion.frames >= {frames}")
+    rows = page.evaluate(
+        f"""frames => {{
+        const {{ positions, parents }} = {VIEW}.walker.motion, root = parents.indexOf(-1);
+        const hips = (at) => (at * parents.length + root) * 3;
+        const row = (_, at) => Array.from(positions.slice(hips(at), hips(at) + 3));
+        return Array.from({{ length: frames }}, row);
+    }}""",
+        frames,
+    )
+    return np.array(rows)
+
+
+def test_an_edge_is_watched_removed_kept_and_restored(graph, windows, walks):
+    pick(graph, 4)
+    number = picked(graph)
+    graph.evaluate("studio.stage.freeze(0.8)")
+    assert drawn_joints(graph).mean() > 0.8  # the transition is on the stage
+    text = graph.locator("loom-graph-view .ways b").first.inner_text()
+    before = graph.evaluate(f"{VIEW}.head.info.transitions")
+    graph.locator("loom-graph-view .ways .remove").first.click()
+    graph.wait_for_function(f"() => {VIEW}.head.info.removed.by_hand === 1")
+    assert "removed" in graph.evaluate(STATES)[picked(graph)]
+    assert picked(graph) == number
+    assert graph.evaluate(f"{VIEW}.head.info.transitions") < before
+    walks.kill()  # in the middle of it: the edit is in the library already
+    graph.expected.extend(["WebSocket", "ERR_CONNECTION", "api/"])
+    walks.restart()
+    again = windows(graph.url)
+    again.wait_for_function(f"() => {VIEW}?.drawn && {VIEW}.arcs?.lines.length", timeout=60_000)
+    assert again.evaluate(f"{VIEW}.head.info.removed.by_hand") == 1
+    assert "removed" in again.evaluate(STATES)[number]
+    pick(again, number)
+    expect(again.locator("loom-graph-view .ways")).to_contain_text(text)
+    again.locator("loom-graph-view .ways .restore").first.click()
+    again.wait_for_function(f"() => {VIEW}.head.info.removed.by_hand === 0")
+    assert again.evaluate(f"{VIEW}.head.info.transitions") == before
+
+
+def test_an_edge_is_locked_by_keys(graph):
+    canvas = graph.locator("loom-graph-view loom-arcs #arcs")
+    canvas.focus()
+    canvas.press("ArrowRight")
+    graph.wait_for_function(f"() => {VIEW}.picked")
+    canvas.press("l")
+    graph.wait_for_function(f"() => {VIEW}.arcs.stateOf({VIEW}.picked) === 'locked'")
+    canvas.press("l")
+    graph.wait_for_function(f"() => {VIEW}.arcs.stateOf({VIEW}.picked) === 'played'")
+
+
+def test_a_transition_now_changes_the_course_and_is_saved(graph, tmp_path):
+    walking(graph)
+    first = played(graph, 150)
+    graph.locator("loom-graph-view #walk").click()  # stop
+    walking(graph)
+    graph.locator("loom-graph-view #now").click()
+    graph.wait_for_function(f"() => {VIEW}.walker.steered.length === 1")
+    told = graph.evaluate(f"{VIEW}.walker.steered[0].frame")
+    second = played(graph, 150)
+    np.testing.assert_allclose(second[:told], first[:told], atol=1e-6)  # the same seed, until then
+    assert np.abs(second - first).max() > 0.05
+    graph.wait_for_function(f"() => {VIEW}.walker.shownFrame >= 90")
+    expect(graph.locator("loom-graph-view #seen")).to_contain_text("transitions so far")
+    graph.locator("loom-graph-view #walk").click()
+    with graph.expect_download() as saved:
+        graph.locator("loom-graph-view #bvh").click()
+    saved.value.save_as(tmp_path / "walk.bvh")
+    root = ml.load(tmp_path / "walk.bvh").root
+    assert len(root) >= 90
+    np.testing.assert_allclose(root[:150], second[: len(root)][:150], atol=5e-3)
+
+
+def test_a_path_drawn_on_the_floor_is_followed(graph):
+    pick(graph, 0)  # somebody stands on the stage
+    graph.evaluate("studio.stage.freeze(0)")
+    graph.evaluate(
+        "studio.stage.camera.position.set(0, 7, 7); studio.stage.controls.target.set(0, 0, 1.5);"
+        "studio.stage.controls.update()"
+    )
+    graph.locator("loom-graph-view #draw").click()
+    places = [(0.0, 0.0), (0.15, 0.8), (0.4, 1.6), (0.8, 2.4)]
+    spots = graph.evaluate(
+        """places => places.map(([x, z]) => {
+        const at = studio.stage.controls.target.clone().set(x, 0, z).project(studio.stage.camera);
+        const box = studio.stage.renderer.domElement.getBoundingClientRect();
+        return [box.left + (at.x + 1) / 2 * box.width, box.top + (1 - at.y) / 2 * box.height];
+    })""",
+        [list(place) for place in places],
+    )
+    graph.mouse.move(*spots[0])
+    graph.mouse.down()
+    for spot in spots[1:]:
+        graph.mouse.move(*spot, steps=6)
+    graph.mouse.up()
+    graph.wait_for_function(f"() => {VIEW}.strayed !== null", timeout=120_000)
+    drawn = np.array(graph.evaluate(f"{VIEW}.path"))
+    assert np.linalg.norm(drawn[[0, -1]] - np.array(places)[[0, -1]], axis=1).max() < 0.1
+    assert graph.evaluate(f"{VIEW}.strayed") < 0.3
+    root = graph.evaluate("""() => {
+        const { positions, parents, frames } = studio.stage.characters[0].motion;
+        const at = ((frames - 1) * parents.length + parents.indexOf(-1)) * 3;
+        return [positions[at], positions[at + 2]];
+    }""")
+    assert np.linalg.norm(np.array(root) - places[-1]) < 0.5
+
+
+def test_movements_are_cut_danced_and_refined(windows, walks):
+    page = windows(f"{walks.address}#/graph?show=movements")
+    steps = page.locator("loom-movements")
+    steps.locator("#label").select_option("dance_groove")
+    steps.get_by_label("Beats per movement").fill("4")
+    steps.get_by_label("Name to keep it by").fill("disco")
+    steps.get_by_role("button", name="Cut movements").click()
+    graph = f"{VIEW}.renderRoot.querySelector('loom-movements').steps"
+    page.wait_for_function(f"() => {graph}?.nodes.length", timeout=60_000)
+    assert "steps=disco" in page.url
+    source, target = page.evaluate(f"[{graph}.nodes[0].name, {graph}.nodes.at(-1).name]")
+    steps.locator("g.node circle").first.click(force=True)
+    page.wait_for_function("() => studio.stage.characters.length === 1")
+    steps.locator("#other").select_option(target)
+    steps.locator("#connect").click()
+    page.wait_for_function(f"""() => {graph}.edges.some((edge) => edge.from === '{source}'
+        && edge.to === '{target}' && Math.abs(edge.likelihood - 0.25) < 1e-6)""")
