@@ -1,6 +1,7 @@
 """The requests, by job. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes import (
+    crowd,
     dance,
     export,
     graph,
@@ -14,6 +15,7 @@ from motionloom.studio.routes import (
 )
 
 ROUTERS = (
+    crowd.router,
     dance.router,
     export.router,
     graph.router,

@@ -1,0 +1,241 @@
+"""Crowds: couples in a ballroom, soldiers on a street, everybody on the stage at once."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from motionloom.errors import InvalidInput
+from motionloom.search.filters import labelled
+from motionloom.studio.asking import Shop, arrays
+from motionloom.studio.jobs import Job
+from motionloom.studio.moving import bones, standing
+from motionloom.studio.workshop import Workshop
+
+if TYPE_CHECKING:
+    from motionloom.synthesis.crowd.performance import Performance
+    from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
+    from motionloom.synthesis.rhythm import Choreography
+
+router = APIRouter(prefix="/crowds", tags=["crowds"])
+
+_MOST = 150_000  # frames of all characters together: 50 MB for the page
+_GUESSED = 200  # takes among which couples are looked for
+
+
+class Crowd(BaseModel):
+    """Who moves where; the same settings as ``motionloom ballroom`` and ``motionloom march``."""
+
+    kind: Literal["ballroom", "march"] = "ballroom"
+    couples: int = Field(20, ge=1, le=200)
+    width: float = Field(14.0, gt=0.0, le=100.0, description="Of the ballroom, metres.")
+    depth: float = Field(10.0, gt=0.0, le=100.0)
+    ranks: int = Field(10, ge=1, le=50)
+    files: int = Field(4, ge=1, le=12)
+    tempo: float = Field(90.0, ge=40.0, le=240.0, description="Beats a minute.")
+    seconds: float = Field(20.0, ge=1.0, le=120.0)
+    seed: int = Field(0, ge=0, le=2**31)
+    within: str | None = Field(None, max_length=300, description="Takes with this label move so.")
+
+    def key(self) -> str:
+        """A short name for these settings."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+    def line(self, library: Path) -> str:
+        """The same for a terminal."""
+        if self.kind == "ballroom":
+            words = ["ballroom", "--couples", f"{self.couples}"]
+            words += ["--room", f"{self.width:g}x{self.depth:g}"]
+        else:
+            words = ["march", "--ranks", f"{self.ranks}", "--files", f"{self.files}"]
+        words += ["--music", "tune", "--tempo", f"{self.tempo:g}", "--seconds", f"{self.seconds:g}"]
+        words += ["--seed", f"{self.seed}"]
+        if self.within is not None:
+            words += ["--library", str(library), "--within", self.within]
+        return shlex.join(["motionloom", *words, "-o", f"{self.kind}.glb"])
+
+    def python(self) -> str:
+        """The same in Python, with the built-in takes; empty for one's own."""
+        if self.within is not None:
+            return ""
+        common = (
+            f'music="tune", tempo_bpm={self.tempo:g}, seconds={self.seconds:g}, seed={self.seed}'
+        )
+        if self.kind == "ballroom":
+            return (
+                "from motionloom.demo.troupes import waltz_take\n"
+                "from motionloom.synthesis.crowd import BallroomScene, ballroom, cut_at_beats\n"
+                'steps = cut_at_beats([waltz_take()], meter=3, leads=2, kind="waltz")\n'
+                f"scene = BallroomScene(couples={self.couples}, room=({self.width:g}, "
+                f"{self.depth:g}), {common})\n"
+                "crowd = ballroom(scene, steps)"
+            )
+        return (
+            "from motionloom.demo.troupes import march_takes\n"
+            "from motionloom.synthesis.crowd import MarchScene, cut_at_beats, march, usual\n"
+            'steps = cut_at_beats(march_takes(), meter=2, most=1, kind="march")\n'
+            f"scene = MarchScene(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
+            f"speed=usual.SPEED * {self.tempo:g} / usual.CADENCE, {common})\n"
+            "scene = usual.suited(scene, steps, speed_given=False, street_given=False)\n"
+            "crowd = march(scene, steps)"
+        )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A crowd that was made: everybody's motion, and the scene as it was played."""
+
+    made: Performance
+    scene: BallroomScene | MarchScene
+
+
+@router.post("")
+def make(crowd: Crowd, shop: Shop) -> dict[str, Any]:
+    """Begin to move a crowd; the job's result has its ``id`` and how well it went."""
+    characters = 2 * crowd.couples if crowd.kind == "ballroom" else crowd.ranks * crowd.files
+    frames = round(characters * crowd.seconds * 30.0)
+    if frames > _MOST:
+        raise InvalidInput(
+            f"{characters} characters for {crowd.seconds:g} s are {frames:,} frames; the page "
+            f"shows {_MOST:,} at most. Take fewer seconds or characters, or do it in a terminal: "
+            f"{crowd.line(shop.library.path)}"
+        )
+
+    def work(job: Job) -> dict[str, Any]:
+        shown = shop.once(("crowd", crowd.key()), lambda: _moved(crowd, shop, job))
+        return {"id": crowd.key(), **_told(crowd, shown, shop)}
+
+    return shop.jobs.start(f"moving {characters} characters", work).told()
+
+
+@router.get("/{id}", response_class=Response)
+def crowd(id: str, shop: Shop) -> Response:
+    """Everybody: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4), and where the floor ends."""
+    shown = crowd_of(shop, id)
+    motions = shown.made.every
+    meta = {
+        "fps": motions[0].fps,
+        "frames": len(motions[0]),
+        "characters": [{"name": motion.name, **bones(motion.skeleton)} for motion in motions],
+        "bodies": len(shown.made.motions[0]),
+        "room": getattr(shown.scene, "room", None),
+    }
+    values: dict[str, Any] = {}
+    for number, motion in enumerate(motions):
+        values[f"positions_{number}"] = motion.positions(end_sites=True)
+        values[f"contacts_{number}"] = standing(motion)
+    street = getattr(shown.scene, "street", None)
+    if street is not None:
+        values["street"] = street.places
+    return arrays(meta, **values)
+
+
+@router.get("/{id}/sound", response_class=Response)
+def sound(id: str, shop: Shop) -> Response:
+    """The music they move to, as a WAV file."""
+    from motionloom.synthesis.rhythm.sound import write_sound
+
+    music = crowd_of(shop, id).made.music
+    with tempfile.TemporaryDirectory() as folder:
+        wave = write_sound(music, Path(folder) / "sound.wav")
+        return Response(wave.read_bytes(), media_type="audio/wav")
+
+
+@router.post("/{id}/file", response_class=Response)
+def save(id: str, shop: Shop) -> Response:
+    """Everybody in one GLB file, as the command line writes it."""
+    from motionloom.formats.gltf import write
+
+    made = crowd_of(shop, id).made
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "crowd.glb"
+        write(made.every, path, compact=True)
+        return Response(path.read_bytes(), media_type="model/gltf-binary")
+
+
+def crowd_of(shop: Workshop, key: str) -> Shown:
+    """A crowd that was made here; the page makes it anew where it was forgotten."""
+
+    def gone() -> Shown:
+        raise InvalidInput("this crowd is not open; make it again")
+
+    return shop.once(("crowd", key), gone)
+
+
+def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
+    from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, march
+    from motionloom.synthesis.crowd.usual import CADENCE, ROUND, SPEED, own_radius, suited
+
+    steps = shop.once(("crowd-steps", asked.kind, asked.within), lambda: _steps(asked, shop))
+    job.advance(0)  # somebody may have asked to stop
+    common: dict[str, Any] = {
+        "music": "tune", "tempo_bpm": asked.tempo, "seconds": asked.seconds, "seed": asked.seed,
+    }  # fmt: skip
+    if asked.within is not None:
+        common |= {"library": str(shop.library.path), "within": (asked.within,)}
+    if asked.kind == "ballroom":
+        radius = {} if asked.within is None else {"radius": own_radius(steps)}
+        room = (asked.width, asked.depth)
+        hall = BallroomScene(couples=asked.couples, room=room, **radius, **common)
+        return Shown(ballroom(hall, steps), hall)
+    speed = SPEED * asked.tempo / CADENCE
+    street = MarchScene(
+        points=ROUND, ranks=asked.ranks, files=asked.files, speed=speed, **common
+    )  # fmt: skip
+    street = suited(street, steps, speed_given=False, street_given=False)
+    return Shown(march(street, steps), street)
+
+
+def _steps(asked: Crowd, shop: Workshop) -> Choreography:
+    """What they dance or march: the built-in takes, or those with a label."""
+    from motionloom.synthesis.crowd import cut_at_beats
+
+    if asked.within is None:
+        from motionloom.demo.troupes import march_takes, waltz_take
+
+        if asked.kind == "ballroom":
+            return cut_at_beats([waltz_take(fps=30.0)], meter=3, leads=2, kind="waltz")
+        return cut_at_beats(march_takes(fps=30.0), meter=2, most=1, kind="march")
+    names = labelled(shop.library, asked.within)
+    motions = [shop.library[name] for name in names]
+    if asked.kind == "march":
+        from motionloom.synthesis.crowd.own_marches import marching_steps
+
+        return marching_steps(motions, fps=30.0)
+    from motionloom.synthesis.crowd.own_couples import couple_steps, found_couples
+
+    if len(motions) > _GUESSED:
+        raise InvalidInput(f"{len(motions)} takes are too many to guess who danced with whom")
+    couples = found_couples(motions)
+    if not couples:
+        raise InvalidInput(
+            f"no couple among the {len(motions)} takes labelled {asked.within}: no two are as long "
+            "as each other, face to face and in hold"
+        )
+    return couple_steps(couples, fps=30.0)
+
+
+def _told(asked: Crowd, shown: Shown, shop: Workshop) -> dict[str, Any]:
+    made = shown.made
+    total, within = made.beats_on_time()
+    told: dict[str, Any] = {
+        "characters": len(made.every),
+        "beats_total": total,
+        "beats_within_one_frame": within,
+        "cli": asked.line(shop.library.path),
+        "python": asked.python(),
+    }
+    if asked.kind == "ballroom":
+        told["clearance_m"] = float(made.clearance())  # type: ignore[attr-defined]
+        told["radius_m"] = shown.scene.radius  # type: ignore[union-attr]
+    else:
+        told["left_feet_in_step"] = float(made.left_feet_in_step())  # type: ignore[attr-defined]
+        told["misplacement_m"] = float(made.misplacement().mean())  # type: ignore[attr-defined]
+    return told
