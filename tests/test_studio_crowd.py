@@ -1,0 +1,119 @@
+"""Crowds over HTTP: the same as the command line and Python make."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import pytest
+from studio_takes import corpus_library
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from motionloom.cli import app as commands  # noqa: E402
+from motionloom.studio import create_app  # noqa: E402
+from motionloom.studio.wire import unpack  # noqa: E402
+
+BALLROOM = {"kind": "ballroom", "couples": 3, "width": 8, "depth": 7, "tempo": 96, "seconds": 4}
+MARCH = {"kind": "march", "ranks": 2, "files": 2, "tempo": 100, "seconds": 4}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    library = corpus_library(tmp_path_factory.mktemp("crowd") / "small.loom", ["jog_p0"])
+    with TestClient(create_app(library), base_url="http://localhost") as asking:
+        yield asking
+
+
+def made(client, **settings) -> dict:
+    begun = client.post("/api/crowds", json=settings).json()
+    client.app.state.workshop.jobs.wait(begun["id"], timeout=120)
+    told = client.get(f"/api/jobs/{begun['id']}").json()
+    assert told["state"] == "done", told["error"]
+    return told["result"]
+
+
+@pytest.fixture(scope="module", params=[BALLROOM, MARCH], ids=["ballroom", "march"])
+def crowd(request, client):
+    return made(client, **request.param)
+
+
+def test_everybody_is_sent(client, crowd):
+    meta, values = unpack(client.get(f"/api/crowds/{crowd['id']}").content)
+    assert len(meta["characters"]) == crowd["characters"]
+    assert meta["frames"] == pytest.approx(4 * 30, abs=2)
+    for number, body in enumerate(meta["characters"]):
+        assert values[f"positions_{number}"].shape == (meta["frames"], len(body["joints"]), 3)
+        assert values[f"contacts_{number}"].shape == (meta["frames"], 4)
+    places = np.stack([values[f"positions_{k}"][0, 0, [0, 2]] for k in range(crowd["characters"])])
+    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    assert apart[~np.eye(len(places), dtype=bool)].min() > 0.15
+    assert ("street" in values) == (meta["room"] is None)
+
+
+def test_they_keep_the_beat_and_their_distance(crowd):
+    assert crowd["beats_within_one_frame"] >= 0.9 * crowd["beats_total"] > 0
+    assert crowd.get("clearance_m", 0.0) >= 0.0
+    assert crowd.get("left_feet_in_step", 1.0) > 0.95
+
+
+def test_the_line_for_the_terminal_makes_the_same_file(client, crowd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(crowd["cli"])
+    assert CliRunner().invoke(commands, words[1:]).exit_code == 0
+    there = (tmp_path / words[-1]).read_bytes()
+    assert there == client.post(f"/api/crowds/{crowd['id']}/file").content
+
+
+def test_the_lines_of_python_make_the_same_motions(client, crowd):
+    names: dict = {}
+    exec(crowd["python"], names)
+    _, values = unpack(client.get(f"/api/crowds/{crowd['id']}").content)
+    for number, motion in enumerate(names["crowd"].every):
+        assert np.array_equal(values[f"positions_{number}"], motion.positions(end_sites=True))
+
+
+def test_the_music_is_as_long_as_the_crowd_moves(client, crowd):
+    sound = client.get(f"/api/crowds/{crowd['id']}/sound")
+    assert sound.headers["content-type"] == "audio/wav"
+    assert sound.content[:4] == b"RIFF"
+
+
+def test_another_seed_is_another_crowd(client):
+    one, two = (made(client, **{**BALLROOM, "seed": seed}) for seed in (0, 1))
+    assert one["id"] != two["id"]
+    first, second = (
+        unpack(client.get(f"/api/crowds/{each['id']}").content)[1]["positions_0"]
+        for each in (one, two)
+    )
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"couples": 40, "width": 5, "depth": 5}, "do not fit into the room"),
+        ({"within": "no such label"}, "no such label"),
+        ({"within": "jog"}, "no couple among the 1 takes labelled jog"),
+    ],
+)
+def test_what_cannot_be_is_told(client, settings, words):
+    begun = client.post("/api/crowds", json={**BALLROOM, **settings}).json()
+    client.app.state.workshop.jobs.wait(begun["id"], timeout=60)
+    told = client.get(f"/api/jobs/{begun['id']}").json()
+    assert told["state"] == "failed"
+    assert words in told["error"]
+
+
+def test_a_crowd_too_large_for_the_page_has_a_line_for_the_terminal(client):
+    answer = client.post("/api/crowds", json={"couples": 100, "seconds": 60})
+    assert answer.status_code == 422
+    assert "--couples 100 --room 14x10" in answer.json()["error"]
+
+
+def test_a_crowd_that_is_not_open_is_told(client):
+    answer = client.get("/api/crowds/0123")
+    assert answer.json()["error"] == "this crowd is not open; make it again"
