@@ -6,6 +6,7 @@ import re
 from typer.testing import CliRunner
 
 from motionloom.cli import app
+from motionloom.cli.demo import _STEPS
 from motionloom.demo import writing
 
 
