@@ -21,7 +21,9 @@ Array = NDArray[np.float64]
 
 # What a bar of a travelling waltz does: metres ahead, radians to the left; the side step goes
 # to the side of the foot that makes it.
-_FIGURES = tuple((ahead, turn) for ahead in (-0.35, 0.15, 0.65) for turn in (-0.6, 0.0, 0.6))
+_FIGURES = tuple(
+    (ahead, turn) for ahead in (-0.35, -0.1, 0.15, 0.4, 0.65) for turn in (-0.6, 0.0, 0.6)
+)
 _ASIDE = 0.28
 # Couples in a crowd are to be seen to keep time: they lilt, and feet land on the beat, not into it.
 _CRISP = Footwork(

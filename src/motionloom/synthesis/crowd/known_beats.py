@@ -63,7 +63,7 @@ def cut_at_beats(
     >>> from motionloom.demo.troupes import waltz_take
     >>> made = cut_at_beats([waltz_take()], meter=3, leads=2)
     >>> made.meter, [len(group) for group in made.graph.members]
-    (3, [9, 9])
+    (3, [15, 15])
     """
     if not takes or any(len(take.beats) <= meter for take in takes):
         raise InvalidInput(f"takes to cut must be some, of more than {meter} beats each")

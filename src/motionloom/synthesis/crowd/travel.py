@@ -1,8 +1,8 @@
 """Which blend of a node's movements travels as somebody wishes: weights for all at once.
 
 Least squares over blends whose weights are not negative (Lawson & Hanson 1974, by products of
-columns as Bro & De Jong 1997); of blends that travel alike, the one of movements that are
-themselves near is preferred, so that few take part.
+columns as Bro & De Jong 1997). Far movements cost: a long step ahead and one back make a short
+step of sorts, but with the low body and the straight legs of long ones, and feet in the floor.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from motionloom.synthesis.rhythm.dance_nodes import DanceNode
 Array = NDArray[np.float64]
 
 _TRIFLE = 0.02  # weights below are left out
-_NEARBY = 0.02  # metres: how much nearer examples are preferred to farther ones
+_FAR = 0.1  # what the squared distance of a movement, by its weight, costs beside a squared miss
 _WHOLE = 10.0  # how much it counts, beside a metre, that weights sum up to 1
 _ENOUGH = 1e-10  # of the sum's weight: a gain below is rounding
 
 
 def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
-    """Weights (A, n), none negative, few not zero, of blends that travel most nearly so.
+    """Weights (A, n), none negative, few not zero, of blends that travel nearly so.
+
+    The least of the squared miss and of `_FAR` times the mean squared distance of the movements.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
 def _weigh(travel, wishes, weights):
     """Kernel of `travel_weights`: movements (n, 3), wishes (A, 3), fills weights (A, n)."""
     count = len(travel)
-    products, away = np.empty((count, count)), np.empty((count, 3))
+    products, away, pull = np.empty((count, count)), np.empty((count, 3)), np.empty(count)
     for a in range(len(wishes)):
         for i in range(count):
             for c in range(3):
@@ -62,8 +64,8 @@ def _weigh(travel, wishes, weights):
                     dot += away[i, c] * away[j, c]
                 products[i, j] = dot + _WHOLE**2
                 if i == j:
-                    products[i, i] += _NEARBY**2 * dot
-        _solve(products, weights[a])
+                    pull[i] = _WHOLE**2 - 0.5 * _FAR * dot
+        _solve(products, pull, weights[a])
         whole = weights[a].sum()
         for i in range(count):
             if weights[a, i] < _TRIFLE * whole:
@@ -72,12 +74,12 @@ def _weigh(travel, wishes, weights):
 
 
 @njit(cache=True, nogil=True)
-def _solve(products, x):
-    """Least of ``x @ products @ x / 2 - _WHOLE**2 * sum(x)`` where no x is negative."""
+def _solve(products, pull, x):
+    """Least of ``x @ products @ x / 2 - pull @ x`` where no x is negative."""
     count = len(x)
     free = np.zeros(count, np.bool_)
     x[:] = 0.0
-    gain = np.full(count, _WHOLE**2)
+    gain = pull.copy()
     for _ in range(3 * count):
         best, most = -1, _ENOUGH * _WHOLE**2
         for i in range(count):
@@ -88,7 +90,7 @@ def _solve(products, x):
         free[best] = True
         while True:
             rows = np.flatnonzero(free)
-            s = _positive(products, rows, _WHOLE**2)
+            s = _positive(products, pull, rows)
             if s.min() > 0.0:
                 x[:] = 0.0
                 for i in range(len(rows)):
@@ -105,14 +107,14 @@ def _solve(products, x):
                     x[rows[i]] = 0.0
                     free[rows[i]] = False
         for i in range(count):
-            gain[i] = _WHOLE**2
+            gain[i] = pull[i]
             for j in range(count):
                 gain[i] -= products[i, j] * x[j]
 
 
 @njit(cache=True, nogil=True)
-def _positive(matrix, rows, value):
-    """Solution s of ``matrix[rows, rows] @ s = value``, by Cholesky's factor."""
+def _positive(matrix, values, rows):
+    """Solution s of ``matrix[rows, rows] @ s = values[rows]``, by Cholesky's factor."""
     size = len(rows)
     low, s = np.zeros((size, size)), np.empty(size)
     for i in range(size):
@@ -122,7 +124,7 @@ def _positive(matrix, rows, value):
                 left -= low[i, k] * low[j, k]
             low[i, j] = np.sqrt(max(left, 1e-18)) if i == j else left / low[j, j]
     for i in range(size):
-        s[i] = value
+        s[i] = values[rows[i]]
         for k in range(i):
             s[i] -= low[i, k] * s[k]
         s[i] /= low[i, i]

@@ -80,6 +80,8 @@ class Troupe:
             FootPlanter(skeleton, fps, characters=agents, leash=_LEASH)
             for skeleton in self.skeletons
         ]
+        self._grounds = [[_grounds(node, body) for body in range(len(self.skeletons))]
+                         for node in self.nodes]  # fmt: skip
         self._holds = Holds.of([movement.bodies for movement in choreography.movements])
         self._begun = False
 
@@ -109,6 +111,7 @@ class Troupe:
         turned = [np.empty((agents, size, len(s), 4), np.float32) for s in self.skeletons]
         moved = [np.empty((agents, size, 3), np.float32) for _ in range(bodies)]
         stands = [np.empty((agents, size, 4), bool) for _ in range(bodies)]
+        grounds = [np.empty((agents, len(frames), 2)) for _ in range(bodies)]
         headings = np.empty((agents, size))
         for number in np.unique(chosen):
             who = np.flatnonzero(chosen == number)
@@ -123,6 +126,7 @@ class Troupe:
                 nearest = np.rint(times).astype(np.int64)
                 standing = np.einsum("an,nfp->afp", shares, node.contacts[body][:, nearest])
                 stands[body][who] = standing > 0.5
+                grounds[body][who] = (shares @ self._grounds[number][body])[:, None]
             self.places[who] = at[:, -1]
         for body, stitch in enumerate(self._stitches):
             poses = turned[body].transpose(1, 0, 2, 3).reshape(size, -1, 4)
@@ -142,7 +146,9 @@ class Troupe:
             rotations, root = _carried(turned[body][:, 3:], moved[body][:, 3:], natural,
                                        centres, yaws)  # fmt: skip
             standing = stands[body][:, 3:]
-            rotations, root = self._planters[body].plant_all(rotations, root, standing)
+            rotations, root = self._planters[body].plant_all(
+                rotations, root, standing, grounds=grounds[body]
+            )
             out.append((rotations, root, standing))
         rows = [list(part) for part in zip(*out, strict=True)]
         self._holds.keep(self.skeletons, rows[0], rows[1])
@@ -159,6 +165,19 @@ def _walked(node: DanceNode, shares: Array, start: Array) -> Array:
     out[:, 1:, 0] = start[:, None, 0] + floor.imag
     out[:, 1:, 1] = start[:, None, 1] + floor.real
     return out
+
+
+def _grounds(node: DanceNode, body: int) -> Array:
+    """Heights (n, 2) at which the balls of the feet stand in each movement; NaN: never."""
+    out = np.full((len(node), 2), np.nan)
+    for n, movement in enumerate(node.movements):
+        heights = movement.bodies[body].role_positions(["left_foot", "right_foot"])[..., 1]
+        for side in range(2):
+            stands = node.contacts[body][n][:, 2 * side + 1]
+            if stands.any():
+                out[n, side] = np.median(heights[stands, side])
+    usual = np.nanmedian(out) if np.isfinite(out).any() else np.nan
+    return np.where(np.isfinite(out), out, usual)
 
 
 def _between(rows: Array, times: Array) -> Array:
