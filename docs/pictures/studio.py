@@ -5,6 +5,7 @@ headless Chromium over the built-in corpus (or over LIBRARY, where the corpus li
 Each function photographs one view; `PICTURES` lists them.
 """
 
+import math
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ import motionloom as ml
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-COLOURS = 200  # of the palette; keeps a picture near 100 kB
+COLOURS = 256  # of the palette; keeps a picture near 100 kB
 
 
 def library(page):
@@ -50,7 +51,92 @@ def dance(page):
     freeze(page, 5.2)
 
 
-PICTURES = {"library": library, "stage": stage, "dance": dance}
+def search(page):
+    go(page, "#/search?query=kick_front_high_right_p0:10-60&max_distance=0.125")
+    cards = page.locator("loom-search-view .card")
+    cards.nth(9).wait_for()
+    for number in (0, 1, 2, 4):
+        cards.nth(number).locator(".yes").click()
+    cards.nth(7).locator(".no").click()
+    cards.nth(4).click()
+    page.locator("loom-search-view #query").scroll_into_view_if_needed()
+    on_stage(page, 2)
+    page.wait_for_timeout(1500)  # all figures are there, and the camera is
+    freeze(page, 0.83)
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-search-view')"
+    figures = f"{view}.renderRoot.querySelectorAll('loom-figure')"
+    page.evaluate(f"{figures}.forEach((one) => one.hold(0.5))")
+    page.wait_for_timeout(200)
+
+
+def family(page):
+    go(page, "#/family?query=kick_front_high_right_p0:10-60")
+    nodes = page.locator("loom-family-graph .node")
+    nodes.nth(20).wait_for()
+    page.wait_for_timeout(1500)
+    nodes.nth(22).click()
+    on_stage(page, 2)
+    freeze(page, 0.83)
+
+
+def grid(page):
+    go(page, "#/grid?a=kick_front_high_right_p0:10-60&b=take_strikes_p0&at=25,260")
+    on_stage(page, 2)
+    page.wait_for_timeout(3000)  # chains and bridges are found
+    page.mouse.move(1270, 400)
+
+
+def parametric(page):
+    asked = {
+        "takes": "kick_front_mid_right_p0", "within": ["kick"], "by": ["right_ankle@33"],
+        "name": "kick", "samples": 600,
+    }  # fmt: skip
+    work(page, "parametric", asked)
+    go(page, "#/parametric?name=kick&target=-0.35,0.98,0.6")
+    on_stage(page, 1)
+    page.wait_for_timeout(1500)
+    page.evaluate("studio.stage.set({ body: true, path: false })")
+    page.evaluate("studio.stage.home()")
+    turn(page, (2.3, 1.5, 3.6), (-0.1, 0.86, 0.2))
+
+
+def graph(page):
+    takes = "walk_p0,walk_p2,walk_slow_p0,walk_left_p1,walk_right_p0,spiral_walk_p0"
+    go(page, f"#/graph?only={takes}&per_minute=50")
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-graph-view')"
+    page.wait_for_function(f"() => {view}?.arcs?.lines.length")
+    spots = f"{view}.arcs.spots"
+    page.evaluate(f"{view}.pick({spots}[Math.floor({spots}.length / 2)])")
+    on_stage(page, 1)
+    page.locator("loom-graph-view .ways .lock").first.click()
+    page.wait_for_function(f"() => {view}.arcs.stateOf({view}.picked) === 'locked'")
+    points = [
+        (round(1.5 * math.sin(0.9 * z), 2), round(z, 2)) for z in (0.25 * k for k in range(18))
+    ]
+    page.evaluate(
+        f"points => {{ {view}.floor.show(points); return {view}.walkAlong(points); }}", points
+    )
+    page.wait_for_function(f"() => {view}.strayed !== null")
+    page.evaluate("studio.stage.set({ body: true, follow: false })")
+    freeze(page, 3.4)
+    turn(page, (-4.6, 3.4, -1.2), (0.2, 0.5, 2.0))
+    page.locator("loom-graph-view .ways .restore").first.evaluate("button => button.blur()")
+
+
+def movements(page):
+    work(page, "movements", {"name": "waltz", "within": ["waltz"], "meter": 3})
+    go(page, "#/graph?show=movements&steps=waltz")
+    page.locator("loom-movements .hit").first.wait_for()
+    page.locator("loom-movements g.node circle").first.click(force=True)
+    on_stage(page, 1)
+    page.evaluate("studio.stage.set({ body: true })")
+    freeze(page, 0.9)
+
+
+PICTURES = {
+    "library": library, "stage": stage, "search": search, "family": family, "grid": grid,
+    "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
+}  # fmt: skip
 
 
 def go(page, address):
@@ -65,6 +151,27 @@ def on_stage(page, characters):
     page.wait_for_function("count => studio.stage.characters.length === count", arg=characters)
 
 
+def work(page, path, body):
+    """Have the server do something long, and wait for it."""
+    job = page.request.post(f"{page.url.split('#')[0]}api/{path}", data=body).json()
+    while job["state"] == "running":
+        page.wait_for_timeout(300)
+        job = page.request.get(f"{page.url.split('#')[0]}api/jobs/{job['id']}").json()
+    if job["state"] != "done":
+        raise SystemExit(job["error"])
+
+
+def turn(page, eye, target):
+    """Look from one place to another."""
+    page.evaluate(
+        "([eye, target]) => { const { camera, controls } = studio.stage;"
+        " camera.position.set(...eye); controls.target.set(...target); controls.update();"
+        " studio.stage.draw(); }",
+        [eye, target],
+    )
+    page.wait_for_timeout(300)
+
+
 def freeze(page, seconds):
     """Stop at a time, so that the picture is the same every time it is made."""
     page.evaluate("seconds => studio.stage.freeze(seconds)", seconds)
@@ -75,8 +182,8 @@ def photograph(page, name):
     PICTURES[name](page)
     file = HERE / f"studio-{name}.png"
     page.screenshot(path=file)
-    small = Image.open(file).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    small.save(file, optimize=True)
+    shot = Image.open(file).convert("RGB")
+    shot.quantize(COLOURS, kmeans=6, dither=Image.Dither.NONE).save(file, optimize=True)
     print(file)
 
 

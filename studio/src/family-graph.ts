@@ -21,7 +21,7 @@ const MOST_WEAK = 400; // further edges are left out, the dearest first
 export class FamilyGraph extends LitElement {
   static properties = {
     nodes: { attribute: false }, edges: { attribute: false }, figures: { attribute: false }, colours: { attribute: false },
-    current: { type: Number }, out: { attribute: false }, unit: {}, view: { state: true }, moment: { type: Number },
+    current: { type: Number }, out: { attribute: false }, unit: {}, hovered: { state: true }, view: { state: true }, moment: { type: Number },
   };
   declare nodes: FamilyNode[];
   declare edges: FamilyEdge[];
@@ -32,6 +32,7 @@ export class FamilyGraph extends LitElement {
   /** Numbers of the nodes that are left out. */
   declare out: ReadonlySet<number>;
   declare unit: string;
+  declare hovered: number;
   /** Which moment the figures show, 0 to 1. */
   declare moment: number;
   declare view: { x: number; y: number; scale: number } | null;
@@ -59,7 +60,7 @@ export class FamilyGraph extends LitElement {
   constructor() {
     super();
     this.nodes = []; this.edges = []; this.figures = []; this.colours = [];
-    this.current = 0; this.out = new Set(); this.unit = "m"; this.view = null; this.moment = 0.5;
+    this.current = 0; this.out = new Set(); this.unit = "m"; this.view = null; this.moment = 0.5; this.hovered = -1;
   }
 
   firstUpdated(): void { this.addEventListener("wheel", this.wheel, { passive: false }); }
@@ -81,7 +82,7 @@ export class FamilyGraph extends LitElement {
     const margin = RADIUS + 34;
     const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
     const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
-    low[1] -= 20; // what is told of the chosen one
+    low[1] -= 45; // what is told of the chosen one
     return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
   }
 
@@ -168,7 +169,8 @@ export class FamilyGraph extends LitElement {
     };
     return svg`<g class="node ${number === this.current ? "current" : ""} ${this.out.has(number) ? "out" : ""}" data-node=${number}
       transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
-      @click=${() => this.choose(number)} @keydown=${act}>
+      @click=${() => this.choose(number)} @keydown=${act}
+      @pointerenter=${() => { this.hovered = number; }} @pointerleave=${() => { this.hovered = -1; }}>
       <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
       ${number === 0 || this.scale > READABLE || number === this.current ? svg`<text y=${RADIUS + 14} font-size=${words}>${number === 0 ? "query" : name}</text>` : ""}
       ${number && this.scale > READABLE ? svg`<text class="far" y=${RADIUS + 26} font-size="10">${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
@@ -176,9 +178,9 @@ export class FamilyGraph extends LitElement {
   }
 
   private told() {
-    const node = this.nodes[this.current];
+    const number = this.hovered >= 0 ? this.hovered : this.current, node = this.nodes[number];
     if (!node) return "";
-    const far = this.current ? `· tier ${node.tier} · ${node.distance_to_query.toFixed(3)} ${this.unit} from the query` : "· the query";
+    const far = number ? `· tier ${node.tier} · ${node.distance_to_query.toFixed(3)} ${this.unit} from the query` : "· the query";
     return `${node.motion}:${node.start_frame}–${node.end_frame} ${far}`;
   }
 

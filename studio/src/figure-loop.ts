@@ -5,7 +5,7 @@ import type { Figure } from "./together";
 
 const AZIMUTH = (38 * Math.PI) / 180; // all face the same way at the start: seen from front and side
 const TILT = 0.18;
-const TALL = 2.15; // metres from top to bottom
+const TALL = 2.02; // metres from top to bottom
 const HOLD = 0.35; // seconds that the last pose stays
 const TICK = 33; // milliseconds between drawings: cards need no more
 
@@ -79,6 +79,7 @@ export class FigureLoop extends LitElement {
   declare ghost: Figure | null;
   declare seconds: number;
   declare colours: [string, string, string];
+  private held: number | null = null;
 
   static styles = css`:host { display: block; } canvas { width: 100%; height: 100%; display: block; }`;
 
@@ -92,6 +93,9 @@ export class FigureLoop extends LitElement {
   connectedCallback(): void { super.connectedCallback(); watcher.observe(this); }
   disconnectedCallback(): void { super.disconnectedCallback(); watcher.unobserve(this); seen.delete(this); }
 
+  /** Stand still at a part of the way, 0 to 1, as for a picture. */
+  hold(part: number | null): void { this.held = part; this.draw(0); }
+
   draw(now: number): void {
     const canvas = this.renderRoot.querySelector("canvas");
     if (!canvas || !this.clientWidth) return;
@@ -102,8 +106,8 @@ export class FigureLoop extends LitElement {
     pen.clearRect(0, 0, width, height);
     const { figure, ghost } = this;
     if (!figure) return;
-    const phase = Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
-    const scale = height / TALL, floor = height * 0.9;
+    const phase = this.held ?? Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
+    const scale = height / TALL, floor = height * 0.92;
     const frame = phase * (figure.frames - 1), other = ghost ? phase * (ghost.frames - 1) : 0;
     const own = anchorOf(figure, frame), theirs = ghost ? anchorOf(ghost, other) : own;
     const centre: [number, number] = [(own[0] + theirs[0]) / 2, (own[1] + theirs[1]) / 2];

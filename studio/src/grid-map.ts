@@ -6,7 +6,7 @@ import { look } from "./look";
 
 /** Lines upon the cells: (row, column) pairs, one line after the other. */
 export interface Lines { cells: Float32Array; offsets: Int32Array; from: number; to: number }
-export interface Layer { lines: Lines; colour: string; width: number; glow?: boolean }
+export interface Layer { lines: Lines; colour: string; width: number; glow?: boolean; thin?: boolean }
 export interface Side { motion: string; first: number; fps: number; frames: number }
 export interface GridData {
   cells: Uint8Array; rows: number; columns: number; high: number; low: number; unit: string; rate: number; step: number;
@@ -181,7 +181,7 @@ export class GridMap extends LitElement {
     this.tell(cell ?? this.chosen);
   }
 
-  private strokes(pen: CanvasRenderingContext2D, { lines, colour, width, glow }: Layer): void {
+  private strokes(pen: CanvasRenderingContext2D, { lines, colour, width, glow, thin }: Layer): void {
     let path = this.paths.get(lines);
     if (!path) {
       path = new Path2D();
@@ -198,11 +198,11 @@ export class GridMap extends LitElement {
     const placed = new Path2D();
     placed.addPath(path, new DOMMatrix([w / seen.columns, 0, 0, -h / seen.rows, LEFT - (seen.column * w) / seen.columns, h + (seen.row * h) / seen.rows]));
     pen.lineJoin = pen.lineCap = "round";
-    pen.strokeStyle = "rgba(0, 0, 0, 0.55)";
+    pen.strokeStyle = "rgba(0, 0, 0, 0.55)"; // around lines, so that they show on anything
     pen.lineWidth = width + 2;
-    pen.stroke(placed);
+    if (!thin) pen.stroke(placed);
     pen.strokeStyle = colour;
-    pen.globalAlpha = glow ? 0.8 : 1;
+    pen.globalAlpha = glow || thin ? 0.8 : 1;
     pen.lineWidth = width;
     pen.stroke(placed);
     pen.globalAlpha = 1;

@@ -21,7 +21,7 @@ class SearchForm extends LitElement {
   declare frames: number;
 
   static styles = [look, css`
-    :host { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 8px 12px; align-items: end; }
+    :host { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; align-items: end; }
     label > span { display: flex; justify-content: space-between; font-size: 12px; color: var(--faint); }
     label b { color: var(--ink); font-weight: 500; font-variant-numeric: tabular-nums; }
     select, input:not([type="range"]):not([type="checkbox"]) { width: 100%; }
@@ -29,9 +29,9 @@ class SearchForm extends LitElement {
     .all { grid-column: 1 / -1; margin: 0; }
     .check { display: flex; align-items: center; gap: 6px; padding-bottom: 5px; }
     svg { width: 100%; height: 16px; display: block; }
-    details { grid-column: span 2; align-self: end; padding-bottom: 4px; }
+    details { align-self: end; padding-bottom: 4px; }
     details[open] { grid-column: 1 / -1; }
-    details > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 8px 12px; padding-top: 6px; align-items: end; }
+    details > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; padding-top: 6px; align-items: end; }
     summary { cursor: pointer; color: var(--faint); }
     .warn { color: #d8c14f; font-size: 12px; }
   `];
@@ -47,9 +47,10 @@ class SearchForm extends LitElement {
   /** The furthest that the threshold can be put: beyond all that was found. */
   private get furthest(): number {
     const unit = unitOf(this.menu!, this.settings);
-    const least = this.family ? (unit === "m" ? 0.3 : 30) : unit === "m" ? 0.1 : 10;
-    const far = Math.max(least, this.settings.max_distance ?? 0, ...this.distances);
-    const step = 10 ** Math.floor(Math.log10(far)) / 2;
+    const usual = unit === "m" ? 0.3 : 30;
+    const least = this.family || !this.distances.length ? usual : 0.01 * usual;
+    const far = Math.max(least, this.settings.max_distance ?? 0, ...(this.family ? [] : this.distances));
+    const step = 10 ** Math.floor(Math.log10(far)) / 5;
     return Math.ceil(far / step + 1e-9) * step;
   }
 
@@ -143,7 +144,7 @@ class SearchForm extends LitElement {
       ${this.threshold()}
       ${slow ? html`<p class="all warn">A frame distance compares every frame anew: that takes long in a library of this size.</p>` : ""}
       <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
-        <summary>which takes, and finer settings</summary><div>
+        <summary>finer settings</summary><div>
         ${this.list("within", "only labels", menu.labels.map((one) => one.name), "all labels")}
         ${this.list("only", "only takes", [], "all takes")}
         ${this.list("without", "without takes", [], "none")}

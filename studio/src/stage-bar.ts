@@ -19,7 +19,7 @@ class StageBar extends LitElement {
   declare studio: Studio;
 
   static styles = [look, css`
-    :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
+    :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; container-type: size; }
     .tools { position: absolute; top: 8px; right: 8px; display: flex; flex-wrap: wrap; gap: 4px; justify-content: end;
       max-width: calc(100% - 16px); pointer-events: auto; }
     .group { display: flex; border-radius: 6px; overflow: clip; background: #20252ecc; border: 1px solid var(--line); }
@@ -35,6 +35,7 @@ class StageBar extends LitElement {
       border-radius: 6px; padding: 6px 10px; display: grid; gap: 3px; z-index: 3; }
     details label { display: flex; gap: 6px; align-items: center; white-space: nowrap; }
     .cast { position: absolute; top: 10px; left: 12px; display: grid; gap: 2px; font-size: 12px; text-shadow: 0 1px 3px #000; }
+    @container (max-width: 820px) { .cast { top: 46px; } } /* beside a wide panel the tools need the first line */
     .cast i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
     .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
     .keys { position: absolute; inset: 0; margin: auto; width: min(560px, 92%); height: fit-content; max-height: 92%; overflow: auto;

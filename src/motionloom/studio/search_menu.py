@@ -9,6 +9,7 @@ from motionloom.errors import LibraryError
 from motionloom.search import METHODS, open_index
 from motionloom.search.clip_measures import CLIP_MEASURES
 from motionloom.search.clip_table import clip_table
+from motionloom.search.filters import chosen_motions
 from motionloom.search.methods import LAZY_K
 from motionloom.search.settling import RANKS
 from motionloom.search.web_store import WebStore
@@ -66,7 +67,13 @@ def lacking(library, settings: Looking) -> dict[str, Any] | None:
     if settings.method != "web":
         return None
     store = WebStore(library, settings.distance)
-    pairs = store.missing(within=settings.within or None, only=settings.only or None)
+    chosen = {"within": settings.within or None, "only": settings.only or None}
+    if store.files.state() is None:  # none at all: counted, not looked for one by one
+        some = chosen_motions(library, library.names, **chosen)
+        count = len(library) if some is None else int(some.sum())
+        pairs = count * (count + 1) // 2
+    else:
+        pairs = store.missing(**chosen)
     if not pairs:
         return None
     return {

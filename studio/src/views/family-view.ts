@@ -41,10 +41,10 @@ class FamilyView extends View {
   private grown = "";
 
   static styles = [look, css`
-    :host { display: grid; gap: 10px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto auto minmax(320px, 1fr) auto; }
+    :host { display: grid; gap: 10px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto auto minmax(300px, 1fr) auto; }
     .query { display: flex; gap: 8px; align-items: center; }
     .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 120px; }
-    loom-family-graph { min-height: 320px; height: 100%; }
+    loom-family-graph { min-height: 300px; height: 100%; }
     .bar { display: flex; gap: 10px; align-items: center; flex-wrap: wrap; }
     .bar .grow { flex: 1; }
     .empty { padding: 26px 10px; text-align: center; color: var(--faint); align-self: center; line-height: 1.7; }
@@ -172,7 +172,7 @@ class FamilyView extends View {
     const { family, out, current } = this;
     if (!family) return html`<div></div>`;
     const count = family.nodes.length - 1 - out.size;
-    return html`<div class="bar"><span role="status"><b id="count">${count}</b> ${count === 1 ? "member" : "members"} and the query,
+    return html`<div class="bar"><span role="status"><b id="count">${count}</b> ${count === 1 ? "member" : "members"},
         ${family.edges.length} edges <span class="faint">in ${family.seconds.toFixed(1)} s</span></span>
       <span class="grow"></span>
       <label class="row moment" title="Which moment the figures show"><input id="moment" type="range" min="0" max="1" step="0.02" .value=${String(this.moment)}

@@ -19,11 +19,12 @@ interface Asked { a: string; b: string; distance: string }
 interface Match { start_frame: number; end_frame: number; motion: string; distance: number }
 
 const LAYERS = [
-  ["minima", "minima", "#7dfaff"], ["region", "valid region", "#4f9fd8"], ["chains", "chains", "#3fe0b0"],
-  ["bridges", "bridges", "#8fb7ff"], ["matches", "web matches", "#ff5fc4"], ["path", "DTW paths", "#ffffff"],
+  ["minima", "minima", "#7dfaff"], ["region", "region", "#4f9fd8"], ["chains", "chains", "#3fe0b0"],
+  ["bridges", "bridges", "#8fb7ff"], ["matches", "matches", "#ff5fc4"], ["path", "DTW paths", "#ffffff"],
 ] as const;
 type LayerName = (typeof LAYERS)[number][0];
 const AROUND = 15; // frames before and after a clicked one, to be played
+const MANY = 300; // chains from which lines are thin
 const USUAL = 0.08; // metres per cell: as families are joined
 
 class GridView extends View {
@@ -67,6 +68,7 @@ class GridView extends View {
     .legend input { grid-column: 2; }
     .chips { display: flex; gap: 5px; overflow-x: auto; padding-bottom: 3px; }
     .chips button { white-space: nowrap; font-size: 12px; padding: 2px 8px; }
+    .small { font-size: 12px; margin: 5px 0; }
     .empty { align-self: center; text-align: center; color: var(--faint); line-height: 1.7; }
   `];
 
@@ -192,8 +194,9 @@ class GridView extends View {
     const { web, dtw, on } = this, layers: Layer[] = [];
     const colour = (name: LayerName) => LAYERS.find((one) => one[0] === name)![2];
     if (web && on.has("matches")) layers.push(...this.near(web.matches).map((lines) => ({ lines, colour: colour("matches"), width: 6, glow: true })));
-    if (web && on.has("bridges")) layers.push({ lines: web.bridges, colour: colour("bridges"), width: 1.4 });
-    if (web && on.has("chains")) layers.push({ lines: web.chains, colour: colour("chains"), width: 2 });
+    const thin = web !== null && web.chains.to > MANY; // of whole takes: a drawing, not a tangle
+    if (web && on.has("bridges")) layers.push({ lines: web.bridges, colour: colour("bridges"), width: thin ? 0.7 : 1.4, thin });
+    if (web && on.has("chains")) layers.push({ lines: web.chains, colour: colour("chains"), width: thin ? 1.3 : 2, thin });
     if (dtw && on.has("path")) layers.push(...this.near(dtw).map((lines) => ({ lines, colour: colour("path"), width: 2.4 })));
     return layers;
   }
@@ -267,8 +270,8 @@ class GridView extends View {
       ${this.on.has("path") && found.length ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No path within this distance.</span>`}
         ${near.map(({ match, number }) => html`<button role="listitem" @click=${() => this.play(match, number)}>
           ▸ ${match.start_frame}–${match.end_frame} · ${distanceText(match.distance, this.data!.unit)}</button>`)}</div>` : ""}
-      <p class="faint">${this.data ? html`${this.data.rows} × ${this.data.columns} cells${this.data.step > 1 ? `, every ${this.data.step}th frame` : ""}${whole ? `, whole takes: ${whole.chains} chains, ${whole.bridges} bridges` : ""}.
-        Wheel zooms, drag moves, double click shows all, click shows both poses.` : ""}</p>
+      <p class="faint small">${this.data ? html`${this.data.rows} × ${this.data.columns} cells${this.data.step > 1 ? `, every ${this.data.step}th frame` : ""}${whole ? ` · whole takes: ${whole.chains} chains, ${whole.bridges} bridges` : ""}
+        · click: both poses · wheel: zoom · drag: move` : ""}</p>
       ${this.data ? html`<loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>` : ""}</div>`;
   }
 

@@ -22,6 +22,7 @@ interface Lacking { what: string; pairs: number; words: string }
 
 const SAMPLES = 40; // poses of a card
 const CHUNK = 24; // figures per request: the first rows are there soon
+const PATIENCE = 1500; // milliseconds
 const HELD = 600; // figures kept
 
 class SearchView extends View {
@@ -45,6 +46,7 @@ class SearchView extends View {
   private ready = new Set<string>();
   private figuring?: AbortController;
   private shown = 0;
+  private asking: { began: number; give: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(async (settings) => {
     this.lines = await send<Lines>("POST", "search/lines", bodyOf(this.menu!, settings));
@@ -121,24 +123,33 @@ class SearchView extends View {
     else this.ask();
   }
 
-  private ask(): void { if (this.settings.query) this.searching.ask(this.settings); }
+  private ask(): void {
+    if (!this.settings.query) return;
+    // One in flight, the latest wins; what takes long is not waited for once something else is wanted.
+    if (this.asking && performance.now() - this.asking.began > PATIENCE) this.asking.give.abort();
+    this.searching.ask(this.settings);
+  }
 
   private async search(settings: Settings): Promise<void> {
     this.busy = true;
+    const give = new AbortController();
     try {
       this.menu ??= await getJson<Menu>("search/menu");
       const body = bodyOf(this.menu, settings);
       if (!(await this.prepared(settings, body))) return;
       const wide = filtersOnly(this.menu, settings);
-      const { meta, arrays, shapes } = await sendForArrays("search", wide ? { ...body, max_distance: undefined } : body);
+      this.asking = { began: performance.now(), give };
+      const asked = wide ? { ...body, max_distance: undefined } : body;
+      const { meta, arrays, shapes } = await sendForArrays("search", asked, give.signal);
       this.found = { ...meta, frames: arrays.frames as Int32Array, length: shapes.frames[1] } as Found;
       this.lines = this.found.lines;
       if (wide && settings.max_distance !== null) this.describing.ask(settings);
       this.current = Math.min(this.current, this.rows.length - 1);
       void this.figure();
+      if (!this.studio.stage.characters.length) void showQuery(this.studio, this.found.query);
     } catch (error) {
-      this.studio.say(error);
-    } finally { this.busy = false; }
+      if (!give.signal.aborted) this.studio.say(error);
+    } finally { this.busy = false; this.asking = null; }
   }
 
   /** Is all there that the method reads? What takes long is made first, and shown. */
@@ -147,7 +158,7 @@ class SearchView extends View {
     if (this.ready.has(key)) return true;
     const told = await send<{ job: Job | null; lacking: Lacking | null }>("POST", "search/prepare", body);
     this.lacking = told.lacking;
-    if (told.lacking) { this.found = null; return false; }
+    if (told.lacking) { this.figuring?.abort(); this.found = null; return false; }
     if (told.job) await this.watch(told.job);
     this.ready.add(key);
     return true;
@@ -197,6 +208,7 @@ class SearchView extends View {
         const some = missing.slice(at, at + CHUNK);
         const clips = some.map(({ row, number }) => ({ motion: row.motion, frames: thinned(this.framesOf(number), SAMPLES) }));
         const figures = await fetchFigures(onto, clips, signal);
+        if (signal.aborted) return;
         some.forEach(({ key }, k) => this.figures.set(key, figures[k]));
         this.requestUpdate();
       }
@@ -282,7 +294,8 @@ class SearchView extends View {
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of in the query's time"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
-        <button aria-pressed=${this.hidden_rejected} @click=${() => { this.hidden_rejected = !this.hidden_rejected; }}>hide rejected</button></span></div>`;
+        ${verdicts.rejected.length ? html`<button aria-pressed=${this.hidden_rejected}
+          @click=${() => { this.hidden_rejected = !this.hidden_rejected; }}>hide rejected</button>` : ""}</span></div>`;
   }
 
   render() {
@@ -294,9 +307,9 @@ class SearchView extends View {
       <loom-search-form .menu=${this.menu} .settings=${settings} .frames=${frames}
         .distances=${found?.matches.map((one) => one.distance) ?? []}
         @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
-      <loom-progress .job=${this.job}></loom-progress>
+      ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : ""}
       ${lacking && !this.job ? html`<div class="offer">${lacking.words}. Built once, they answer like a slider.
-        ${lacking.pairs > 20_000 ? "For a first try choose some labels under “which takes”." : ""}
+        ${lacking.pairs > 20_000 ? "For a first try choose some labels under “finer settings”." : ""}
         <p><button id="build" class="main" @click=${this.build}>Build ${lacking.pairs.toLocaleString("en")} webs</button></p></div>` : ""}
       ${this.stateLine(rows.length)}
       ${!settings.query ? html`<div class="empty">Select a range on the timeline below a take,<br>or type one: <code>walk_p0:10-60</code></div>` : ""}
