@@ -88,8 +88,8 @@ def test_every_picture_is_made_by_a_script():
     folder = ROOT / "docs" / "pictures"
     scripts = "\n".join(script.read_text(encoding="utf-8") for script in folder.glob("*.py"))
     for picture in [*folder.glob("*.png"), *folder.glob("*.gif"), *folder.glob("*.svg")]:
-        own = folder / f"{picture.stem}.py"
-        assert own.exists() or f"{picture.stem}{picture.suffix}" in scripts, picture.name
+        own = folder / f"{re.split('[-_]', picture.stem)[0]}.py"
+        assert own.exists() or picture.name in scripts, picture.name
 
 
 def test_every_page_has_its_place_in_the_navigation():
