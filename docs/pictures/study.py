@@ -1,6 +1,6 @@
 """Draws study.png for the docs: ``python docs/pictures/study.py LIBRARY``.
 
-The picture in the docs is of a library of the CMU takes at 30 frames a second.
+The picture in the docs is of hand-cut clips of the CMU database.
 """
 
 import sys
