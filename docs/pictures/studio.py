@@ -92,9 +92,11 @@ def parametric(page):
         "name": "kick", "samples": 600,
     }  # fmt: skip
     work(page, "parametric", asked)
-    go(page, "#/parametric?name=kick&target=-0.35,0.98,0.6")
+    go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
-    page.wait_for_timeout(1500)
+    view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
+    for target in ([-0.2, 0.8, 0.75], [-0.3, 0.84, 0.72]):  # the first answer opens files
+        page.evaluate(f"aim => {{ {view}.move(aim); return {view}.drag.whenDone(); }}", target)
     page.evaluate("studio.stage.set({ body: true, path: false })")
     page.evaluate("studio.stage.home()")
     turn(page, (2.3, 1.5, 3.6), (-0.1, 0.86, 0.2))
@@ -108,7 +110,7 @@ def graph(page):
     spots = f"{view}.arcs.spots"
     page.evaluate(f"{view}.pick({spots}[Math.floor({spots}.length / 2)])")
     on_stage(page, 1)
-    page.locator("loom-graph-view .ways .lock").first.click()
+    page.evaluate(f"{view}.edit('lock', {view}.picked.there)")
     page.wait_for_function(f"() => {view}.arcs.stateOf({view}.picked) === 'locked'")
     points = [
         (round(1.5 * math.sin(0.9 * z), 2), round(z, 2)) for z in (0.25 * k for k in range(18))
@@ -120,12 +122,12 @@ def graph(page):
     page.evaluate("studio.stage.set({ body: true, follow: false })")
     freeze(page, 3.4)
     turn(page, (-4.6, 3.4, -1.2), (0.2, 0.5, 2.0))
-    page.locator("loom-graph-view .ways .restore").first.evaluate("button => button.blur()")
+    page.locator("loom-graph-view nav").scroll_into_view_if_needed()
 
 
 def movements(page):
-    work(page, "movements", {"name": "waltz", "within": ["waltz"], "meter": 3})
-    go(page, "#/graph?show=movements&steps=waltz")
+    work(page, "movements", {"name": "groove", "within": ["dance_groove"], "meter": 4})
+    go(page, "#/graph?show=movements&steps=groove")
     page.locator("loom-movements .hit").first.wait_for()
     page.locator("loom-movements g.node circle").first.click(force=True)
     on_stage(page, 1)
@@ -133,9 +135,19 @@ def movements(page):
     freeze(page, 0.9)
 
 
+def crowd(page):
+    go(page, "#/crowd?kind=ballroom&seed=3")
+    on_stage(page, 40)
+    page.wait_for_function("() => studio.stage.clock.playing")  # once the music has come
+    page.evaluate("studio.stage.set({ body: true, follow: false })")
+    freeze(page, 9.0)
+    turn(page, (6.3, 4.6, 9.4), (0.0, 0.2, 0.6))
+
+
 PICTURES = {
     "library": library, "stage": stage, "search": search, "family": family, "grid": grid,
     "dance": dance, "parametric": parametric, "graph": graph, "movements": movements,
+    "crowd": crowd,
 }  # fmt: skip
 
 

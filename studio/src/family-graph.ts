@@ -14,8 +14,8 @@ export interface FamilyEdge { a: number; b: number; cost: number; way: boolean }
 
 const AZIMUTH = (38 * Math.PI) / 180;
 const SIZE = 100; // units of the picture per unit of the layout
-const RADIUS = 44;
-const READABLE = 0.95; // pixels per unit from which names fit beside each other
+const RADIUS = 46;
+const READABLE = 0.7; // pixels per unit from which names fit beside each other
 const MOST_WEAK = 400; // further edges are left out, the dearest first
 
 export class FamilyGraph extends LitElement {
@@ -79,10 +79,10 @@ export class FamilyGraph extends LitElement {
       return `${x} ${y} ${width / scale} ${height / scale}`;
     }
     const places = this.nodes.map((_, number) => this.at(number));
-    const margin = RADIUS + 34;
+    const margin = RADIUS + 20;
     const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
     const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
-    low[1] -= 45; // what is told of the chosen one
+    low[1] -= 40; high[1] += 30; // what is told of the chosen one, and the tiers
     return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
   }
 
@@ -124,11 +124,11 @@ export class FamilyGraph extends LitElement {
     if (!figure) return "";
     const { body, points, positions } = figure;
     const from = Math.round(this.moment * (figure.frames - 1)) * points * 3;
-    const anchor = from + body.anchor * 3, cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH), scale = 37;
+    const anchor = from + body.anchor * 3, cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH), scale = 39;
     const place = (point: number) => {
       const at = from + point * 3;
       const dx = positions[at] - positions[anchor], dz = positions[at + 2] - positions[anchor + 2];
-      return [scale * (dx * cos - dz * sin), 33 - scale * (positions[at + 1] - 0.12 * (dx * sin + dz * cos))];
+      return [scale * (dx * cos - dz * sin), 35 - scale * (positions[at + 1] - 0.12 * (dx * sin + dz * cos))];
     };
     const colours = number === 0 ? COOL : WARM;
     const bones = body.bones.map(([a, b], bone) => {
@@ -158,7 +158,7 @@ export class FamilyGraph extends LitElement {
   private node(one: FamilyNode, number: number) {
     const [x, y] = this.at(number);
     const colour = this.colours[Math.min(one.tier, this.colours.length - 1)];
-    const name = shortName(one.motion);
+    const name = shortName(one.motion, 16);
     const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible from afar, too
     const act = (event: KeyboardEvent) => {
       if (event.key !== "Enter" && event.key !== " ") return;

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from motionloom.plots.graph_layout import graph_layout
 from motionloom.plots.match_graph import TIER_COLOURS, family_distances
 from motionloom.search import Family
 from motionloom.search.match_graph import cheapest_paths
 from motionloom.studio.finding import corresponding_frames
 
-BOX = (1.0, 1.25)  # room of a node; the page scales it
+BOX = (1.0, 1.2)  # room of a node; the page scales it
+WIDER = 1.6  # pages are wide, and so are names
 
 
 def family_answer(family: Family, fps: float) -> dict[str, Any]:
     """Nodes with places and frames aligned with the query's, edges, and the colours of tiers."""
-    places = graph_layout(family_distances(family), BOX)
+    # Roots: far members come nearer, and figures can be larger; near ones stay the nearest.
+    places = graph_layout(np.sqrt(family_distances(family)), BOX) * (WIDER, 1.0)
     before = cheapest_paths(len(family.nodes), family.edges)[1]
     ways = {(int(before[n]), n) for n in range(1, len(family.nodes))}
     plain = family.to_json()
@@ -43,6 +47,6 @@ def family_answer(family: Family, fps: float) -> dict[str, Any]:
         "unit": family.matches.unit,
         "nodes": plain["nodes"],
         "edges": edges,
-        "box": BOX,
+        "box": (WIDER * BOX[0], BOX[1]),
         "tier_colours": TIER_COLOURS,
     }
