@@ -35,10 +35,12 @@ const LEADER = 0x4f9fd8, FOLLOWER = 0xe0823d;
 const FILES = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
 
 class CrowdView extends View {
-  static properties = { ...View.properties, told: { state: true }, busy: { state: true }, quiet: { state: true } };
+  static properties = { ...View.properties, told: { state: true }, busy: { state: true }, quiet: { state: true }, held: { state: true } };
   declare told: Told | null;
   declare busy: string;
   declare quiet: boolean;
+  /** Values of sliders that are still being dragged. */
+  declare held: Query;
   private track: SoundTrack | null = null;
   private floor: FloorLines | null = null;
   private shown = "";
@@ -55,7 +57,7 @@ class CrowdView extends View {
     .figures b { text-align: right; }
   `];
 
-  constructor() { super(); this.told = null; this.busy = ""; this.quiet = false; }
+  constructor() { super(); this.told = null; this.busy = ""; this.quiet = false; this.held = {}; }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -123,6 +125,7 @@ class CrowdView extends View {
   }
 
   private change(values: Record<string, string | number | undefined>): void {
+    this.held = {};
     this.studio.go("crowd", { ...this.query, kind: this.kind, ...values });
   }
 
@@ -136,11 +139,8 @@ class CrowdView extends View {
   }
 
   private slider(one: Slider) {
-    const value = this.query[one.key] ?? String(one.at);
-    const show = (event: Event) => {
-      const input = event.target as HTMLInputElement;
-      input.parentElement!.querySelector("b")!.textContent = input.value;
-    };
+    const value = this.held[one.key] ?? this.query[one.key] ?? String(one.at);
+    const show = (event: Event) => { this.held = { [one.key]: (event.target as HTMLInputElement).value }; };
     return html`<label><span><b>${value}</b> ${one.words}</span>
       <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
         @input=${show} @change=${(event: Event) => this.change({ [one.key]: (event.target as HTMLInputElement).value })} /></label>`;

@@ -1,0 +1,40 @@
+"""Crowds on the page: sliders, everybody on the stage, export, the address."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browser import drawn_joints, go
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+MADE = "count => studio.stage.characters.length === count && studio.stage.clock.playing"
+
+
+def test_a_ballroom_and_a_march_are_on_the_stage(page):
+    view = page.locator("loom-crowd-view")
+    go(page, "crowd", kind="ballroom", couples=4, width=8, depth=7, seconds=5, seed=2)
+    page.wait_for_function(MADE, arg=8)
+    expect(view.locator("#figures")).to_contain_text("between the nearest couples")
+    expect(view.locator("loom-code")).to_contain_text("motionloom ballroom --couples 4 --room 8x7")
+    page.evaluate("studio.stage.freeze(2)")
+    seen = np.mean([drawn_joints(page, number).mean() for number in (0, 3, 7)])
+    assert seen > 0.5  # some stand behind others
+    with page.expect_download() as saved:
+        view.locator("#export").click()
+    assert saved.value.suggested_filename == "ballroom.glb"
+    with open(saved.value.path(), "rb") as file:
+        assert file.read(4) == b"glTF"
+    # A slider makes another crowd, and the address tells which.
+    view.locator("#couples").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(MADE, arg=10)
+    assert "couples=5" in page.url
+    # What does not fit is told, and what was there stays.
+    go(page, "crowd", kind="ballroom", couples=30, width=5, depth=5, seconds=5)
+    expect(page.locator("loom-app [role=alert]")).to_contain_text("do not fit into the room")
+    view.locator("#march").click()
+    page.wait_for_function(MADE, arg=40)
+    expect(view.locator("#figures")).to_contain_text("of the left feet are in step")
+    go(page, "library")
+    expect(view).to_have_count(0)
