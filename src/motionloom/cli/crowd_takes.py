@@ -96,9 +96,8 @@ class _Takes:
 
             self._library = Library(scene.library)
             known = _labelled(self._library, scene.within)
-            self.names = known if not scene.takes else [
-                name for text in scene.takes for name in expanded(text, known)
-            ]  # fmt: skip
+            named = (name for text in scene.takes for name in expanded(text, known))
+            self.names = list(dict.fromkeys(named)) if scene.takes else known
 
     def motion(self, name: str) -> Motion:
         """The take, or the part of it, that a name stands for."""

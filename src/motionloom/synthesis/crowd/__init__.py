@@ -9,6 +9,8 @@ are foreseen, that nobody runs into anything. After Kim, Park and Shin 2003, sec
 from motionloom.synthesis.crowd.ballroom import Ballroom, ballroom
 from motionloom.synthesis.crowd.known_beats import cut_at_beats
 from motionloom.synthesis.crowd.march import March, march
+from motionloom.synthesis.crowd.own_couples import couple_steps, found_couples
+from motionloom.synthesis.crowd.own_marches import marching_steps
 from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
 from motionloom.synthesis.crowd.scene_file import load_scene
 
@@ -18,7 +20,10 @@ __all__ = [
     "March",
     "MarchScene",
     "ballroom",
+    "couple_steps",
     "cut_at_beats",
+    "found_couples",
     "load_scene",
     "march",
+    "marching_steps",
 ]
