@@ -24,7 +24,8 @@ _CONNECT_SECONDS = 10.0
 _GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
 _RESTART = "10 minutes"  # for a worker of a local cluster to come up again
 _LOOK_SECONDS = 2.0  # workers are counted anew after so long
-_PATIENCE_SECONDS = 60.0  # without a single worker, before we give up
+_WORKERS_SECONDS = 30.0  # for the first worker to be there
+_PATIENCE_SECONDS = 300.0  # without a single worker, before we give up
 
 
 class ClusterError(MotionloomError):
@@ -71,7 +72,7 @@ class Cluster(Executor):
         self._workers, self._looked = 0, 0.0
         self._seen = time.monotonic()
         try:
-            self._client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+            self._client.wait_for_workers(1, timeout=_WORKERS_SECONDS)
         except TimeoutError:
             self.shutdown()
             raise ClusterError(

@@ -46,6 +46,10 @@ _cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 _CHECK_SECONDS = 1.0  # a cluster is asked how it is after waiting so long
 
 
+class _GivenUp(Exception):
+    """A cluster has given a task up, after several workers died that had it."""
+
+
 class WorkerDied(MotionloomError):
     """A worker process ended in the middle of a task, twice."""
 
@@ -157,7 +161,8 @@ def completed(
         One per item. An exception in `work` comes back in ``done.error``. If a worker
         process dies, the items that were under way are tried once more, one by one in a
         fresh pool; one that brings its worker down again comes back with `WorkerDied`. A
-        cluster tries them again by itself.
+        cluster tries them again by itself, a few times; what it gives up is tried once more
+        here, as the workers may have died of something else.
 
     Raises
     ------
@@ -188,7 +193,9 @@ def completed(
                 ended = _some_ended(under_way, where)
                 for future in ended:
                     done = _outcome(under_way.pop(future), future, where)
-                    if isinstance(done.error, BrokenExecutor):
+                    if isinstance(done.error, _GivenUp):
+                        yield _second_try(work, done.item, where)
+                    elif isinstance(done.error, BrokenExecutor):
                         suspects.append(done.item)
                     else:
                         yield done
@@ -300,7 +307,7 @@ def _outcome(item: Item, future: Future[Result], where: Executor) -> Done[Item, 
             if fault is not None:
                 raise fault from None
             if where.died(error):
-                return Done(item, error=_worker_died("again and again"))
+                return Done(item, error=_GivenUp())
         return Done(item, error=error)
 
 
@@ -309,9 +316,13 @@ def _second_try(work: Callable[[Item], Result], item: Item, where: Executor) -> 
     if isinstance(where, Processes):
         where.renew()
     try:
-        done = _outcome(item, where.submit(work, item), where)
+        future = where.submit(work, item)
+        _some_ended([future], where)
+        done = _outcome(item, future, where)
     except BrokenExecutor as error:
         done = Done(item, error=error)
+    if isinstance(done.error, _GivenUp):
+        return Done(item, error=_worker_died("again and again"))
     if not isinstance(done.error, BrokenExecutor):
         return done
     if isinstance(where, Processes):

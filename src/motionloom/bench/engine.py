@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,8 +30,8 @@ from typing import Any
 from motionloom import demo
 from motionloom.bench import Settings
 from motionloom.bench.measuring import Result, Say
-from motionloom.cluster import local_cluster
 from motionloom.engine import on_cluster
+from motionloom.errors import MotionloomError
 from motionloom.loom import Library
 from motionloom.search.web_store import WebStore
 from motionloom.threads import use_one_thread
@@ -66,7 +67,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         place = Path(scratch) / "takes.loom"
         motions, frames = _library(place, wanted)
         say("starting clusters")
-        with local_cluster(1) as one, local_cluster(2) as two:
+        with _cluster(1) as one, _cluster(2) as two:
             contestants: dict[str, Callable[..., _Run]] = {
                 PLAIN: _by_plain_pool,
                 TWO: partial(_by_cluster, cluster=two),
@@ -148,65 +149,117 @@ def _library(place: Path, wanted: int) -> tuple[int, int]:
     return len(library.names), frames
 
 
+@dataclass(frozen=True)
+class _Clock:
+    """Seconds of processor time: of all others that are at work, and of the workers alone."""
+
+    others: Callable[[], float]
+    workers: Callable[[], float]
+
+
 def _children() -> float:
     times = os.times()  # children count once they have ended, and the pools' have
     return times.children_user + times.children_system
 
 
+_POOL = _Clock(_children, _children)
+_NOBODY = _Clock(lambda: 0.0, time.process_time)
+
+
 def _by_engine(place: Path, workers: int, only: Sequence[str] | None = None) -> _Run:
-    others = _children if workers > 1 else time.process_time
-    build = partial(_engine_build, only=only, workers=workers)
-    return _measured(place, nullcontext(), others, build)
+    clock = _POOL if workers > 1 else _NOBODY
+    return _measured(
+        place, nullcontext(), clock, partial(_engine_build, only=only, workers=workers)
+    )
 
 
 def _by_plain_pool(place: Path, only: Sequence[str] | None = None) -> _Run:
-    return _measured(place, nullcontext(), _children, partial(_plain_build, only=only))
+    return _measured(place, nullcontext(), _POOL, partial(_plain_build, only=only))
 
 
-def _by_cluster(place: Path, cluster: Any, only: Sequence[str] | None = None) -> _Run:
-    from distributed import Client
-
-    with Client(cluster, set_as_default=False) as client:
-
-        def others() -> float:
-            return sum(client.run(time.process_time).values())
-
-        where = on_cluster(cluster.scheduler_address)
-        return _measured(place, where, others, partial(_engine_build, only=only, workers=2))
+def _by_cluster(place: Path, cluster: _Cluster, only: Sequence[str] | None = None) -> _Run:
+    clock = _Clock(cluster.all_seconds, cluster.worker_seconds)
+    build = partial(_engine_build, only=only, workers=2)  # all there are
+    return _measured(place, on_cluster(cluster.address), clock, build)
 
 
 def _engine_build(store: WebStore, only: Sequence[str] | None, workers: int) -> None:
-    store.build(only=only, workers=workers)  # on a cluster: all there are
+    store.build(only=only, workers=workers)
 
 
 def _plain_build(store: WebStore, only: Sequence[str] | None) -> None:
     """What anybody would write: the same tasks, a pool, `map`."""
     work, tasks = store.planned(only=only)
+    store.folder.mkdir(parents=True, exist_ok=True)
     method = "fork" if sys.platform == "linux" else "spawn"
     with ProcessPoolExecutor(
         2, multiprocessing.get_context(method), initializer=use_one_thread
     ) as pool:
-        _exhaust(pool.map(work, tasks))
+        for _ in pool.map(work, tasks):
+            pass
 
 
-def _exhaust(results: Iterable[Any]) -> None:
-    for _ in results:
-        pass
+@dataclass(frozen=True)
+class _Cluster:
+    """A cluster in processes of its own: a scheduler with its nannies, and workers below it."""
+
+    address: str
+    scheduler: int
+
+    def all_seconds(self) -> float:
+        return self._seconds(_psutil().Process(self.scheduler)) + self.worker_seconds()
+
+    def worker_seconds(self) -> float:
+        children = _psutil().Process(self.scheduler).children(recursive=True)
+        return sum(self._seconds(child) for child in children)
+
+    @staticmethod
+    def _seconds(process: Any) -> float:
+        times = process.cpu_times()
+        return times.user + times.system
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[_Cluster]:
+    """Started as anybody would: by ``motionloom cluster``."""
+    command = "from motionloom.cli import main; main()"
+    arguments = ["cluster", "--workers", str(workers), "--port", "0"]
+    started = subprocess.Popen(
+        [sys.executable, "-c", command, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        if started.stdout is None or not (address := started.stdout.readline().strip()):
+            raise MotionloomError("no cluster could be started on this machine; is Dask installed?")
+        yield _Cluster(address, started.pid)
+    finally:
+        started.terminate()
+        started.wait()
+        if started.stdout is not None:
+            started.stdout.close()
+
+
+def _psutil() -> Any:
+    """Dask brings it along."""
+    import psutil as found
+
+    return found
 
 
 def _measured(
     place: Path,
     where: AbstractContextManager,
-    others: Callable[[], float],
+    clock: _Clock,
     build: Callable[[WebStore], None],
 ) -> _Run:
     for path in WebStore(Library(place)).folder.glob("*.web"):
         path.unlink()
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     with where:
-        there, here, wall = others(), time.process_time(), time.perf_counter()
+        before = (clock.others(), clock.workers(), time.process_time(), time.perf_counter())
         build(WebStore(Library(place)))
-        wall = time.perf_counter() - wall
-        here, there = time.process_time() - here, others() - there
-    every = there if others is time.process_time else here + there
-    return _Run(wall, every, there, load)
+        after = (clock.others(), clock.workers(), time.process_time(), time.perf_counter())
+    others, workers, here, wall = (b - a for a, b in zip(before, after, strict=True))
+    return _Run(wall, here + others, workers, load)
