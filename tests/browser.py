@@ -28,6 +28,28 @@ def chromium() -> str | None:
     return None
 
 
+_AT_FIRST = """() => {
+    let focused = document.activeElement;
+    while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+    focused?.blur();
+    const { stage } = studio;
+    studio.help(false);
+    studio.select(null);
+    studio.cast([]);
+    stage.set({ body: false, contacts: true, ghosts: false, path: true, trails: [], shadows: true,
+        follow: true });
+    stage.clock.set({ speed: 1, loop: true });
+    stage.clock.play();
+    stage.rig.home([]);
+    studio.go("library"); }"""
+
+
+def as_at_first(page):
+    """A page that other tests have used, with nothing on its stage and the library shown."""
+    page.evaluate(_AT_FIRST)
+    return page
+
+
 def go(page, view: str, **query) -> None:
     """Follow a deep link within the open page: ``go(page, "library", take="walk_p0")``."""
     page.evaluate("([view, query]) => window.studio.go(view, query)", [view, query])

@@ -77,6 +77,16 @@ def windows(browser):
     What is expected to fail is said before: ``page.expected.append("api/motions/nothing")`` -
     a part of the console's words or of the address.
     """
+    yield from _windows(browser)
+
+
+@pytest.fixture(scope="module")
+def shared_windows(browser):
+    """The same for pages that all tests of a module share: opening one is most of the work."""
+    yield from _windows(browser)
+
+
+def _windows(browser):
     opened = []
 
     def open_window(address: str, *, width: int = 1280, height: int = 800):

@@ -6,18 +6,22 @@ import shutil
 
 import numpy as np
 import pytest
-from browser import go, open_take
+from browser import as_at_first, go, open_take
 from studio_takes import StudioServer
 
 import motionloom as ml
 
 expect = pytest.importorskip("playwright.sync_api").expect
-expect.set_options(timeout=20_000)
+
+
+@pytest.fixture(scope="module")
+def window(shared_windows, studio_address):
+    return shared_windows(studio_address, width=1000, height=640)  # fewer pixels to draw
 
 
 @pytest.fixture
-def page(windows, studio_address):
-    return windows(studio_address, width=1000, height=640)
+def page(window):
+    return as_at_first(window)
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from browser import open_take
+from browser import as_at_first, open_take
 
 expect = pytest.importorskip("playwright.sync_api").expect
-expect.set_options(timeout=20_000)
 
 GUTTER = 58  # pixels of names before the strips begin
 
 
+@pytest.fixture(scope="module")
+def window(shared_windows, studio_address):
+    return shared_windows(studio_address, width=1000, height=640)  # fewer pixels to draw
+
+
 @pytest.fixture
-def page(windows, studio_address):
-    page = windows(studio_address, width=1000, height=640)
+def page(window):
+    page = as_at_first(window)
     open_take(page, "dance_groove_p0")
     page.evaluate("() => studio.stage.freeze(0)")
     return page

@@ -1,6 +1,7 @@
 // The library: its takes as live cards, found by name and label, opened and laid over each other.
 
 import { css, html, nothing } from "lit";
+import { live } from "lit/directives/live.js";
 import { pythonText, shellText } from "../code-line";
 import { look } from "../look";
 import { asText, type Row } from "../studio";
@@ -111,7 +112,7 @@ class LibraryView extends View {
   private finder(labels: [string, number][]) {
     const value = (event: Event) => (event.target as HTMLInputElement).value;
     return html`<div class="find">
-      <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${this.asked.find}
+      <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.asked.find)}
         @input=${(event: Event) => this.ask({ find: value(event) }, true)} />
       ${labels.length ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
         <option value="" ?selected=${!this.asked.label}>all labels</option>
