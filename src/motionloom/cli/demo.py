@@ -53,7 +53,9 @@ def demo(
     if json:
         print_json(left)
         return
-    print(f"\nOpen {left['index']} in a browser. Then try, with your own files:\n")
+    print(f"\nOpen {left['index']} in a browser. To see, select and drag all of it there:\n")
+    print(f"  motionloom studio {tour.place}")
+    print("\nThen try, with your own files:\n")
     print(f"  motionloom info {tour.takes / 'walk_p0.bvh'}")
     print("  motionloom import takes.loom PATH/TO/YOUR/TAKES --labels folder")
     print("  motionloom sheet takes.loom -o takes.html")
