@@ -95,8 +95,14 @@ def parametric(page):
     go(page, "#/parametric?name=kick&target=-0.3,0.84,0.72")
     on_stage(page, 1)
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-parametric-view')"
-    for target in ([-0.2, 0.8, 0.75], [-0.3, 0.84, 0.72]):  # the first answer opens files
-        page.evaluate(f"aim => {{ {view}.move(aim); return {view}.drag.whenDone(); }}", target)
+    page.evaluate(  # to a place that no example has, but blends do
+        f"""() => {{ const far = (at) => Math.hypot(...[-0.3, 0.84, 0.72].map(
+            (value, axis) => {view}.accessible[3 * at + axis] - value));
+        const all = Array.from({{ length: {view}.accessible.length / 3 }}, (_, at) => at);
+        const best = all.slice({view}.opened.examples.length).sort((a, b) => far(a) - far(b))[0];
+        {view}.move([...{view}.accessible.slice(3 * best, 3 * best + 3)]);
+        return {view}.drag.whenDone(); }}"""
+    )
     page.evaluate("studio.stage.set({ body: true, path: false })")
     page.evaluate("studio.stage.home()")
     turn(page, (2.3, 1.5, 3.6), (-0.1, 0.86, 0.2))
@@ -110,7 +116,7 @@ def graph(page):
     spots = f"{view}.arcs.spots"
     page.evaluate(f"{view}.pick({spots}[Math.floor({spots}.length / 2)])")
     on_stage(page, 1)
-    page.evaluate(f"{view}.edit('lock', {view}.picked.there)")
+    page.evaluate(f"{view}.edit('lock', Math.max({view}.picked.there, {view}.picked.back))")
     page.wait_for_function(f"() => {view}.arcs.stateOf({view}.picked) === 'locked'")
     points = [
         (round(1.5 * math.sin(0.9 * z), 2), round(z, 2)) for z in (0.25 * k for k in range(18))

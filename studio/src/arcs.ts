@@ -75,7 +75,7 @@ class Arcs extends LitElement {
     this.paint();
   }
 
-  private get row(): number { return Math.min(Math.max(340 / Math.max(this.drawn?.names.length ?? 1, 1), 26), 74); }
+  private get row(): number { return Math.min(Math.max(290 / Math.max(this.drawn?.names.length ?? 1, 1), 26), 74); }
   private get height(): number { return MARGIN * 2 + this.row * (this.drawn?.names.length ?? 0); }
   private x(frame: number): number {
     const longest = Math.max(...this.drawn!.frames, 1);

@@ -31,7 +31,8 @@ class GraphForm extends LitElement {
   static styles = [look, css`
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
     label { font-size: 12px; color: var(--faint); }
-    input[type="number"] { width: 84px; } #only { width: 190px; }
+    input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 84px; }
+    input[type="number"] { width: 66px; } #only { width: 124px; }
   `];
 
   constructor() { super(); this.query = {}; this.busy = false; this.menu = null; }
@@ -57,7 +58,7 @@ class GraphForm extends LitElement {
       <label>takes labelled <select id="within"><option value="">any</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
       <label>or these takes <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
-      <label>frames compared by <select id="distance">
+      <label>compared by <select id="distance">
         ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option ?selected=${one === (query.distance ?? "jrd")}>${one}</option>`)}</select></label>
       <label>per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
       <label>or threshold <input id="threshold" type="number" min="0" step="any" placeholder="–" .value=${query.threshold ?? ""} /></label>

@@ -11,7 +11,7 @@ interface Node { name: string; start: number; members: string[] }
 interface Edge { from: string; to: string; likelihood: number }
 interface Steps { name: string; kind: string; meter: number; seconds: number; nodes: Node[]; edges: Edge[]; dead_ends: string[] }
 
-const SIZE = 520, RING = 196;
+const SIZE = 460, RING = 166;
 
 class Movements extends LitElement {
   static properties = {
@@ -28,12 +28,12 @@ class Movements extends LitElement {
   declare label: string;
 
   static styles = [look, css`
-    svg { width: 100%; max-height: 62vh; background: #12151a; border-radius: 6px; display: block; }
+    svg { width: 100%; max-height: 54vh; background: #12151a; border-radius: 6px; display: block; }
     .edge { fill: none; stroke: var(--accent); cursor: pointer; } .edge.chosen { stroke: #fff; }
     .hit { fill: none; stroke: transparent; stroke-width: 12; cursor: pointer; }
     .node circle { fill: var(--cool); cursor: pointer; } .node.chosen circle { fill: #fff; }
     .node text { fill: #14110e; font-size: 12px; text-anchor: middle; dominant-baseline: central; pointer-events: none; font-weight: 600; }
-    .count { fill: var(--faint) !important; font-weight: 400 !important; }
+    .node .count { font-size: 9px; font-weight: 400; }
     .part { display: grid; grid-template-columns: auto 1fr 52px; gap: 8px; align-items: center; }
     section { margin: 10px 0; } .box { background: #12151a; border-radius: 6px; padding: 8px 12px; }
     #likely { width: 90px; }
@@ -97,7 +97,7 @@ class Movements extends LitElement {
     return [SIZE / 2 + RING * Math.cos(angle), SIZE / 2 + RING * Math.sin(angle)];
   }
 
-  private radius(node: Node): number { return Math.min(12 + 3 * Math.sqrt(node.members.length), 28); }
+  private radius(node: Node): number { return Math.min(14 + 3 * Math.sqrt(node.members.length), 30); }
 
   /** From rim to rim, bent to the right so that there and back are told apart. */
   private curve(edge: Edge): string {
@@ -121,12 +121,12 @@ class Movements extends LitElement {
     return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Movement transition graph">
       <defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 8,4 0,8z" fill="#e0823d" /></marker></defs>
       ${edges.map((edge) => { const path = this.curve(edge), chosen = edge.from === this.from && edge.to === this.to; return svg`
-        <path class="edge ${chosen ? "chosen" : ""}" d=${path} stroke-width=${1 + 5 * edge.likelihood} opacity=${this.from && !chosen && edge.from !== this.from ? 0.12 : 0.35 + 0.65 * edge.likelihood} marker-end="url(#tip)" />
+        <path class="edge ${chosen ? "chosen" : ""}" d=${path} stroke-width=${1 + 5 * edge.likelihood} opacity=${this.from && !chosen && edge.from !== this.from ? 0.28 : 0.35 + 0.65 * edge.likelihood} marker-end="url(#tip)" />
         <path class="hit" d=${path} data-edge=${`${edge.from}→${edge.to}`} @click=${() => this.choose(edge.from, edge.to)}><title>${edge.from} → ${edge.to}: ${(100 * edge.likelihood).toFixed(0)} %</title></path>`; })}
       ${nodes.map((node, index) => { const [x, y] = this.place(index); return svg`
         <g class="node ${node.name === this.from && !this.to ? "chosen" : ""}" @click=${() => this.choose(node.name)}>
-          <circle cx=${x} cy=${y} r=${this.radius(node)}><title>${node.members.join("\n")}</title></circle><text x=${x} y=${y}>${node.name}</text>
-          <text class="count" x=${SIZE / 2 + (x - SIZE / 2) * 1.25} y=${SIZE / 2 + (y - SIZE / 2) * 1.2}>${node.members.length} ×</text></g>`; })}</svg>`;
+          <circle cx=${x} cy=${y} r=${this.radius(node)}><title>${node.members.join("\n")}</title></circle><text x=${x} y=${y - 4}>${node.name}</text>
+          <text class="count" x=${x} y=${y + 8}>${node.members.length} ×</text></g>`; })}</svg>`;
   }
 
   private chosen() {

@@ -280,7 +280,8 @@ class ParametricView extends View {
           @change=${(e: Event) => { this.hold = (e.target as HTMLInputElement).checked; this.settle(); this.link(); }} />hold at the key frame</label>
         ${this.spatial ? html`<label class="check"><input type="checkbox" .checked=${this.dots}
           @change=${(e: Event) => { this.dots = (e.target as HTMLInputElement).checked; this.region!.visible = this.dots; }} />dots</label>` : ""}
-        <button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></section>
+      </section>
+      <section class="row"><button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></section>
       ${this.bars()}${this.lines()}`;
   }
 
