@@ -93,7 +93,8 @@ export class Pills {
   private data!: Float32Array;
   private buffer!: THREE.InstancedInterleavedBuffer;
   private readonly fine = pillGeometry(12, 4);
-  private readonly coarse = pillGeometry(6, 1);
+  private readonly coarse = pillGeometry(8, 2);
+  private readonly flat = pillGeometry(6, 1); // of shadows, where no shading shows
   private readonly meshes: THREE.Mesh[];
 
   constructor(options: { ghostly?: boolean; shadows?: boolean } = {}) {
@@ -101,7 +102,7 @@ export class Pills {
     body.renderOrder = options.ghostly ? 2 : 0;
     this.meshes = [body];
     if (options.shadows) {
-      const shadow = new THREE.Mesh(this.coarse, shadowMaterial());
+      const shadow = new THREE.Mesh(this.flat, shadowMaterial());
       shadow.renderOrder = -5;
       this.meshes.push(shadow);
     }
@@ -131,7 +132,7 @@ export class Pills {
   /** Hand the pills to the graphics card; `coarse` for crowds, where each is small. */
   end(coarse = false): void {
     this.meshes[0].geometry = coarse ? this.coarse : this.fine;
-    this.fine.instanceCount = this.coarse.instanceCount = this.count;
+    for (const geometry of this.geometries) geometry.instanceCount = this.count;
     this.buffer.clearUpdateRanges();
     this.buffer.addUpdateRange(0, this.count * FLOATS);
     this.buffer.needsUpdate = true;
@@ -140,17 +141,19 @@ export class Pills {
 
   set shadows(shown: boolean) { if (this.meshes[1]) this.meshes[1].visible = shown; }
 
+  private get geometries() { return [this.fine, this.coarse, this.flat]; }
+
   private grow(pills: number): void {
     const data = new Float32Array(pills * FLOATS);
     if (this.data) data.set(this.data);
     this.data = data;
-    for (const geometry of [this.fine, this.coarse]) geometry.dispose();
+    for (const geometry of this.geometries) geometry.dispose();
     this.buffer = new THREE.InstancedInterleavedBuffer(data, FLOATS);
     this.buffer.setUsage(THREE.DynamicDrawUsage);
     const parts: [string, number, number][] = [
       ["pillFrom", 3, 0], ["pillTo", 3, 3], ["pillShape", 3, 6], ["pillSide", 4, 9], ["pillColour", 4, 13],
     ];
-    for (const geometry of [this.fine, this.coarse])
+    for (const geometry of this.geometries)
       for (const [name, size, offset] of parts)
         geometry.setAttribute(name, new THREE.InterleavedBufferAttribute(this.buffer, size, offset));
   }

@@ -20,6 +20,21 @@ export interface Strips {
   sure: boolean;
 }
 
+/** Mean speed of the joints in metres a second, of motion that was made here and now. */
+export function speedOf(motion: MotionData): Float32Array | null {
+  if (motion.capacity !== undefined || motion.frames < 2) return null;
+  const { positions, parents, frames, fps } = motion, width = parents.length * 3;
+  const speed = new Float32Array(frames);
+  for (let frame = 1; frame < frames; frame++) {
+    let gone = 0;
+    for (let at = frame * width; at < (frame + 1) * width; at += 3)
+      gone += Math.hypot(positions[at] - positions[at - width], positions[at + 1] - positions[at + 1 - width], positions[at + 2] - positions[at + 2 - width]);
+    speed[frame] = (gone * fps) / parents.length;
+  }
+  speed[0] = speed[1];
+  return speed;
+}
+
 /** All but the playhead; drawn when something has changed, not for every frame. */
 export function drawStrips(
   pen: CanvasRenderingContext2D, width: number, span: Span, strips: Strips | null,

@@ -6,7 +6,7 @@ import { copyText } from "./code-line";
 import { look } from "./look";
 import { step } from "./shortcuts";
 import { asText, type Studio } from "./studio";
-import { HEIGHT, RULER, drawPlayhead, drawStrips, type Strips } from "./timeline-picture";
+import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./timeline-picture";
 import { Span } from "./timeline-span";
 
 const NEAR = 6; // pixels within which a handle is taken
@@ -53,7 +53,6 @@ class Timeline extends LitElement {
     const { stage } = this.studio;
     const again = () => this.requestUpdate();
     stage.clock.addEventListener("change", again);
-    stage.addEventListener("cast", () => void this.retake());
     stage.addEventListener("frame", () => this.follow());
     this.studio.addEventListener("take", () => void this.retake());
     this.studio.addEventListener("selection", again);
@@ -69,13 +68,13 @@ class Timeline extends LitElement {
   /** Somebody else is on the stage: fit to it, and ask for its strips. */
   private async retake(): Promise<void> {
     const { studio } = this, one = studio.lead, take = studio.take;
-    const again = this.strips?.motion.name !== one?.motion.name;
+    const fresh = this.strips?.motion.name !== one?.motion.name;
     this.strips = one && {
       motion: one.motion, timeOf: (frame) => one.timeOf(frame), beats: [], sure: false,
-      speed: take !== null && !again ? this.strips!.speed : null,
+      speed: take === null ? speedOf(one.motion) : fresh ? null : this.strips!.speed,
     };
     const { clock } = studio.stage;
-    this.span.fit(clock.start, clock.end === Infinity ? clock.start + LIVE_SECONDS : clock.end, again);
+    this.span.fit(clock.start, clock.end === Infinity ? clock.start + LIVE_SECONDS : clock.end, fresh);
     this.requestUpdate();
     const mine = this.strips;
     if (!mine || take === null || one?.motion.name !== take) return;
@@ -126,6 +125,7 @@ class Timeline extends LitElement {
   private follow(): void {
     const { clock } = this.studio.stage;
     if (!this.width || !this.hasUpdated) return;
+    if (this.strips && this.strips.motion !== this.studio.lead?.motion) void this.retake(); // as while a blend is dragged
     if (clock.end === Infinity) {
       this.span.fit(Math.max(clock.time - LIVE_SECONDS + 1, clock.start), Math.max(clock.time + 1, clock.start + LIVE_SECONDS));
       this.draw();

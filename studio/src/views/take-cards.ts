@@ -97,7 +97,7 @@ class TakeCards extends LitElement {
       style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames at ${row.fps} a second. Shift + click lays it over the others."
       @click=${(event: MouseEvent) => this.pick(row.name, event)}>
       <canvas data-name=${row.name} width=${PICTURE * FINE} height=${PICTURE * FINE}></canvas>
-      <span class="name">${row.name}</span>
+      <span class="name">${row.name.split(/(?<=[_./ -])/).map((part) => html`${part}<wbr>`)}</span>
       <span class="facts"><span>${row.seconds.toFixed(1)} s</span>
         ${row.labels.length ? html`<span class="chip">${row.labels[0]}</span>` : nothing}
         ${row.labels.length > 1 ? html`<span>+${row.labels.length - 1}</span>` : nothing}</span></button>`;
