@@ -5,6 +5,7 @@ import { finished, getJson, send, sendForArrays, type Job } from "./api";
 import { look } from "./look";
 import { motionFrom } from "./motion";
 import "./progress-line";
+import { word } from "./quoting";
 import type { Studio } from "./studio";
 
 interface Node { name: string; start: number; members: string[] }
@@ -148,7 +149,7 @@ class Movements extends LitElement {
         <button id="connect" @click=${() => { const target = this.renderRoot.querySelector<HTMLSelectElement>("#other")!.value; this.to = target; void set(target, 0.25); }}>Connect</button>
         <button @click=${() => { const name = prompt("Another name for this node", this.from); if (name) void this.edit({ action: "rename", source: this.from, target: name }).then(() => { this.from = name; this.to = ""; }); }}>Rename</button></div></div>
       ${this.to ? html`<loom-code
-        cli=${likely !== undefined ? `motionloom movements ${lib} --kept '${this.name}' --add '${this.from}:${this.to}:${likely.toFixed(3)}' --keep '${this.name}'` : `motionloom movements ${lib} --kept '${this.name}' --remove '${this.from}:${this.to}' --keep '${this.name}'`}></loom-code>` : ""}`;
+        cli=${likely !== undefined ? `motionloom movements ${word(lib)} --kept ${word(this.name)} --add ${word(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${word(this.name)}` : `motionloom movements ${word(lib)} --kept ${word(this.name)} --remove ${word(`${this.from}:${this.to}`)} --keep ${word(this.name)}`}></loom-code>` : ""}`;
   }
 
   render() {

@@ -5,6 +5,7 @@ import { finished, getJson, send, type Job } from "./api";
 import { look } from "./look";
 import { fetchMotion, type MotionData } from "./motion";
 import "./progress-line";
+import { literal, word } from "./quoting";
 import { asSelection, asText, type Studio } from "./studio";
 
 interface Kind { name: string; words: string; joint: boolean; frame: boolean; axes: string[] }
@@ -148,19 +149,19 @@ class ParametricForm extends LitElement {
   /** The same for a terminal and for Python. */
   private lines(): { cli: string; python: string } {
     const lib = this.studio.library.path, body = this.body();
-    const within = body.within.map((one) => ` --within ${one}`).join("");
+    const within = body.within.map((one) => ` --within ${word(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
     const whole = this.source === "label";
-    const options = `by="${this.by()}", samples=${this.samples}, leave_out_unmatched=True, name="${body.name}"`;
+    const options = `by=${literal(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${literal(body.name)}`;
     if (this.source === "family") {
-      return { cli: "", python: `${this.familyLine}; ml.Library("${lib}").parametrize(family, ${options})` };
+      return { cli: "", python: `${this.familyLine}; ml.Library(${literal(lib)}).parametrize(family, ${options})` };
     }
     const family = whole
-      ? `whole_takes(lib, "${this.query()}", within="${body.within[0]}")`
-      : `lib.family("${this.query()}"${far && `, max_distance=${body.max_distance}`}${within && `, within="${body.within[0]}"`})`;
+      ? `whole_takes(lib, ${literal(this.query())}, within=${literal(body.within[0] ?? "")})`
+      : `lib.family(${literal(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, within=${literal(body.within[0])}`})`;
     return {
-      cli: `motionloom parametrize ${lib} ${this.query()}${whole ? " --whole" : ""}${within}${far} --by '${this.by()}' --samples ${this.samples} --leave-out-unmatched --name '${body.name}'`,
-      python: `import motionloom as ml; ${whole ? "from motionloom.search.filters import whole_takes; " : ""}lib = ml.Library("${lib}"); lib.parametrize(${family}, ${options})`,
+      cli: `motionloom parametrize ${word(lib)} ${word(this.query())}${whole ? " --whole" : ""}${within}${far} --by ${word(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${word(body.name)}`,
+      python: `import motionloom as ml; ${whole ? "from motionloom.search.filters import whole_takes; " : ""}lib = ml.Library(${literal(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }
 

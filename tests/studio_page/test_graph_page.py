@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 
 import numpy as np
 import pytest
 from browser import drawn_joints
 from studio_takes import StudioServer
+from typer.testing import CliRunner
 
 import motionloom as ml
+from motionloom.cli import app
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -127,6 +130,21 @@ def test_a_transition_now_changes_the_course_and_is_saved(graph, tmp_path):
     root = ml.load(tmp_path / "walk.bvh").root
     assert len(root) >= 90
     np.testing.assert_allclose(root[:150], second[: len(root)][:150], atol=5e-3)
+
+
+def test_the_shown_line_writes_what_is_saved(graph, tmp_path):
+    with graph.expect_download() as saved:
+        graph.locator("loom-graph-view #bvh").click()
+    saved.value.save_as(tmp_path / "saved.bvh")
+    shown = graph.locator("loom-graph-view loom-code").last
+    line = shlex.split(shown.get_attribute("cli"))
+    line[-1] = str(tmp_path / "typed.bvh")
+    assert CliRunner().invoke(app, line[1:]).exit_code == 0
+    made = {}
+    exec(shown.get_attribute("python").split("; graph.walk")[0], made)
+    walk = made["graph"].walk(seconds=20, seed=1).positions()
+    for name in ("saved", "typed"):
+        np.testing.assert_allclose(ml.load(tmp_path / f"{name}.bvh").positions(), walk, atol=2e-3)
 
 
 def test_a_path_drawn_on_the_floor_is_followed(graph):

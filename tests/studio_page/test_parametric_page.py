@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 
 import numpy as np
 import pytest
 from browser import drawn_joints, go
 from studio_takes import StudioServer
+from typer.testing import CliRunner
 
 import motionloom as ml
+from motionloom.cli import app
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -129,6 +132,10 @@ def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_pat
     made, key = ml.load(path), again.evaluate(f"{VIEW}.answer.keys[0]")
     there = made.role_positions(["right_ankle"])[key, 0]
     assert np.linalg.norm(there - target) < 0.02
+    line = shlex.split(again.locator("loom-parametric-view loom-code").get_attribute("cli"))
+    line[-1] = str(tmp_path / "typed.bvh")
+    assert CliRunner().invoke(app, line[1:]).exit_code == 0
+    np.testing.assert_allclose(ml.load(line[-1]).positions(), made.positions(), atol=1e-4)
 
 
 def test_it_plays_when_it_is_not_held(kick):

@@ -11,6 +11,7 @@ import { look } from "../look";
 import { motionFrom } from "../motion";
 import "../movement-graph";
 import "../progress-line";
+import { literal, word } from "../quoting";
 import { View } from "../view";
 import { Walker } from "../walker";
 import type { Message } from "../wire";
@@ -244,8 +245,8 @@ class GraphView extends View {
     const lib = this.studio.library.path, action = removed ? "restore" : "remove";
     return html`<div class="ways">${this.way(spot.there)}${this.way(spot.back)}</div>
       <p class="faint">error ${spot.error.toPrecision(3)}; what you change is kept with the library.</p>
-      <loom-code cli=${`motionloom graph ${lib} ${action} --transition '${text}' ${this.head!.flags.join(" ")}`}
-        python=${`import motionloom as ml; from motionloom.synthesis.motiongraph.edits import edit; edit(ml.Library("${lib}"), "${action}", "${text}")`}></loom-code>`;
+      <loom-code cli=${`motionloom graph ${word(lib)} ${action} --transition ${word(text)} ${this.head!.flags.map(word).join(" ")}`}
+        python=${`import motionloom as ml; from motionloom.synthesis.motiongraph.edits import edit; edit(ml.Library(${literal(lib)}), "${action}", ${literal(text)})`}></loom-code>`;
   }
 
   private walkPanel() {
@@ -265,13 +266,15 @@ class GraphView extends View {
   }
 
   private walkLines() {
-    const lib = this.studio.library.path, flags = this.head!.flags.map((word) => /^[\w.,/:+=-]+$/.test(word) ? word : `'${word}'`).join(" ");
+    const lib = word(this.studio.library.path), flags = this.head!.flags.map(word).join(" ");
     const { lines } = this.head!;
     if (this.path.length) {
       return html`<loom-code cli=${`motionloom walk ${lib} ${flags} --path path.csv --seed ${this.seed} -o walk.bvh`}
           python=${`${lines.python}; graph.walk(path=[${this.path.map(([x, z]) => `(${x}, ${z})`).join(", ")}], seed=${this.seed}).save("walk.bvh")`}></loom-code>`;
     }
-    return html`<loom-code cli=${`motionloom walk ${lib} ${flags} --seconds 20 --seed ${this.seed} -o walk.bvh`}
+    const steered = (this.walker?.steered ?? this.last?.steered ?? []).length;
+    return html`${steered ? html`<p class="faint">What you steered by hand is in the file that you save, not in this line.</p>` : ""}
+      <loom-code cli=${`motionloom walk ${lib} ${flags} --seconds 20 --seed ${this.seed} -o walk.bvh`}
       python=${`${lines.python}; graph.walk(seconds=20, seed=${this.seed}).save("walk.bvh")`}></loom-code>`;
   }
 

@@ -6,6 +6,7 @@ import { Latest } from "../live";
 import { look } from "../look";
 import type { MotionData } from "../motion";
 import "../parametric-form";
+import { literal, word } from "../quoting";
 import "../scatter";
 import { Region, Target } from "../target";
 import { View } from "../view";
@@ -261,8 +262,8 @@ class ParametricView extends View {
   private lines() {
     const { name } = this.opened!, lib = this.studio.library.path;
     const at = this.target.map(rounded).join(",");
-    return html`<loom-code cli=${`motionloom synthesize ${lib} '${name}' --at=${at} -o '${name}.bvh'`}
-      python=${`import motionloom as ml; ml.Library("${lib}").parametric("${name}")([${at.replaceAll(",", ", ")}]).save("${name}.bvh")`}></loom-code>`;
+    return html`<loom-code cli=${`motionloom synthesize ${word(lib)} ${word(name)} --at=${at} -o ${word(`${name}.bvh`)}`}
+      python=${`import motionloom as ml; ml.Library(${literal(lib)}).parametric(${literal(name)})([${at.replaceAll(",", ", ")}]).save(${literal(`${name}.bvh`)})`}></loom-code>`;
   }
 
   private steered() {
