@@ -12,6 +12,9 @@ from studio_takes import corpus_library
 
 pytest.importorskip("fastapi")
 
+from fastapi import FastAPI, Response  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
+
 from motionloom import demo  # noqa: E402
 from motionloom.studio import create_app  # noqa: E402
 from motionloom.studio.live import _answer  # noqa: E402
@@ -136,3 +139,31 @@ def test_the_watch_itself_sees_what_is_opened(place):
         (place / "elsewhere" / "secret.bvh").read_bytes()
         os.listdir(place / "elsewhere")
     assert len(touched) == 2
+
+
+class Wanted(BaseModel):
+    names: list[str]
+
+
+def test_a_route_that_leads_outside_would_be_caught(place):
+    """The walk itself, on a server that joins names to a folder, as people do."""
+    careless = FastAPI()
+
+    @careless.get("/files/{name:path}")
+    def by_address(name: str):
+        path = place / "own.loom" / name
+        return Response(path.read_bytes() if "\0" not in name and path.is_file() else b"")
+
+    @careless.post("/files")
+    def by_body(wanted: Wanted):
+        return by_address(wanted.names[0])
+
+    names = hostile_names(place / "elsewhere" / "secret.bvh")
+    for method, address in (("GET", "/files/{name}"), ("POST", "/files")):
+        with watched(place / "elsewhere") as touched:
+            for asked in attacks(careless.openapi(), method, address, names, "walk_p0"):
+                try:
+                    sent(careless, asked)
+                except OSError:  # a name too long for the system
+                    pass
+        assert len(touched) >= 3

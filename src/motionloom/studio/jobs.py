@@ -94,7 +94,7 @@ class Jobs:
         self._threads[number].join(timeout)
         return job.told()
 
-    def close(self, timeout: float = 5.0) -> None:
+    def close(self, timeout: float = 1.0) -> None:
         """Ask all to stop and wait a moment until they have; then they go with the process."""
         with self._lock:
             running = [n for n, job in self._jobs.items() if job.state == "running"]

@@ -1,0 +1,173 @@
+"""What the windows of a studio share: things made once, long work, and arrays on the wire."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi")
+
+import motionloom as ml  # noqa: E402
+from motionloom.errors import InvalidInput  # noqa: E402
+from motionloom.studio import wire  # noqa: E402
+from motionloom.studio.jobs import Jobs  # noqa: E402
+from motionloom.studio.workshop import Workshop  # noqa: E402
+
+
+@pytest.fixture
+def workshop(tmp_path):
+    return Workshop(ml.Library.create(tmp_path / "a.loom"))
+
+
+def test_two_windows_wait_for_one_making(workshop):
+    made, begun = [], threading.Event()
+
+    def make():
+        made.append(1)
+        begun.wait(10)
+        return "thing"
+
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(workshop.once("key", make))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    begun.set()
+    for thread in threads:
+        thread.join(10)
+    assert (found, made) == (["thing"] * 4, [1])
+
+
+def test_only_the_latest_few_are_kept(workshop):
+    for number in range(100):
+        workshop.once(number, lambda number=number: number)
+    assert workshop.once(99, lambda: "made again") == 99
+    assert workshop.once(0, lambda: "made again") == "made again"
+    assert len(workshop._kept) < 30
+
+
+def test_what_could_not_be_made_leaves_nothing(workshop):
+    def fails():
+        raise InvalidInput("it cannot be")
+
+    for number in range(50):
+        with pytest.raises(InvalidInput, match="it cannot be"):
+            workshop.once(number, fails)
+    assert (len(workshop._kept), len(workshop._making)) == (0, 0)
+    assert workshop.once(0, lambda: "now it can") == "now it can"
+
+
+def test_a_grown_library_is_looked_through_anew(workshop):
+    workshop.once(("family", "a"), lambda: "old")
+    workshop.once(("music", "b"), lambda: "song")
+    workshop.grown()
+    assert workshop.once(("family", "a"), lambda: "new") == "new"
+    assert workshop.once(("music", "b"), lambda: "other") == "song"
+
+
+def test_a_job_tells_how_far_it_is_and_how_it_ended():
+    jobs = Jobs()
+    steps = threading.Event()
+
+    def work(job):
+        job.advance(2)
+        steps.wait(10)
+        return {"made": 3}
+
+    job = jobs.start("making", work, total=5)
+    while job.done < 2:
+        time.sleep(0.01)
+    assert (jobs[job.id].told()["state"], job.told()["total"]) == ("running", 5)
+    steps.set()
+    told = jobs.wait(job.id, 10)
+    assert (told["state"], told["result"]) == ("done", {"made": 3})
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(InvalidInput("no such take"), "no such take"), (KeyError("x"), "KeyError: 'x'")],
+)
+def test_a_job_that_fails_says_why(error, words):
+    def work(job):
+        raise error
+
+    jobs = Jobs()
+    told = jobs.wait(jobs.start("making", work).id, 10)
+    assert (told["state"], told["error"]) == ("failed", words)
+
+
+def endless(job):
+    while True:
+        job.advance()
+        time.sleep(0.005)
+
+
+def test_a_job_can_be_stopped():
+    jobs = Jobs()
+    job = jobs.start("counting", endless)
+    job.stop()
+    assert jobs.wait(job.id, 10)["state"] == "stopped"
+
+
+def test_jobs_end_with_the_workshop(workshop):
+    running = [workshop.jobs.start("counting", endless) for _ in range(3)]
+    workshop.close()
+    assert [job.state for job in running] == ["stopped"] * 3
+
+
+def test_closing_does_not_wait_for_work_that_does_not_step():
+    jobs = Jobs()
+    waiting = threading.Event()
+    jobs.start("sleeping", lambda job: waiting.wait(60))
+    before = threading.active_count()
+    jobs.close(timeout=0.05)
+    assert threading.active_count() == before  # it goes with the process
+    waiting.set()
+
+
+def test_jobs_that_ended_long_ago_are_forgotten():
+    jobs = Jobs()
+    for _ in range(80):
+        jobs.wait(jobs.start("short", lambda job: None).id, 10)
+    assert len(jobs.all()) < 60
+    with pytest.raises(InvalidInput, match="no job 1; it may have ended long ago"):
+        jobs[1]
+
+
+def test_arrays_keep_their_shapes_and_values():
+    given = {
+        "places": np.linspace(0, 1, 30).reshape(2, 5, 3),
+        "pairs": np.arange(7),
+        "flags": np.array([True, False]),
+        "none": np.zeros((0, 3)),
+        "bytes": np.arange(5, dtype=np.uint8),
+    }
+    message = wire.pack({"name": "größer"}, **given)
+    meta, found = wire.unpack(message)
+    assert meta == {"name": "größer"}
+    kinds = {name: str(values.dtype) for name, values in found.items()}
+    assert kinds == {
+        "places": "float32", "pairs": "int32", "flags": "uint8", "none": "float32",
+        "bytes": "uint8",
+    }  # fmt: skip
+    for name, values in given.items():
+        assert found[name].shape == values.shape
+        assert np.allclose(found[name], values)
+
+
+def test_arrays_lie_where_a_browser_can_use_them_without_copying():
+    message = wire.pack({"odd": "x"}, a=np.zeros(3, np.uint8), b=np.ones(2), c=np.arange(3))
+    length = int.from_bytes(message[:4], "little")
+    assert (4 + length) % 8 == 0
+    assert len(message) % 8 == 0
+
+
+def test_what_javascript_cannot_read_is_not_sent():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        wire.pack({"speed": float("nan")})
+    with pytest.raises(TypeError, match="cannot send an array of"):
+        wire.pack({}, words=np.array(["a"]))
