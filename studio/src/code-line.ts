@@ -3,14 +3,6 @@
 import { LitElement, css, html } from "lit";
 import { look } from "./look";
 
-/** A word of a command line, quoted where a shell would take it apart. */
-export function shellText(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
-}
-
-/** A text as Python writes it. */
-export function pythonText(text: string): string { return JSON.stringify(text); }
-
 /** Onto the clipboard; the old way where the page was not opened on this machine or by HTTPS. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);

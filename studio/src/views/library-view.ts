@@ -2,8 +2,8 @@
 
 import { css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
-import { pythonText, shellText } from "../code-line";
 import { look } from "../look";
+import { literal, word } from "../quoting";
 import { asText, type Row } from "../studio";
 import { ThumbnailStore } from "../thumbnails";
 import { View } from "../view";
@@ -138,8 +138,8 @@ class LibraryView extends View {
     return html`<div class="open">
       <div><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span></div>
       <loom-take-labels .studio=${this.studio} .row=${row} .known=${labels.map(([label]) => label)}></loom-take-labels>
-      <loom-code .cli=${`motionloom show ${shellText(name)}`}
-        .python=${`ml.Library(${pythonText(library.path)})[${pythonText(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
+      <loom-code .cli=${`motionloom show ${word(name)}`}
+        .python=${`ml.Library(${literal(library.path)})[${literal(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
   }
 
   render() {
