@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from motionloom.demo.troupes import march_takes, waltz_take
+from motionloom.demo.troupes import waltz_take
 from motionloom.errors import InvalidInput
-from motionloom.motion.quality import quality_report
 from motionloom.synthesis.crowd import (
     BallroomScene,
     MarchScene,
     ballroom,
     cut_at_beats,
     load_scene,
-    march,
 )
 from motionloom.synthesis.crowd.discs import contact_time, moved_discs, near_pairs
 from motionloom.synthesis.crowd.travel import travel_weights
@@ -29,16 +27,6 @@ COLUMNS = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4))
 @pytest.fixture(scope="module")
 def waltz():
     return cut_at_beats([waltz_take()], meter=3, leads=2, kind="waltz")
-
-
-@pytest.fixture(scope="module")
-def steps():
-    return cut_at_beats(march_takes(), meter=2, most=1, kind="march")
-
-
-@pytest.fixture(scope="module")
-def marched(steps):
-    return march(MarchScene(points=CORNERS, ranks=10, files=4, tempo_bpm=96.0), steps)
 
 
 def gaps(places, radii):
@@ -108,11 +96,6 @@ def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
     assert made.clearance() >= 0.0
     around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
     assert np.median(around[:, -1] - around[:, 0]) > 0.5  # anticlockwise
-    if seed == 0:
-        total, within = made.beats_on_time()
-        assert within >= 0.95 * total > 0
-        slides = [quality_report(motion).foot_slide_m for motion in made.every[:6]]
-        assert np.mean(slides) < 0.01
 
 
 def test_the_same_seed_dances_the_same(waltz):
@@ -121,22 +104,6 @@ def test_the_same_seed_dances_the_same(waltz):
     assert all(np.array_equal(x.root, y.root) for x, y in zip(a.every, b.every, strict=True))
     other = ballroom(BallroomScene(couples=4, tempo_bpm=100.0, seconds=6.0, seed=6), waltz)
     assert not np.array_equal(a.centres, other.centres)
-
-
-def test_ranks_stay_dressed_through_two_corners(marched):
-    assert marched.misplacement().mean() < 0.25
-    assert marched.left_feet_in_step() > 0.95
-    total, within = marched.beats_on_time()
-    assert within >= 0.95 * total
-    slides = [quality_report(motion).foot_slide_m for motion in marched.every[::8]]
-    assert np.mean(slides) < 0.015
-    assert marched.every[0].provenance.sources[0].motion.startswith("march_")
-
-
-@pytest.mark.slow
-def test_ten_minutes_of_waltz_without_a_bump(waltz):
-    made = ballroom(BallroomScene(couples=20, tempo_bpm=90.0, seconds=600.0), waltz)
-    assert made.clearance() >= 0.0
 
 
 @pytest.mark.parametrize(

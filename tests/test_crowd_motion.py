@@ -1,0 +1,272 @@
+"""Crowds as bodies: on the beat, in hold, on the floor, clear of each other."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from motionloom.blend.planting import FootPlanter
+from motionloom.blend.stitching import Stitch
+from motionloom.demo.troupes import march_takes, waltz_take
+from motionloom.errors import InvalidInput
+from motionloom.motion import rotations as rot
+from motionloom.motion.kinematics import global_rotations
+from motionloom.motion.quality import floor_penetration, quality_report
+from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, cut_at_beats, march
+from motionloom.synthesis.crowd import travel as travels
+from motionloom.synthesis.crowd.ballroom import danced_blocks
+from motionloom.synthesis.crowd.holds import Holds
+from motionloom.synthesis.crowd.known_beats import heard_beats
+from motionloom.synthesis.crowd.scene import SWAY
+from motionloom.synthesis.crowd.travel import travel_weights
+from motionloom.synthesis.rhythm.beat_clock import MusicClock
+from motionloom.synthesis.rhythm.choreography import choreography_from
+from motionloom.synthesis.rhythm.dance_player import DancePlayer
+from motionloom.synthesis.rhythm.dancing import beats_on_time
+from motionloom.synthesis.rhythm.movements import warped_movement
+from tests.naive.travel import best_blend
+
+CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
+           (24, 48))  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def take():
+    return waltz_take()
+
+
+@pytest.fixture(scope="module")
+def waltz(take):
+    return cut_at_beats([take], meter=3, leads=2, kind="waltz")
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return cut_at_beats(march_takes(), meter=2, most=1, kind="march")
+
+
+@pytest.fixture(scope="module")
+def danced(waltz):
+    return ballroom(BallroomScene(couples=8, tempo_bpm=90.0, seconds=20.0, seed=1), waltz)
+
+
+@pytest.fixture(scope="module")
+def marched(steps):
+    return march(MarchScene(points=CORNERS, ranks=10, files=4, tempo_bpm=96.0), steps)
+
+
+def speed_minima(motions):
+    """Moments, seconds, at which bodies are slower than before and after."""
+    from scipy.ndimage import gaussian_filter1d
+
+    speed = 0.0
+    for motion in motions:
+        path = gaussian_filter1d(motion.positions().astype(float), 1.5, axis=0)
+        speed = speed + np.linalg.norm(np.gradient(path, axis=0), axis=-1).mean(axis=1)
+    low = np.flatnonzero((speed[1:-1] < speed[:-2]) & (speed[1:-1] <= speed[2:])) + 1
+    return low / motions[0].fps
+
+
+def share_on_time(found, music, motion):
+    heard = music.beats[(music.beats > 0.5) & (music.beats < motion.duration - 0.5)]
+    off = np.abs(found[None] - heard[:, None]).min(axis=1)
+    return float(np.mean(off <= 1.0 / motion.fps + 1e-6))
+
+
+def test_feet_land_on_every_beat_and_analysis_of_couples_alone_finds_them(danced):
+    total, within = danced.beats_on_time()
+    assert within == total > 0
+    found = np.array([beats_on_time(agent, danced.music) for agent in danced.motions])
+    assert found[:, 1].sum() >= 0.95 * found[:, 0].sum()
+    slow = [share_on_time(speed_minima(agent), danced.music, agent[0]) for agent in danced.motions]
+    assert np.mean(slow) > 0.95
+
+
+def test_soldiers_are_all_in_step_through_both_corners(marched):
+    assert marched.left_feet_in_step() == 1.0
+    some = replace(marched, motions=marched.motions[::8])
+    total, within = some.beats_on_time()
+    assert within == total > 0
+    found = np.array([beats_on_time(agent, marched.music) for agent in some.motions])
+    assert found[:, 1].sum() >= 0.95 * found[:, 0].sum()
+    assert marched.misplacement().mean() < 0.1
+    assert marched.misplacement().max() < 0.25
+    assert marched.every[0].provenance.sources[0].motion.startswith("march_")
+    assert np.mean([quality_report(motion).foot_slide_m for motion in some.every]) < 0.006
+
+
+def test_feet_stand_on_the_floor_and_seams_are_no_worse_than_the_takes(danced, waltz):
+    sources = [body for movement in waltz.movements for body in movement.bodies]
+    reports = [quality_report(motion, sources=sources) for motion in danced.every[:8]]
+    assert np.mean([one.foot_slide_m for one in reports]) < 0.006
+    assert np.mean([one.floor_penetration_m for one in reports]) < 0.001
+    assert np.mean([one.seam_acceleration_ratio for one in reports]) < 1.7
+    lowest = min(motion.role_positions(["left_foot", "right_foot"])[..., 1].min()
+                 for motion in danced.every)  # fmt: skip
+    assert lowest > 0.012  # balls stand at 18 to 19 mm
+
+
+def test_no_foot_goes_into_the_floor_on_a_march(marched):
+    assert np.mean([floor_penetration(motion) for motion in marched.every[::8]]) < 0.001
+
+
+def test_hands_stay_where_they_hold(danced, waltz):
+    holds = Holds.of([movement.bodies for movement in waltz.movements])
+    assert holds.mates.tolist() == [3, -1, -1, 0]
+    for agent in danced.motions[:4]:
+        worlds = [global_rotations(m.rotations, m.skeleton.parents).astype(float) for m in agent]
+        places = [m.positions().astype(float) for m in agent]
+        for arm, tip, spot in zip(holds.arms, holds.tips, holds.spots, strict=True):
+            own, other = arm[0], 1 - arm[0]
+            hand = places[own][:, arm[3]] + rot.rotate(worlds[own][:, arm[3]], tip)
+            held = places[other][:, arm[4]] + rot.rotate(worlds[other][:, arm[4]], spot)
+            assert np.linalg.norm(hand - held, axis=1).max() < 0.01
+
+
+def test_one_who_dances_alone_holds_nobody(steps):
+    assert len(Holds.of([movement.bodies for movement in steps.movements])) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
+    rng = np.random.default_rng(seed)
+    room = tuple(rng.uniform(9.0, 13.0, 2))
+    column = (float(rng.uniform(-2, 2)), float(rng.uniform(-2, 2)), 0.4)
+    couples = int(0.36 * room[0] * room[1] / (np.pi * (0.5 + SWAY) ** 2))
+    scene = BallroomScene(
+        couples=couples, room=room, columns=(column,), tempo_bpm=96.0, seconds=10.0, seed=seed
+    )
+    for block in danced_blocks(scene, waltz):
+        middles = np.mean([root[..., [0, 2]] for root in block.root], axis=0, dtype=float)
+        assert np.hypot(*(middles - block.centres).transpose(2, 0, 1)).max() < SWAY
+    assert ballroom(scene, waltz).clearance() >= 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "couples"), [(0, 20), (1, 20), (2, 20), (3, 40)])
+def test_ten_minutes_of_waltz_never_bump(waltz, seed, couples):
+    columns = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4)) if seed else ()
+    scene = BallroomScene(
+        couples=couples, tempo_bpm=90.0, seconds=600.0, seed=seed, columns=columns
+    )
+    assert ballroom(scene, waltz).clearance() >= 0.0
+
+
+def test_movements_hand_over_while_feet_stand_and_legs_pass(waltz, steps):
+    assert 0.1 <= waltz.lead <= 0.4  # after the landing, before the next foot lifts at 0.43
+    assert 0.4 <= steps.lead <= 0.75  # one knee up
+    contacts = [node.contacts[:, :, 0].all(axis=(0, 1)) for node in waltz.dance_nodes]
+    assert np.all(contacts)
+
+
+def test_beats_of_a_movement_with_a_lead_are_where_its_clock_says(take):
+    beats = heard_beats(take) * take.motions[0].fps
+    made = warped_movement(take.motions, ("a", "b"), beats[3:8], 20, lead=0.25)
+    plain = warped_movement(take.motions, ("a", "b"), beats[3:7], 20)
+    assert made.meter == plain.meter == 3 and len(made.motion) == len(plain.motion) == 61
+    np.testing.assert_allclose(made.clock[:3], [-5.0, 15.0, 35.0])
+    np.testing.assert_allclose(made.source_frames(made.clock), beats[3:8])
+    # What the one shows at frame 0 the other shows at frame 5.
+    for a, b in zip(made.bodies, plain.bodies, strict=True):
+        turn = np.abs(np.sum(a.rotations[0, 1:] * b.rotations[5, 1:], axis=-1))
+        assert turn.min() > 1.0 - 1e-6
+
+
+def test_a_lead_is_kept_with_the_choreography(take, waltz):
+    motions = {motion.name: motion for motion in take.motions}
+    data = json.loads(json.dumps(waltz.as_dict()))
+    again = choreography_from(data, waltz.graph, motions.__getitem__, path=None)
+    assert again.lead == waltz.lead and again.meter == 3
+    # Beats are kept to a ten thousandth of a frame.
+    worst = max(
+        np.abs(a.root - b.root).max()
+        for one, other in zip(again.movements, waltz.movements, strict=True)
+        for a, b in zip(one.bodies, other.bodies, strict=True)
+    )
+    assert worst < 1e-5
+
+
+def test_a_player_begins_movements_at_their_lead(waltz):
+    music = BallroomScene(couples=1, tempo_bpm=90.0, seconds=20.0).heard(3)
+    player = DancePlayer(waltz, MusicClock(music))
+    seams = player.read_all(200)[0].seams
+    # Bars of 60 frames; movements begin a quarter of a beat after them.
+    assert set(seams) == {5, 65, 125, 185}
+
+
+def test_beats_are_heard_near_those_that_are_known(take):
+    off = (heard_beats(take) - take.beats) * take.motions[0].fps
+    assert np.abs(off).max() <= 0.2 * 20.0 + 1e-6 and np.abs(np.median(off)) < 1.5
+
+
+def test_a_lead_of_a_beat_or_more_is_refused(take):
+    with pytest.raises(InvalidInput, match="lead must lie in 0 to 1 beats, below 1; got 1"):
+        cut_at_beats([take], meter=3, lead=1.0)
+    assert cut_at_beats([take], meter=3, leads=2, lead=0.0).lead == 0.0
+
+
+def test_weights_are_those_of_trying_all_few_movements(rng):
+    class Node:
+        travel = rng.normal(0.0, 0.4, (8, 3))
+
+        def __len__(self):
+            return 8
+
+    node = Node()
+    wishes = np.concatenate([rng.normal(0.0, 0.3, (12, 3)), node.travel[:2]])
+    ours = travel_weights(node, wishes)
+    assert np.all(ours >= 0.0)
+    np.testing.assert_allclose(ours.sum(axis=1), 1.0)
+    for wish, weights in zip(wishes, ours, strict=True):
+        away = node.travel - wish
+        cost = np.sum((weights @ away) ** 2) + travels._FAR * weights @ np.sum(away**2, axis=1)
+        _, least = best_blend(node.travel, wish, travels._FAR)
+        assert cost <= 1.03 * least + 1e-4  # trifles are left out
+    np.testing.assert_allclose(ours[-2:], np.eye(8)[:2], atol=1e-6)
+
+
+def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):
+    bodies = [movement.motion for movement in steps.movements[:3]]
+    skeleton, fps = bodies[0].skeleton, bodies[0].fps
+    stands = [body.contacts().standing_parts() for body in bodies]
+    slid = [body.root * np.float32([0.9, 1.0, 0.9]) for body in bodies]
+    together = FootPlanter(skeleton, fps, characters=3).plant_all(
+        np.stack([body.rotations for body in bodies]), np.stack(slid), np.stack(stands)
+    )
+    for n, body in enumerate(bodies):
+        alone = FootPlanter(skeleton, fps).plant(body.rotations, slid[n], stands[n])
+        assert np.array_equal(together[0][n], alone[0]) and np.array_equal(together[1][n], alone[1])
+    first, second = (np.stack([one.rotations[k : k + 15] for one in bodies], axis=1)
+                     for k in (0, 20))  # fmt: skip
+    paths = [np.stack([one.root[k : k + 15] for one in bodies], axis=1) for k in (0, 20)]
+    every = Stitch(3 * len(skeleton), fps)
+    every.added(first.reshape(15, -1, 4), paths[0].reshape(15, -1))
+    every.seam(second[:3].reshape(3, -1, 4), paths[1][:3].reshape(3, -1))
+    turned, moved = every.added(second.reshape(15, -1, 4), paths[1].reshape(15, -1))
+    for n in range(3):
+        one = Stitch(len(skeleton), fps)
+        one.added(first[:, n], paths[0][:, n])
+        one.seam(second[:3, n], paths[1][:3, n])
+        alone = one.added(second[:, n], paths[1][:, n])
+        np.testing.assert_allclose(turned.reshape(15, 3, -1, 4)[:, n], alone[0], atol=1e-6)
+        np.testing.assert_allclose(moved.reshape(15, 3, 3)[:, n], alone[1], atol=1e-6)
+
+
+def test_a_leash_holds_the_root_and_feet_stay(rng):
+    import motionloom as ml
+
+    walk = ml.demo.clip("walk")
+    stands = walk.contacts().standing_parts()
+    slow = walk.root * np.float32([0.4, 1.0, 0.4])
+    _, free = FootPlanter(walk.skeleton, walk.fps).plant(walk.rotations, slow, stands)
+    _, held = FootPlanter(walk.skeleton, walk.fps, leash=0.05).plant(walk.rotations, slow, stands)
+    assert np.hypot(*(free - slow)[:, [0, 2]].T).max() > 0.06
+    assert np.hypot(*(held - slow)[:, [0, 2]].T).max() <= 0.05 + 1e-5
+
+
+def test_planting_says_how_many_characters_there_are(steps):
+    body = steps.movements[0].motion
+    planter = FootPlanter(body.skeleton, body.fps, characters=2)
+    with pytest.raises(InvalidInput, match="for each of 2 characters"):
+        planter.plant(body.rotations, body.root, body.contacts().standing_parts())
