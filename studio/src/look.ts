@@ -19,7 +19,8 @@ export const look = css`
   button:disabled { opacity: 0.4; cursor: default; }
   input::file-selector-button { font: inherit; color: var(--ink); background: var(--panel);
     border: 1px solid var(--line); border-radius: 4px; padding: 2px 8px; cursor: pointer; }
-  input[type="range"] { accent-color: var(--accent); padding: 0; width: 100%; }
+  input { accent-color: var(--accent); }
+  input[type="range"] { padding: 0; width: 100%; }
   label { display: grid; gap: 2px; }
   :focus-visible { outline: 2px solid var(--cool); outline-offset: 1px; }
 `;
