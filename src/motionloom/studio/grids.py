@@ -29,6 +29,7 @@ MOST_SIDE = 4000  # rows and columns that are shown
 _STRIP = 256
 _LEVELS = 255  # 255 is farther than the farthest shown, or unknown
 _PROBES, _PROBED = 40, 500  # rows, and columns at least, that the range of colours is taken from
+LONGEST_QUERY = 900  # rows that are searched for: half a minute
 _MOST_WEB = 36_000_000  # cells of a pair of takes whose web is built while somebody waits
 
 
@@ -179,7 +180,12 @@ def web_answer(library, pair: Compared) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def _sequences(web: Web, pair: Compared):
-    """What the rows find among the columns, at any distance; nearer thresholds only filter."""
+    """What the rows find among the columns, as far as colours go; nearer thresholds only filter.
+
+    Nothing for rows that are no query: so long a sequence has too many ways.
+    """
+    if len(pair.rows) > LONGEST_QUERY:
+        return []
     start = pair.first_row
     index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), ways=1)
     end = start + len(pair.rows)
@@ -187,7 +193,7 @@ def _sequences(web: Web, pair: Compared):
         index,
         start,
         end,
-        threshold=2.0 * _high(pair),
+        threshold=_high(pair),
         max_overlap=MAX_OVERLAP,
         durations=WEB_DURATIONS,
         occupied=[(start, end)] if pair.a.name == pair.b.name else [],
