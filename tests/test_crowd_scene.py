@@ -10,6 +10,8 @@ from motionloom.errors import InvalidInput
 from motionloom.synthesis.crowd import BallroomScene, MarchScene, load_scene
 from motionloom.synthesis.crowd.scene_file import made_scene
 from motionloom.synthesis.crowd.street import Street
+from motionloom.synthesis.rhythm.music import Music, load_music
+from motionloom.synthesis.rhythm.sound import write_sound
 from motionloom.synthesis.rhythm.tunes import write_tune
 
 NAN, INF = float("nan"), float("inf")
@@ -171,3 +173,15 @@ def test_two_points_are_a_straight_street_and_a_long_one_is_checked_quickly():
     assert scene.street.length == pytest.approx(12.0)
     zigzag = [(40.0 * (k % 2), 60.0 * k) for k in range(100)]
     Street.through(zigzag).check_files(np.array([-1.0, 1.0]))
+
+
+def test_sound_is_counted_in_the_meter_of_the_movements(tmp_path):
+    pytest.importorskip("librosa", reason="the extra audio is not installed")
+    song = load_music(write_tune(tmp_path / "t.mid", meter=3, tempo_bpm=100, bars=5))
+    place = write_sound(song, tmp_path / "t.wav")
+    scene = BallroomScene(couples=1, music=str(place))
+    assert scene.heard(3).meter == 3 and scene.heard(2).meter == 2
+    assert scene.heard(3) is scene.heard(3)  # listened to once
+    still = write_sound(Music(np.zeros(0), 3, np.zeros(0, int), 2.0), tmp_path / "still.wav")
+    with pytest.raises(ValueError, match="still.wav"):
+        BallroomScene(couples=1, music=str(still)).heard(3)

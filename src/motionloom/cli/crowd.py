@@ -11,7 +11,7 @@ import typer
 
 from motionloom.cli.crowd_scene import own_tempo, room_from, scene_from
 from motionloom.cli.options import JSON
-from motionloom.cli.terminal import print_json, remark
+from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -107,9 +107,10 @@ def ballroom(
     _check_bars(set_up.heard(steps.meter), steps)
     made = danced(set_up, steps)
     _draw(made, tops, radius=set_up.radius, room=set_up.room, columns=set_up.columns)
-    _finish(made, steps, output, tops, bvh, json, {
-        "couples": set_up.couples, "clearance_m": made.clearance(), "radius_m": set_up.radius,
-    })  # fmt: skip
+    gap = made.clearance()
+    words = f"{counted(set_up.couples, 'couple')}, the least gap {gap:.2f} m"
+    facts = {"couples": set_up.couples, "clearance_m": gap, "radius_m": set_up.radius}
+    _finish(made, steps, output, tops, bvh, facts, None if json else words)
 
 
 def march(
@@ -161,10 +162,13 @@ def march(
     _check_bars(set_up.heard(steps.meter, set_up.seconds_on_street), steps)
     made = marched(set_up, steps)
     _draw(made, tops, radius=0.25, line=set_up.street.places)
-    _finish(made, steps, output, tops, bvh, json, {
-        "soldiers": len(made.motions), "misplacement_m": float(made.misplacement().mean()),
-        "left_feet_in_step": made.left_feet_in_step(),
-    })  # fmt: skip
+    off, in_step = float(made.misplacement().mean()), made.left_feet_in_step()
+    words = (
+        f"{counted(len(made.motions), 'soldier')}, {100 * off:.1f} cm out of place on average, "
+        f"{in_step:.0%} of left feet in step"
+    )
+    facts = {"soldiers": len(made.motions), "misplacement_m": off, "left_feet_in_step": in_step}
+    _finish(made, steps, output, tops, bvh, facts, None if json else words)
 
 
 # --- before the work --------------------------------------------------------------------------
@@ -228,9 +232,10 @@ def _finish(
     output: Path,
     tops: Sequence[Path],
     bvh: Path | None,
-    json: bool,
-    more: dict[str, Any],
+    facts: dict[str, Any],
+    words: str | None,
 ) -> None:
+    """Write everybody; tell it in `words`, or as JSON."""
     from motionloom.synthesis.crowd.account import crowd_quality, crowd_sources
 
     _write(made, output)
@@ -239,9 +244,8 @@ def _finish(
     ]  # fmt: skip
     total, within = made.beats_on_time()
     first = made.every[0]
-    if not json:
-        told = ", ".join(f"{name} {value:.4g}" for name, value in more.items())
-        remark(f"{told}; feet land within a frame of {within} of {total} beats")
+    if words is not None:
+        remark(f"{words}; feet land within a frame of {within} of {total} beats")
         for path in (output, *tops, *([] if bvh is None else [bvh])):
             print(path)
         return
@@ -260,7 +264,7 @@ def _finish(
             "beats_within_one_frame": within,
             "beats_by_analysis": _analysed(made),
             "tempo_bpm": made.music.bpm,
-            **more,
+            **facts,
         }
     )
 

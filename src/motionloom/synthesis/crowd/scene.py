@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -119,15 +119,14 @@ class Scene:
         if self.music == TUNE:
             return _tune(meter, tempo, seconds, self.seed)
         if self.music is not None:
-            if len(self._file_music.beats) < 2:
+            # A score says how many beats a bar has; of sound nobody knows.
+            asked = meter if Path(self.music).suffix.lower() in AUDIO_SUFFIXES else None
+            music = _read_music(self.music, Path(self.music).stat().st_mtime, asked)
+            if len(music.beats) < 2:
                 raise InvalidInput(f"{self.music}: it has no beats to move to")
-            return self._file_music
+            return music
         beats = np.arange(0.0, seconds + 60.0 / tempo, 60.0 / tempo)
         return Music(beats, meter, np.arange(0, len(beats), meter), seconds, name="steady beat")
-
-    @cached_property
-    def _file_music(self) -> Music:
-        return load_music(self.music or "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -305,3 +304,9 @@ def _tune(meter: int, tempo: float, seconds: float, seed: int) -> Music:
                            seed=seed)  # fmt: skip
         heard = load_music(place)
     return Music(heard.beats, heard.meter, heard.downbeats, seconds, heard.onsets, name="tune")
+
+
+@lru_cache(maxsize=4)
+def _read_music(path: str, changed: float, meter: int | None) -> Music:
+    """The music of a file; listened to again only if it has `changed`."""
+    return load_music(path, meter=meter)
