@@ -35,9 +35,7 @@ def tune(
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tune.mid"
-        music = load_music(
-            write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed)
-        )
+        music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))
     return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")
 
 
