@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,21 @@ def test_the_document_has_every_route(app):
     plain = {(method, route.replace(":path", "")) for method, route in DOCUMENT_ROUTES}
     assert documented == plain
     assert len(documented) >= 20
+
+
+def test_the_document_tells_what_every_route_does(app):
+    for method, address, described in routes(app.openapi()):
+        assert described["description"].strip().endswith("."), (method, address)
+        assert described["tags"], (method, address)
+
+
+def test_the_addresses_in_the_docs_are_in_the_document(app):
+    page = (Path(__file__).parents[1] / "docs" / "studio.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^curl .*?\$at(/api/[^\s]+)", page, re.MULTILINE)
+    known = [re.sub(r"\{\w+\}", "[^/]+", address) for address in app.openapi()["paths"]]
+    assert len(shown) >= 6
+    for address in shown:
+        assert any(re.fullmatch(pattern, address) for pattern in known), address
 
 
 @pytest.mark.parametrize(("method", "address"), DOCUMENT_ROUTES)

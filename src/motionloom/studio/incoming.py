@@ -83,10 +83,10 @@ class Incoming:
         """Remove everything that was not imported."""
         with self._lock:
             self._batches.clear()
+            self._held.close()  # first: some systems do not remove a file that is open
             if self._place is not None:
                 shutil.rmtree(self._place, ignore_errors=True)
                 self._place = None
-            self._held.close()
         try:
             self._root.rmdir()  # if no other server uses it
         except OSError:
@@ -281,9 +281,10 @@ def _remove_left_over(place: Path) -> None:
         return
     try:
         with writer_lock(place, timeout=0.0):
-            shutil.rmtree(place, ignore_errors=True)
+            pass
     except LibraryError:
-        pass  # that server runs
+        return  # that server runs
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _refused(name: str, error: OSError) -> InvalidInput:

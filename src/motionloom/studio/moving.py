@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,3 +60,16 @@ def standing(motion: Motion) -> np.ndarray:
         return motion.contacts().standing_parts()
     except MotionloomError:
         return np.zeros((len(motion), 4), dtype=bool)
+
+
+def troupe(motions: Sequence[Motion]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """Several characters in one answer: who they are, and their arrays.
+
+    ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4) of character K.
+    """
+    who = [{"name": motion.name, **bones(motion.skeleton)} for motion in motions]
+    values: dict[str, np.ndarray] = {}
+    for number, motion in enumerate(motions):
+        values[f"positions_{number}"] = motion.positions(end_sites=True)
+        values[f"contacts_{number}"] = standing(motion)
+    return who, values

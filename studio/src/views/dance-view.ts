@@ -5,10 +5,9 @@ import { download, finished, getJson, send, sendForArrays, type Job } from "../a
 import "../beat-strip";
 import { LiveDance } from "../live-dance";
 import { look } from "../look";
-import type { MotionData } from "../motion";
 import { SoundTrack } from "../sound";
+import { motionsFrom } from "../troupe";
 import { View } from "../view";
-import type { Message } from "../wire";
 
 interface Steps {
   id: string; meter: number; tempo: number; movements: number;
@@ -110,7 +109,7 @@ class DanceView extends View {
     this.danced = message.meta;
     const { clock } = this.studio.stage;
     clock.pause();
-    this.studio.cast(bodies(message).map((motion) => ({ motion })));
+    this.studio.cast(motionsFrom(message).map((motion) => ({ motion })));
     clock.seek(0);
     const track = new SoundTrack(clock);
     track.muted = this.quiet;
@@ -267,13 +266,3 @@ class DanceView extends View {
   }
 }
 customElements.define("loom-dance-view", DanceView);
-
-/** The characters of a dance as motions of their own. */
-function bodies(message: Message): MotionData[] {
-  const { fps, frames, characters } = message.meta;
-  return characters.map((one: any, number: number) => ({
-    ...one, fps, frames,
-    positions: message.arrays[`positions_${number}`] as Float32Array,
-    contacts: message.arrays[`contacts_${number}`] as Uint8Array,
-  }));
-}

@@ -16,7 +16,7 @@ from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
 from motionloom.studio.asking import Shop, arrays
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import bones, standing
+from motionloom.studio.moving import troupe
 from motionloom.studio.workshop import Workshop
 
 if TYPE_CHECKING:
@@ -120,17 +120,14 @@ def crowd(id: str, shop: Shop) -> Response:
     """Everybody: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4), and where the floor ends."""
     shown = crowd_of(shop, id)
     motions = shown.made.every
+    who, values = troupe(motions)
     meta = {
         "fps": motions[0].fps,
         "frames": len(motions[0]),
-        "characters": [{"name": motion.name, **bones(motion.skeleton)} for motion in motions],
+        "characters": who,
         "bodies": len(shown.made.motions[0]),
         "room": getattr(shown.scene, "room", None),
     }
-    values: dict[str, Any] = {}
-    for number, motion in enumerate(motions):
-        values[f"positions_{number}"] = motion.positions(end_sites=True)
-        values[f"contacts_{number}"] = standing(motion)
     street = getattr(shown.scene, "street", None)
     if street is not None:
         values["street"] = street.places
@@ -181,9 +178,9 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
     if asked.within is not None:
         common |= {"library": str(shop.library.path), "within": (asked.within,)}
     if asked.kind == "ballroom":
-        radius = {} if asked.within is None else {"radius": own_radius(steps)}
-        room = (asked.width, asked.depth)
-        hall = BallroomScene(couples=asked.couples, room=room, **radius, **common)
+        if asked.within is not None:
+            common["radius"] = own_radius(steps)
+        hall = BallroomScene(couples=asked.couples, room=(asked.width, asked.depth), **common)
         return Shown(ballroom(hall, steps), hall)
     speed = SPEED * asked.tempo / CADENCE
     street = MarchScene(

@@ -16,11 +16,10 @@ from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
 from motionloom.studio.asking import Shop, arrays, body_of
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import bones
+from motionloom.studio.moving import troupe
 from motionloom.studio.workshop import Workshop
 
 if TYPE_CHECKING:
-    from motionloom.motion import Motion
     from motionloom.synthesis.rhythm import Choreography
     from motionloom.synthesis.rhythm.dancing import Dance
     from motionloom.synthesis.rhythm.music import Music
@@ -252,24 +251,15 @@ def _packed(made: Dance, steps: Choreography) -> Response:
     from motionloom.synthesis.rhythm.dancing import beats_on_time, found_beats
 
     total, on_time = beats_on_time(made.motions, made.music)
+    who, values = troupe(made.motions)
     meta = {
         "fps": made.motions[0].fps,
         "frames": len(made.motions[0]),
-        "characters": [{"name": motion.name, **bones(motion.skeleton)} for motion in made.motions],
+        "characters": who,
         "motion_beats": [round(float(t), 4) for t in found_beats(made.motions, made.music)],
         "music_beats": [round(float(t), 4) for t in made.music.beats],
         "beats_total": total,
         "beats_within_one_frame": on_time,
         "nodes": [steps.graph.names[k] for k in made.path],
     }
-    return arrays(meta, **_bodies(made.motions))
-
-
-def _bodies(motions: tuple[Motion, ...]) -> dict[str, Any]:
-    from motionloom.studio.moving import standing
-
-    out: dict[str, Any] = {}
-    for number, motion in enumerate(motions):
-        out[f"positions_{number}"] = motion.positions(end_sites=True)
-        out[f"contacts_{number}"] = standing(motion)
-    return out
+    return arrays(meta, **values)
