@@ -205,7 +205,7 @@ class ParametricForm extends LitElement {
           ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>` : ""}
         ${kind?.frame ? html`<label>frame${this.frame === null ? " (on the stage)" : ""} <input id="frame" type="number" min=${low} max=${high}
           .value=${String(this.frame ?? this.stageFrame())}
-          @change=${(e: Event) => { const text = (e.target as HTMLInputElement).value; this.frame = text ? Number(text) : null; }} /></label>` : ""}
+          @input=${(e: Event) => { const text = (e.target as HTMLInputElement).value; this.frame = text ? Number(text) : null; }} /></label>` : ""}
       </div></fieldset>`;
   }
 
