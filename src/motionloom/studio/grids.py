@@ -7,7 +7,7 @@ of the library. A grid is made strip by strip and never held in more than one by
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,19 +56,36 @@ class Compared:
 def compared(library, a: str, b: str, distance: str) -> Compared:
     """Make ready what `grid_answer` and the overlays need."""
     store = WebStore(library, distance)
-    queries = [library_query(library, text) for text in (a, b)]
-    made, firsts, sizes = [], [], []
-    for query in queries:
-        scale = store.rate / query.motion.fps
-        whole = grid_frames(at_rate(query.motion, store.rate), store.distance)
-        first = min(round(query.start_frame * scale), len(whole) - 1)
-        last = min(round((query.end_frame - 1) * scale), len(whole) - 1) + 1
-        made.append(whole.part(first, last))
-        firsts.append(first)
-        sizes.append(len(whole))
-    step = max(1, -(-max(map(len, made)) // MOST_SIDE))
-    whole_sizes = (sizes[0], sizes[1])
-    return Compared(*queries, store, *made, *firsts, whole_sizes, step)  # type: ignore[arg-type]
+    rows, columns = (_ready(library_query(library, text), store) for text in (a, b))
+    step = max(1, -(-max(len(rows.frames), len(columns.frames)) // MOST_SIDE))
+    return Compared(
+        rows.query,
+        columns.query,
+        store,
+        rows.frames,
+        columns.frames,
+        rows.first,
+        columns.first,
+        (rows.whole, columns.whole),
+        step,
+    )
+
+
+class _Ready(NamedTuple):
+    """One side of a grid: its frames, where they begin, and how many the take has."""
+
+    query: Query
+    frames: GridFrames
+    first: int
+    whole: int
+
+
+def _ready(query: Query, store: WebStore) -> _Ready:
+    scale = store.rate / query.motion.fps
+    whole = grid_frames(at_rate(query.motion, store.rate), store.distance)
+    first = min(round(query.start_frame * scale), len(whole) - 1)
+    last = min(round((query.end_frame - 1) * scale), len(whole) - 1) + 1
+    return _Ready(query, whole.part(first, last), first, len(whole))
 
 
 def grid_answer(pair: Compared) -> tuple[dict[str, Any], dict[str, Any]]:
