@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from motionloom.cli.tour.tour import Tour
 from motionloom.errors import MissingExtra
 
@@ -14,6 +12,8 @@ _KICK = "kick_front_mid_right_p0"
 
 def cluster(tour: Tour) -> dict[str, Any]:
     """Ask an index in four shards, held by two workers of a Dask cluster on this machine."""
+    import numpy as np
+
     from motionloom.cluster import ClusterError, local_cluster
     from motionloom.engine import on_cluster
     from motionloom.search.neighbours import neighbours, open_index
