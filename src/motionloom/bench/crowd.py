@@ -37,7 +37,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     steps = cut_at_beats(march_takes(), meter=2, most=1)
     timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
     ball = BallroomScene(couples=20, **timed)
-    parade = MarchScene(points=_STREET, **timed)
+    parade = MarchScene(points=_STREET, **{**timed, "tempo_bpm": 96.0})
     calls: dict[str, partial[None]] = {
         "20 couples in a ballroom": partial(_all, danced_blocks, ball, waltz),
         "40 soldiers on a street": partial(_all, marched_blocks, parade, steps),
