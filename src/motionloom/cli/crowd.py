@@ -263,7 +263,7 @@ def _finish(
             "beats_total": total,
             "beats_within_one_frame": within,
             "beats_by_analysis": _analysed(made),
-            "tempo_bpm": made.music.bpm,
+            "tempo_bpm": round(made.music.bpm, 3),
             **facts,
         }
     )
