@@ -239,6 +239,9 @@ def test_the_grid_is_painted_zoomed_and_moved(page):
     go(page, "grid", a=QUERY, b=OTHER, layers="none", threshold="any")
     _wait(page, f"{GRID}?.data")
     assert page.evaluate(f"{GRID}.web") is None  # layers are asked for when they are wanted
+    high = page.evaluate(f"{GRID}.data.high")
+    line = page.locator("loom-grid-view loom-code code").first
+    expect(line).to_contain_text(f"--threshold {high:g}")  # any: as far as matches are looked for
     page.mouse.move(5, 5)
     page.wait_for_timeout(300)
     grid = page.locator("loom-grid-map")

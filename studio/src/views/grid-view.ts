@@ -165,7 +165,8 @@ class GridView extends View {
   }
 
   private describe(): void {
-    this.describing.ask({ ...this.asked, threshold: this.threshold === null || this.threshold === USUAL ? undefined : Number(this.threshold.toPrecision(4)) });
+    // The command takes 0.08 where nothing is said: "any" must be said, too.
+    this.describing.ask({ ...this.asked, threshold: this.threshold === USUAL ? undefined : this.threshold ?? this.data!.high });
   }
 
   private toggle(name: LayerName): void {
