@@ -44,18 +44,12 @@ class App extends LitElement {
     this.studio.addEventListener("lost", () => { this.lost = true; });
     this.studio.addEventListener("found", () => { this.lost = false; });
     void this.studio.start();
-    // The page is painted first; the graphics card may take its time.
-    requestAnimationFrame(() => setTimeout(() => this.raise()));
-  }
-
-  /** Build the stage, and with it the views. */
-  private raise(): void {
-    try {
-      this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!);
-    } catch (error) {
-      this.studio.say(`This browser cannot draw in three dimensions: ${(error as Error).message}. Is WebGL switched off?`);
-      return;
-    }
+    const stage = this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!);
+    stage.addEventListener("blind", (event) => this.studio.say(
+      `This browser cannot draw in three dimensions (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`));
+    const painted = () => requestAnimationFrame(() => setTimeout(() => stage.begin()));
+    this.studio.addEventListener("library", painted, { once: true });
+    this.studio.addEventListener("lost", painted, { once: true }); // no library: an empty stage at least
     listenToKeys(this.studio);
     (window as any).studio = this.studio; // for the console, and for tests
     this.ready = true;

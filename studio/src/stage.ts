@@ -18,11 +18,11 @@ const CROWD = 8; // from here on the figures are drawn with fewer corners
 const GHOSTS = 3; // of an onion skin, before and after
 const IDLE = 200; // milliseconds between drawings while nothing moves
 
-/** Fires "cast" (who is on it), "frame" (drawn), "look" (how it is drawn). */
+/** Fires "cast" (who is on it), "frame" (drawn), "look" (how it is drawn), "blind" (there is no WebGL). */
 export class Stage extends EventTarget {
   readonly clock = new Clock();
   readonly scene = new THREE.Scene();
-  readonly renderer = new THREE.WebGLRenderer({ antialias: true, stencil: true, preserveDrawingBuffer: true });
+  readonly canvas = document.createElement("canvas");
   readonly rig: CameraRig;
   characters: Character[] = [];
   look: StageLook = keptLook();
@@ -32,6 +32,8 @@ export class Stage extends EventTarget {
   private readonly sheer = new Pills({ ghostly: true });
   private readonly ground = new Ground();
   private readonly paths: THREE.Mesh[] = [];
+  private made?: THREE.WebGLRenderer;
+  private begun = false;
   private ghost = new Float32Array(0);
   private last = performance.now();
   private drawn = 0;
@@ -40,20 +42,36 @@ export class Stage extends EventTarget {
 
   constructor(readonly host: HTMLElement) {
     super();
-    host.append(this.renderer.domElement);
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    host.append(this.canvas);
     this.scene.background = new THREE.Color(0x171a20);
     const sun = new THREE.DirectionalLight(0xfff4e6, 2.4);
     sun.position.set(3.5, 10, 4.5);
     this.scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x3a3430, 1.7), sun);
     this.scene.add(this.ground.mesh, this.solid.group, this.sheer.group);
-    this.rig = new CameraRig(this.renderer.domElement);
+    this.rig = new CameraRig(this.canvas);
     this.clock.addEventListener("change", () => this.wake());
     for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => this.wake(), { passive: true, capture: true });
     for (const kind of ["pointermove", "wheel"]) host.addEventListener(kind, () => this.wake(), { passive: true });
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
+  }
+
+  /** Draw from now on. A stage with nobody on it can wait until the rest of the page is there. */
+  begin(): void {
+    if (this.begun) return;
+    this.begun = true;
+    this.last = performance.now();
     requestAnimationFrame(this.tick);
+  }
+
+  /** Made when the first picture is: waking the graphics card takes longer than all else. */
+  get renderer(): THREE.WebGLRenderer {
+    if (!this.made) {
+      this.made = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, stencil: true, preserveDrawingBuffer: true });
+      this.made.setPixelRatio(Math.min(devicePixelRatio, 2));
+      this.made.setSize(this.host.clientWidth || 1, this.host.clientHeight || 1);
+    }
+    return this.made;
   }
 
   get camera(): THREE.PerspectiveCamera { return this.rig.camera; }
@@ -73,6 +91,7 @@ export class Stage extends EventTarget {
     this.unseen = this.characters.length > 0 && this.characters.every((one) => one.motion.frames === 0);
     this.aim();
     this.wake();
+    if (specs.length) this.begin();
     this.dispatchEvent(new Event("cast"));
     return this.characters;
   }
@@ -115,13 +134,13 @@ export class Stage extends EventTarget {
   project(character: number, joint: number): { x: number; y: number } {
     this.camera.updateMatrixWorld();
     const point = this.characters[character].world(joint).project(this.camera);
-    const { width, height } = this.renderer.domElement.getBoundingClientRect();
+    const { width, height } = this.canvas.getBoundingClientRect();
     return { x: ((point.x + 1) / 2) * width, y: ((1 - point.y) / 2) * height };
   }
 
   /** The place on the floor under a point of the page; null above the horizon. */
   floorAt(clientX: number, clientY: number): THREE.Vector3 | null {
-    const { left, top, width, height } = this.renderer.domElement.getBoundingClientRect();
+    const { left, top, width, height } = this.canvas.getBoundingClientRect();
     const eye = new THREE.Raycaster();
     eye.setFromCamera(
       new THREE.Vector2(((clientX - left) / width) * 2 - 1, 1 - ((clientY - top) / height) * 2), this.camera);
@@ -203,7 +222,11 @@ export class Stage extends EventTarget {
     const moving = this.clock.playing && this.characters.length > 0;
     if (moving || now < this.awake || now - this.drawn > IDLE) {
       if (this.look.follow) { this.pose(); this.rig.follow(this.characters, seconds); }
-      this.draw();
+      try { this.draw(); } catch (error) {
+        if (this.made) throw error;
+        this.dispatchEvent(new CustomEvent("blind", { detail: (error as Error).message }));
+        return;
+      }
     }
     requestAnimationFrame(this.tick);
   };
@@ -219,7 +242,7 @@ export class Stage extends EventTarget {
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.host;
     if (!width || !height) return;
-    this.renderer.setSize(width, height);
+    this.made?.setSize(width, height);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
     if (!this.rig.touched) this.rig.frame(this.characters);

@@ -10,7 +10,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 
 
 def test_the_page_shows_the_library_and_opens_a_take(page):
-    expect(page.locator("loom-library-view")).to_contain_text("walk_p0")
+    expect(page.locator("loom-library-view")).to_contain_text("cartwheel_left_p0")
     open_take(page, "kick_front_high_right_p0")
     assert page.evaluate("studio.stage.characters.length") == 1
     assert "take=kick_front_high_right_p0" in page.url
