@@ -79,7 +79,9 @@ class Movement:
     @property
     def clock(self) -> Array:
         """Frames of the piece at which the beats fall, shape (B,); outside of it at a `lead`."""
-        return (np.arange(len(self.beats)) - self.lead) * float(self.beat_frames)
+        beats = np.arange(len(self.beats), dtype=np.float64)
+        clock: Array = (beats - self.lead) * float(self.beat_frames)
+        return clock
 
     def source_frames(self, frames: Array) -> Array:
         """Frames of the source that the piece shows at its own `frames`."""
