@@ -169,3 +169,15 @@ def test_whole_takes_on_the_command_line_make_the_same(client, library):
     assert done.exit_code == 0, done.output
     typed, clicked = library.parametric("typed"), library.parametric("kick")
     np.testing.assert_array_equal(typed.accessible, clicked.accessible)
+
+
+def test_a_query_is_a_name_of_the_library_and_never_a_file(client, tmp_path):
+    import motionloom as ml
+
+    secret = ml.demo.clip("kick_front_mid_right").save(tmp_path / "secret.bvh")
+    begun = client.post(
+        "/api/parametric", json={"query": str(secret), "by": ["turn"], "name": "stolen"}
+    ).json()
+    ended = client.app.state.workshop.jobs.wait(begun["id"])
+    assert ended["state"] == "failed"
+    assert "no motion" in ended["error"]

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
+from motionloom.search.query import library_query
 from motionloom.studio.asking import Shop, arrays
 from motionloom.studio.files import Suffix, file_answer
 from motionloom.studio.finding import family_of
@@ -174,7 +175,7 @@ def _members(examples: Examples, shop: Workshop) -> Family | list[str]:
         return family_of(shop, examples.family)
     assert examples.query is not None
     return shop.library.family(
-        examples.query,
+        library_query(shop.library, examples.query),  # a name of the library, never a file
         method=examples.method,
         max_distance=examples.max_distance,
         max=examples.max,
