@@ -241,7 +241,7 @@ def test_wrong_input_is_one_line(lib, tmp_path, capsys):
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",
         ),
-        (("tune", "-o", tmp_path / "d.bvh", "--within", "opera"), "no take has a rhythm"),
+        (("tune", "-o", tmp_path / "d.bvh", "--within", "opera"), "no motion"),
     ]:
         done = run("dance", lib.path, *arguments)
         assert isinstance(done.exception, MotionloomError), done.output
