@@ -40,6 +40,7 @@ SUMMARY = "the engine: a web built by processes and by a cluster"
 PACKAGES = ()
 _FRAMES = 25_000  # of all motions: some 20 seconds of one core
 _USUAL_FILES = 20  # what --files says unless it says otherwise
+_GOODBYE = 20.0  # seconds for a cluster to end by itself
 _BUSY = 0.9  # cores given to a worker, below which others were at work
 
 PLAIN, ENGINE, ALONE = "plain pool of 2", "engine, 2 processes", "engine, this process"
@@ -236,7 +237,11 @@ def _cluster(workers: int) -> Iterator[_Cluster]:
         yield _Cluster(address, started.pid)
     finally:
         started.terminate()
-        started.wait()
+        try:
+            started.wait(timeout=_GOODBYE)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
         if started.stdout is not None:
             started.stdout.close()
 
