@@ -23,6 +23,10 @@ from motionloom.threads import use_one_thread
 _CONNECT_SECONDS = 10.0
 _GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
 _RESTART = "10 minutes"  # for a worker of a local cluster to come up again
+_CALM = {  # what Dask does all the time to watch itself: workers share these cores
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
+}
 _LOOK_SECONDS = 2.0  # workers are counted anew after so long
 _WORKERS_SECONDS = 30.0  # for the first worker to be there
 _PATIENCE_SECONDS = 300.0  # without a single worker, before we give up
@@ -184,7 +188,7 @@ def local_cluster(workers: int, *, port: int = 0) -> Any:
     # quarter of a minute after which Dask would give it up for good.
     import dask
 
-    dask.config.set({"distributed.deploy.lost-worker-timeout": _RESTART})
+    dask.config.set({"distributed.deploy.lost-worker-timeout": _RESTART, **_CALM})
     try:
         return distributed.LocalCluster(
             n_workers=workers,
