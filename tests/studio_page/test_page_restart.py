@@ -21,7 +21,7 @@ def own_server(studio_library, tmp_path):
 
 
 def test_nothing_is_lost_when_the_server_restarts(windows, own_server):
-    page = windows(own_server.address, width=900, height=600)
+    page = windows(own_server.address)
     # The browser tells of every try; that is what this test is about.
     page.expected += ["WebSocket", "ERR_CONNECTION_REFUSED", "Failed to load", "request:"]
     clip = {"motion": "walk_p0", "start_frame": 5, "end_frame": 45}
@@ -32,7 +32,8 @@ def test_nothing_is_lost_when_the_server_restarts(windows, own_server):
         "JSON.stringify({accepted: [clip], rejected: []}))",
         [str(own_server.library), clip],
     )
-    page.evaluate("studio.stage.freeze(0.5)")
+    page.evaluate("studio.stage.set({follow: false})")  # the camera stays where it is
+    page.evaluate("studio.stage.freeze(0.5); studio.stage.frame()")
     address = page.url
     own_server.kill()
     status = page.locator("loom-app header [role=status]")
@@ -57,8 +58,8 @@ def test_nothing_is_lost_when_the_server_restarts(windows, own_server):
 def test_two_windows_see_one_library(windows, own_server):
     """Each has its own take, selection and view; a change to the library reaches both."""
     first, second = (
-        windows(own_server.address, width=900, height=600),
-        windows(own_server.address, width=900, height=600),
+        windows(own_server.address),
+        windows(own_server.address),
     )
     open_take(first, "walk_p0")
     open_take(second, "jog_p0")
@@ -66,7 +67,8 @@ def test_two_windows_see_one_library(windows, own_server):
     assert second.evaluate("studio.selection") is None
     assert first.evaluate("studio.take") == "walk_p0"
     for page in (first, second):
-        page.evaluate("studio.stage.freeze(0.2)")
+        page.evaluate("studio.stage.set({follow: false})")
+        page.evaluate("studio.stage.freeze(0.2); studio.stage.frame()")
         assert drawn_joints(page).mean() > 0.8
     # Both ask at once, again and again; every answer finds the window that asked.
     counts = (
