@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
     from motionloom.motion.markers import Markers
     from motionloom.search import Family, Match, Matches
+    from motionloom.search.query import Query
     from motionloom.search.clip_evaluation import Evaluation
     from motionloom.search.web import Web
     from motionloom.search.web_store import WebReport
@@ -108,7 +109,7 @@ class Library(Storage):
 
     def search(
         self,
-        query: str | Path | Motion,
+        query: str | Path | Motion | Query,
         *,
         method: str = "dtw",
         features: str | FeatureSet = "e15",
@@ -197,7 +198,7 @@ class Library(Storage):
 
     def family(
         self,
-        query: str | Path | Motion,
+        query: str | Path | Motion | Query,
         *,
         method: str = "dtw",
         features: str | FeatureSet = "e15",
@@ -373,7 +374,7 @@ class Library(Storage):
 
     def neighbours(
         self,
-        query: str | Path | Motion,
+        query: str | Path | Motion | Query,
         *,
         features: str | FeatureSet = "e15",
         k: int | None = None,
