@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
     from motionloom.motion.markers import Markers
     from motionloom.search import Family, Match, Matches
-    from motionloom.search.query import Query
     from motionloom.search.clip_evaluation import Evaluation
+    from motionloom.search.query import Query
     from motionloom.search.web import Web
     from motionloom.search.web_store import WebReport
     from motionloom.synthesis.dance_floor import DanceFloor
