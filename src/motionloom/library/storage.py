@@ -186,20 +186,24 @@ class Storage(Shelf):
             present = sweep(self.store, self._catalogue)
             if fps is not None:
                 self._settle_rate(fps)
-            return import_files(
-                self.path,
-                self.store,
-                self._catalogue,
-                paths,
-                labels=labels,
-                label_columns=label_columns,
-                fps=self.fps,
-                reader=reader,
-                force=force,
-                workers=workers,
-                progress=progress,
-                present=present,
-            )
+            try:
+                return import_files(
+                    self.path,
+                    self.store,
+                    self._catalogue,
+                    paths,
+                    labels=labels,
+                    label_columns=label_columns,
+                    fps=self.fps,
+                    reader=reader,
+                    force=force,
+                    workers=workers,
+                    progress=progress,
+                    present=present,
+                )
+            except LibraryError:  # the disk is full: do not leave what was half-written there
+                sweep(self.store, self._catalogue)
+                raise
 
     def add_motion(
         self,
