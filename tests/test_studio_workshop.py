@@ -32,7 +32,8 @@ def test_two_windows_wait_for_one_making(workshop):
 
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(workshop.once("key", make))) for _ in range(4)
+        threading.Thread(target=lambda: found.append(workshop.once(("key",), make)))
+        for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -42,11 +43,13 @@ def test_two_windows_wait_for_one_making(workshop):
     assert (found, made) == (["thing"] * 4, [1])
 
 
-def test_only_the_latest_few_are_kept(workshop):
+def test_only_the_latest_few_of_a_kind_are_kept(workshop):
+    workshop.once(("graph", "a"), lambda: "graph")
     for number in range(100):
-        workshop.once(number, lambda number=number: number)
-    assert workshop.once(99, lambda: "made again") == 99
-    assert workshop.once(0, lambda: "made again") == "made again"
+        workshop.once(("thing", number), lambda number=number: number)
+    assert workshop.once(("thing", 99), lambda: "made again") == 99
+    assert workshop.once(("thing", 0), lambda: "made again") == "made again"
+    assert workshop.once(("graph", "a"), lambda: "made again") == "graph"
     assert len(workshop._kept) < 30
 
 
@@ -56,9 +59,9 @@ def test_what_could_not_be_made_leaves_nothing(workshop):
 
     for number in range(50):
         with pytest.raises(InvalidInput, match="it cannot be"):
-            workshop.once(number, fails)
+            workshop.once(("thing", number), fails)
     assert (len(workshop._kept), len(workshop._making)) == (0, 0)
-    assert workshop.once(0, lambda: "now it can") == "now it can"
+    assert workshop.once(("thing", 0), lambda: "now it can") == "now it can"
 
 
 def test_a_grown_library_is_looked_through_anew(workshop):

@@ -21,6 +21,7 @@ from motionloom.errors import InvalidInput
 from motionloom.search import Family, Matches, Options, library_family, search
 from motionloom.search.methods import DEFAULT_MAX
 from motionloom.search.query import library_query
+from motionloom.studio.flags import flags
 
 MOST = 500  # matches of one search
 _LONGEST = 300  # characters of a name
@@ -63,19 +64,8 @@ class Looking(BaseModel):
 
     def flags(self) -> list[str]:
         """The same for the command line."""
-        words: list[str] = []
         told = self.model_dump(exclude={"query", "members"}, exclude_defaults=True, mode="json")
-        for name, value in told.items():
-            flag = f"--{name.replace('_', '-')}"
-            if name == "within":
-                words += [word for label in value for word in (flag, label)]
-            elif name in ("only", "without"):
-                words += [flag, ",".join(value)]
-            elif value is True:
-                words.append(flag)
-            else:
-                words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
-        return words
+        return flags(told)
 
     def _cli(self, verb: str, library: Path) -> str:
         return shlex.join(["motionloom", verb, str(library), self.query, *self.flags()])

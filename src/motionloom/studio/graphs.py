@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from motionloom.blend.player import Player, Stretch
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.studio.flags import flags
 from motionloom.studio.workshop import Workshop
 from motionloom.synthesis.motiongraph.edits import EditedGraph
 from motionloom.synthesis.motiongraph.graph import MotionGraph
@@ -56,16 +57,7 @@ class GraphSettings(BaseModel):
 
     def flags(self) -> list[str]:
         """The same for the command line."""
-        words: list[str] = []
-        for name, value in self.arguments().items():
-            flag = "--blend" if name == "blend_seconds" else f"--{name.replace('_', '-')}"
-            if name == "within":
-                words += [word for label in value for word in (flag, label)]
-            elif name in ("only", "without"):
-                words += [flag, ",".join(value)]
-            else:
-                words += [flag, f"{value:g}" if isinstance(value, float) else value]
-        return words
+        return flags(self.arguments(), {"blend_seconds": "blend"})
 
     def lines(self, library: Path) -> dict[str, str]:
         """How to build the same graph in a terminal and in Python."""

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from motionloom.errors import InvalidInput
+from motionloom.studio.live_message import Answer, frame_count, number, seed
 from motionloom.studio.moving import bones, points
 from motionloom.studio.routes.dance import choreography_of
 from motionloom.studio.window import Window
 from motionloom.synthesis.rhythm.beat_clock import TempoClock
 from motionloom.synthesis.rhythm.dance_player import DancePlayer
-
-_MOST = 300  # frames of one answer
 
 
 class CountingClock(TempoClock):
@@ -27,11 +26,11 @@ class CountingClock(TempoClock):
         return self.counted
 
 
-def start_dance(window: Window, message: dict[str, Any]) -> tuple[dict, dict]:
+def start_dance(window: Window, message: dict[str, Any]) -> Answer:
     """Begin: ``choreography, tempo, seed`` -> number of the player, its characters."""
     steps = choreography_of(window.workshop, str(message.get("choreography")))
-    clock = CountingClock(_number(message, "tempo", 60.0 / steps.period))
-    player = DancePlayer(steps, clock, seed=int(_number(message, "seed", 0)))
+    clock = CountingClock(number(message, "tempo", 60.0 / steps.period))
+    player = DancePlayer(steps, clock, seed=seed(message))
     characters = [bones(skeleton) for skeleton in player.skeletons]
     return {
         "player": window.keep(player),
@@ -41,7 +40,7 @@ def start_dance(window: Window, message: dict[str, Any]) -> tuple[dict, dict]:
     }, {}
 
 
-def read_dance(window: Window, message: dict[str, Any]) -> tuple[dict, dict]:
+def read_dance(window: Window, message: dict[str, Any]) -> Answer:
     """The next frames of all characters: ``player, count, target, tempo``.
 
     Besides ``positions_K`` and ``contacts_K``, ``beats`` (n,) is where in the music each is.
@@ -49,26 +48,17 @@ def read_dance(window: Window, message: dict[str, Any]) -> tuple[dict, dict]:
     player = window.player(message.get("player"))
     if not isinstance(player, DancePlayer):
         raise InvalidInput(f"player {message.get('player')!r} does not dance")
-    count = int(_number(message, "count", 30))
-    if not 1 <= count <= _MOST:
-        raise InvalidInput(f"count must be 1 to {_MOST} frames; got {count}")
+    count = frame_count(message)
     if "target" in message:
         player.steer(target=message["target"])
     if "tempo" in message:
-        player.steer(tempo=_number(message, "tempo", 120.0))
+        player.steer(tempo=number(message, "tempo", 120.0))
     stretches = player.read_all(count)
     arrays: dict[str, Any] = {}
-    for number, (stretch, skeleton) in enumerate(zip(stretches, player.skeletons, strict=True)):
-        arrays[f"positions_{number}"] = points(skeleton, stretch.rotations, stretch.root)
-        arrays[f"contacts_{number}"] = stretch.contacts
+    for body, (stretch, skeleton) in enumerate(zip(stretches, player.skeletons, strict=True)):
+        arrays[f"positions_{body}"] = points(skeleton, stretch.rotations, stretch.root)
+        arrays[f"contacts_{body}"] = stretch.contacts
     if isinstance(player.clock, CountingClock):
         arrays["beats"] = player.clock.counted
     nodes = [player.choreography.graph.names[k] for k in player.path[-3:]]
     return {"start": stretches[0].start, "frames": count, "nodes": nodes}, arrays
-
-
-def _number(message: dict[str, Any], name: str, default: float) -> float:
-    value = message.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise InvalidInput(f"{name} must be a number; got {value!r}")
-    return float(value)

@@ -6,10 +6,9 @@ from typing import Any
 
 from motionloom.errors import InvalidInput
 from motionloom.studio.graphs import GraphSettings, graph_of
+from motionloom.studio.live_message import Answer, seed
 from motionloom.studio.moving import bones
 from motionloom.studio.window import Window
-
-Answer = tuple[dict[str, Any], dict[str, Any]]
 
 
 def start_walk(window: Window, message: dict[str, Any]) -> Answer:
@@ -18,11 +17,9 @@ def start_walk(window: Window, message: dict[str, Any]) -> Answer:
     The head has ``player``, for ``player/read`` with controls ``transition`` and
     ``automatic``, and the body: ``fps``, joints, parents, roles.
     """
-    seed, start = message.get("seed", 0), message.get("start")
-    if type(seed) is not int or seed < 0:
-        raise InvalidInput(f"seed must be a number, zero or more; got {seed!r}")
+    start = message.get("start")
     if start is not None and not isinstance(start, str):
         raise InvalidInput(f"start must be NAME:FRAME; got {start!r}")
     graph = graph_of(window.workshop, GraphSettings.of(message.get("graph") or {})).graph
-    player = graph.player(seed, start=start)
+    player = graph.player(seed(message), start=start)
     return {"player": window.keep(player), "fps": graph.fps, **bones(graph.skeleton)}, {}

@@ -10,16 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.errors import InvalidInput
 from motionloom.studio.live_dance import read_dance, start_dance
 from motionloom.studio.live_graph import start_walk
+from motionloom.studio.live_message import Answer, frame_count
 from motionloom.studio.live_parametric import reach
 from motionloom.studio.moving import points
 from motionloom.studio.window import Window
-
-Answer = tuple[dict[str, Any], dict[str, Any]]
-
-_MOST = 600  # frames of one answer
 
 
 def ping(window: Window, message: dict[str, Any]) -> Answer:
@@ -30,9 +26,7 @@ def ping(window: Window, message: dict[str, Any]) -> Answer:
 def read_player(window: Window, message: dict[str, Any]) -> Answer:
     """The next frames of a player, after steering it: ``player, count, controls``."""
     player = window.player(message.get("player"))
-    count = message.get("count")
-    if not isinstance(count, int) or not 1 <= count <= _MOST:
-        raise InvalidInput(f"count must be 1 to {_MOST} frames; got {count!r}")
+    count = frame_count(message)
     controls = message.get("controls") or {}
     if controls:
         player.steer(**controls)

@@ -6,12 +6,11 @@ import time
 from typing import Any
 
 from motionloom.errors import InvalidInput
+from motionloom.studio.live_message import Answer
 from motionloom.studio.moving import points
 from motionloom.studio.routes.parametric import reachable
 from motionloom.studio.window import Window
 from motionloom.synthesis.weight_refinement import TOLERANCE
-
-Answer = tuple[dict[str, Any], dict[str, Any]]
 
 
 def reach(window: Window, message: dict[str, Any]) -> Answer:

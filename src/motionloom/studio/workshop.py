@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from motionloom.studio.incoming import Incoming
@@ -13,12 +13,8 @@ from motionloom.studio.jobs import Jobs
 if TYPE_CHECKING:
     from motionloom.loom import Library
 
-_KEPT = 24  # things made from the library and kept: searches, blends, graphs
-_OF_THE_WHOLE = (
-    "family",
-    "graph",
-    "prepared",
-)  # first words of keys whose things depend on all motions
+_KEPT = 12  # things of one kind, as the first words of keys tell: families, graphs, dances
+_OF_THE_WHOLE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
 
 
 class Workshop:
@@ -33,14 +29,15 @@ class Workshop:
         self.library = library
         self.jobs = Jobs()
         self.incoming = Incoming(library.path)
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
-        self._making: dict[Hashable, threading.Lock] = {}
+        self._kept: OrderedDict[tuple, Any] = OrderedDict()
+        self._making: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once for a key and kept while it is among the latest few.
+    def once(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once for a key and kept among the latest few of its kind.
 
-        Two windows that ask for the same at once wait for one making of it.
+        The first word of a key is its kind: beats of many takes do not push out a graph. Two
+        windows that ask for the same at once wait for one making of it.
         """
         with self._lock:
             if key in self._kept:
@@ -55,22 +52,23 @@ class Workshop:
                 made = make()
                 with self._lock:
                     self._kept[key] = made
-                    while len(self._kept) > _KEPT:
-                        self._kept.popitem(last=False)
+                    alike = [one for one in self._kept if one[0] == key[0]]
+                    for oldest in alike[:-_KEPT]:
+                        del self._kept[oldest]
             finally:
                 with self._lock:
                     self._making.pop(key, None)
             return made
 
-    def forget(self, matches: Callable[[Hashable], bool]) -> None:
+    def forget(self, matches: Callable[[tuple], bool]) -> None:
         """Drop what was kept under keys that match, as when the library has grown."""
         with self._lock:
             for key in [key for key in self._kept if matches(key)]:
                 del self._kept[key]
 
     def grown(self) -> None:
-        """The library has new motions: what was found in the old ones is found anew."""
-        self.forget(lambda key: isinstance(key, tuple) and key[0] in _OF_THE_WHOLE)
+        """The library has other motions or labels: what was found in it is found anew."""
+        self.forget(lambda key: key[0] in _OF_THE_WHOLE)
 
     def close(self) -> None:
         """End what is under way and remove what was sent but not imported."""

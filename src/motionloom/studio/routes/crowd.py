@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,11 +14,13 @@ from pydantic import BaseModel, Field
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
 from motionloom.studio.asking import Shop, arrays
+from motionloom.studio.files import sound_of, troupe_answer
 from motionloom.studio.jobs import Job
 from motionloom.studio.moving import troupe
 from motionloom.studio.workshop import Workshop
 
 if TYPE_CHECKING:
+    from motionloom.loom import Library
     from motionloom.synthesis.crowd.performance import Performance
     from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
     from motionloom.synthesis.rhythm import Choreography
@@ -44,9 +45,10 @@ class Crowd(BaseModel):
     seed: int = Field(0, ge=0, le=2**31)
     within: str | None = Field(None, max_length=300, description="Takes with this label move so.")
 
-    def key(self) -> str:
-        """A short name for these settings."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+    def key(self, library: Library) -> str:
+        """A short name for these settings, and for the library as it is where its takes move."""
+        told = self.model_dump_json() + (library.digest() if self.within is not None else "")
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def line(self, library: Path) -> str:
         """The same for a terminal."""
@@ -109,8 +111,9 @@ def make(crowd: Crowd, shop: Shop) -> dict[str, Any]:
         )
 
     def work(job: Job) -> dict[str, Any]:
-        shown = shop.once(("crowd", crowd.key()), lambda: _moved(crowd, shop, job))
-        return {"id": crowd.key(), **_told(crowd, shown, shop)}
+        key = crowd.key(shop.library)
+        shown = shop.once(("crowd", key), lambda: _moved(crowd, shop, job))
+        return {"id": key, **_told(crowd, shown, shop)}
 
     return shop.jobs.start(f"moving {characters} characters", work).told()
 
@@ -137,24 +140,13 @@ def crowd(id: str, shop: Shop) -> Response:
 @router.get("/{id}/sound", response_class=Response)
 def sound(id: str, shop: Shop) -> Response:
     """The music they move to, as a WAV file."""
-    from motionloom.synthesis.rhythm.sound import write_sound
-
-    music = crowd_of(shop, id).made.music
-    with tempfile.TemporaryDirectory() as folder:
-        wave = write_sound(music, Path(folder) / "sound.wav")
-        return Response(wave.read_bytes(), media_type="audio/wav")
+    return Response(sound_of(crowd_of(shop, id).made.music), media_type="audio/wav")
 
 
 @router.post("/{id}/file", response_class=Response)
 def save(id: str, shop: Shop) -> Response:
     """Everybody in one GLB file, as the command line writes it."""
-    from motionloom.formats.gltf import write
-
-    made = crowd_of(shop, id).made
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "crowd.glb"
-        write(made.every, path, compact=True)
-        return Response(path.read_bytes(), media_type="model/gltf-binary")
+    return troupe_answer(crowd_of(shop, id).made.every, compact=True)
 
 
 def crowd_of(shop: Workshop, key: str) -> Shown:
@@ -170,7 +162,8 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
     from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, march
     from motionloom.synthesis.crowd.usual import CADENCE, ROUND, SPEED, own_radius, suited
 
-    steps = shop.once(("crowd-steps", asked.kind, asked.within), lambda: _steps(asked, shop))
+    of = None if asked.within is None else (asked.within, shop.library.digest())
+    steps = shop.once(("crowd-steps", asked.kind, of), lambda: _steps(asked, shop))
     job.advance(0)  # somebody may have asked to stop
     common: dict[str, Any] = {
         "music": "tune", "tempo_bpm": asked.tempo, "seconds": asked.seconds, "seed": asked.seed,

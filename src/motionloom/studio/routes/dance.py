@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
 from motionloom.studio.asking import Shop, arrays, body_of
+from motionloom.studio.files import sound_of, troupe_answer
 from motionloom.studio.jobs import Job
 from motionloom.studio.moving import troupe
 from motionloom.studio.workshop import Workshop
@@ -75,7 +76,7 @@ class Heard:
 @router.post("/choreographies")
 def make_choreography(steps: Steps, shop: Shop) -> dict[str, Any]:
     """Begin to cut takes into movements and learn what follows what; the job's result tells."""
-    key = _key(steps)
+    key = _key(steps, shop)
     total = sum(1 for _ in _takes(steps, shop))
     if not total:
         raise InvalidInput("no take to dance: choose a label or name takes of the library")
@@ -135,13 +136,7 @@ def perform(asked: Performance, shop: Shop) -> Response:
 @router.post("/performances/file", response_class=Response)
 def save_performance(asked: Performance, shop: Shop) -> Response:
     """The dance as one GLB file with all its characters."""
-    from motionloom.formats.gltf import write
-
-    made = _danced(asked, shop)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "dance.glb"
-        write(list(made.motions), path)
-        return Response(path.read_bytes(), media_type="model/gltf-binary")
+    return troupe_answer(_danced(asked, shop).motions)
 
 
 def choreography_of(shop: Workshop, key: str) -> Choreography:
@@ -169,8 +164,9 @@ def music_of(shop: Workshop, key: str) -> Heard:
     return shop.once(("music", key), again)
 
 
-def _key(steps: Steps) -> str:
-    text = json.dumps(steps.model_dump(), sort_keys=True)
+def _key(steps: Steps, shop: Workshop) -> str:
+    """A name for these steps of the library as it is now: takes and labels may change."""
+    text = json.dumps([steps.model_dump(), shop.library.digest()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -198,7 +194,6 @@ def _steps_told(made: Choreography) -> dict[str, Any]:
             {"name": name, "members": [texts[k] for k in group]}
             for name, group in zip(graph.names, graph.members, strict=True)
         ],
-        "edges": [{"a": a, "b": b, "likelihood": p} for a, b, p in graph.edges],
         "left_out": dict(made.left_out or {}),
     }
 
@@ -215,24 +210,16 @@ def _listened(data: bytes, suffix: str, name: str) -> Heard:
         path = Path(folder) / f"music{suffix}"
         path.write_bytes(data)
         music = replace(load_music(path), name=name, path="")
-        if suffix in AUDIO_SUFFIXES:
-            return Heard(music, data, _MEDIA.get(suffix, "application/octet-stream"))
-        return _sounding(music, Path(folder))
+    if suffix in AUDIO_SUFFIXES:
+        return Heard(music, data, _MEDIA.get(suffix, "application/octet-stream"))
+    return Heard(music, sound_of(music), _MEDIA[".wav"])
 
 
 def _tune(tune: Tune) -> Heard:
     from motionloom.synthesis.rhythm import tunes
 
     music = tunes.tune(meter=tune.meter, tempo_bpm=tune.tempo, bars=tune.bars, seed=tune.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        return _sounding(music, Path(folder))
-
-
-def _sounding(music: Music, folder: Path) -> Heard:
-    from motionloom.synthesis.rhythm.sound import write_sound
-
-    wave = write_sound(music, folder / "sound.wav")
-    return Heard(music, wave.read_bytes(), _MEDIA[".wav"])
+    return Heard(music, sound_of(music), _MEDIA[".wav"])
 
 
 def _danced(asked: Performance, shop: Workshop) -> Dance:
@@ -250,13 +237,14 @@ def _danced(asked: Performance, shop: Workshop) -> Dance:
 def _packed(made: Dance, steps: Choreography) -> Response:
     from motionloom.synthesis.rhythm.dancing import beats_on_time, found_beats
 
-    total, on_time = beats_on_time(made.motions, made.music)
+    found = found_beats(made.motions, made.music)
+    total, on_time = beats_on_time(made.motions, made.music, found=found)
     who, values = troupe(made.motions)
     meta = {
         "fps": made.motions[0].fps,
         "frames": len(made.motions[0]),
         "characters": who,
-        "motion_beats": [round(float(t), 4) for t in found_beats(made.motions, made.music)],
+        "motion_beats": [round(float(t), 4) for t in found],
         "music_beats": [round(float(t), 4) for t in made.music.beats],
         "beats_total": total,
         "beats_within_one_frame": on_time,

@@ -47,12 +47,8 @@ def menu(shop: Shop) -> dict[str, Any]:
     """Distances to compare frames by, and labels with how many takes have them."""
     from motionloom.distance import DISTANCES
 
-    counts: dict[str, int] = {}
-    for labels in shop.library.catalogue.labels().values():
-        for label in labels:
-            counts[label] = counts.get(label, 0) + 1
     units = {name: distance.unit for name, distance in DISTANCES.items()}
-    return {"distances": units, "labels": dict(sorted(counts.items()))}
+    return {"distances": units, "labels": shop.library.label_counts()}
 
 
 @router.post("")

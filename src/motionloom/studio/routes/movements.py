@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
+from motionloom.search.filters import labelled
 from motionloom.studio.asking import Shop
 from motionloom.studio.jobs import Job
 from motionloom.studio.moving import motion_answer
@@ -58,9 +59,7 @@ def make(cutting: Cutting, shop: Shop) -> dict[str, Any]:
     """Begin to cut takes into movements and learn what follows what; kept by name."""
     from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
 
-    names = {n for label in cutting.within for n in shop.library.with_label(label)}
-    if not names:
-        raise InvalidInput(f"no take has a label {', '.join(cutting.within)}")
+    names = {name for label in cutting.within for name in labelled(shop.library, label)}
 
     def work(job: Job) -> dict[str, Any]:
         made = shop.library.choreography(

@@ -168,13 +168,16 @@ def _joined(body: tuple[Stretch, ...], parts, player: DancePlayer) -> Motion:
     )
 
 
-def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
+def beats_on_time(
+    motions: Sequence[Motion], music: Music, *, found: Array | None = None
+) -> tuple[int, int]:
     """How many of the music's beats the motion has, within one frame: all, and those on time.
 
     The beats of the motion are found anew, from the motion alone; all that is told is which
     tempos to count in, from three quarters of the music's slowest to four thirds of its
     quickest, for a waltz can as well be counted in bars. The first and last music beats, where
-    there is no motion on one side, do not count.
+    there is no motion on one side, do not count. `found` are the motion's beats, where
+    `found_beats` has found them already.
 
     Examples
     --------
@@ -187,7 +190,8 @@ def beats_on_time(motions: Sequence[Motion], music: Music) -> tuple[int, int]:
     True
     """
     heard = _heard_beats(motions, music)
-    return len(heard), _within(found_beats(motions, music), heard, 1.0 / motions[0].fps)
+    there = found_beats(motions, music) if found is None else found
+    return len(heard), _within(there, heard, 1.0 / motions[0].fps)
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:
