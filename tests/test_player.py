@@ -20,7 +20,7 @@ class ClipPlayer(Player):
         self.feet = contacts.standing_parts()
         self.at, self.aside, self.reads = 0, 0.0, []
 
-    def read(self, count):
+    def _read(self, count):
         self.reads.append(count)
         first, last = self.at, min(self.at + count, len(self.motion))
         self.at = last

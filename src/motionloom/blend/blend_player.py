@@ -9,7 +9,7 @@ is valid too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,17 @@ Array = NDArray[np.float64]
 
 EASE = 0.25  # seconds in which most of a change of weights is made
 _GONE = 1e-4  # a weight this small, and wanted to be zero, is zero
+
+
+class _Frame(NamedTuple):
+    """One frame: its pose, which foot parts stand, and which frames of which examples it is."""
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    contacts: NDArray[np.bool_]
+    active: NDArray[np.int64]
+    weights: Array
+    times: Array
 
 
 class BlendPlayer(Player):
@@ -81,22 +92,23 @@ class BlendPlayer(Player):
         stands = len(registration.contacts.parts) > 0
         self._planter = FootPlanter(self.skeleton, self.fps) if plant and stands else None
         start = registration.curve.grounds[0, 0] if place is None else place
-        self._place = np.asarray(start, np.float64).copy()
+        self._place = np.array(start, np.float64)
+        if self._place.shape != (3,) or not np.isfinite(self._place).all():
+            raise InvalidInput(f"place must be x, z, yaw, three finite numbers; got {place!r}")
         self._point: float | None = 0.0
         self._frame = 0
 
-    def read(self, count: int) -> Stretch:
-        """The next `count` frames; fewer at the end of the blend."""
-        rows = [row for row in (self._step() for _ in range(count)) if row is not None]
-        joints = len(self.skeleton)
-        rotations = np.array([row[0] for row in rows], np.float32).reshape(-1, joints, 4)
-        root = np.array([row[1] for row in rows], np.float32).reshape(-1, 3)
-        contacts = np.array([row[2] for row in rows], np.bool_).reshape(-1, 4)
-        if self._planter is not None and len(rows):
+    def _read(self, count: int) -> Stretch:
+        made = [frame for frame in (self._step() for _ in range(count)) if frame is not None]
+        start = self._frame - len(made)
+        if not made:
+            return Stretch.none(len(self.skeleton), start)
+        rotations = np.array([frame.rotations for frame in made], np.float32)
+        root = np.array([frame.root for frame in made], np.float32)
+        contacts = np.array([frame.contacts for frame in made], np.bool_)
+        if self._planter is not None:
             rotations, root = self._planter.plant(rotations, root, contacts)
-        start = self._frame - len(rows)
-        sources = self._sources(rows, start) if rows else ()
-        return Stretch(rotations, root, contacts, start, sources)
+        return Stretch(rotations, root, contacts, start, self._sources(made, start))
 
     def _steer(self, **controls: Any) -> None:
         self._wanted = self._checked(controls["weights"])
@@ -110,8 +122,8 @@ class BlendPlayer(Player):
             )
         return given
 
-    def _step(self):
-        """Pose, contacts, weights and times of one frame; None after the last."""
+    def _step(self) -> _Frame | None:
+        """The next frame; None after the last."""
         if self._point is None:
             return None
         curve = self.registration.curve
@@ -127,7 +139,7 @@ class BlendPlayer(Player):
             grounds=grounds[None], place=self._place[None],
         )  # fmt: skip
         standing = self.registration.contacts.standing(active, shares, times)
-        row = (rotations[0], root[0], standing, active, shares, times)
+        made = _Frame(rotations[0], root[0], standing, active, shares, times)
         # On to the next frame: as far along the curve as one frame of time is.
         speed = (1.0 - share) * curve.speeds[k] + share * curve.speeds[k + 1]
         step = 1.0 / max(float(speed[active] @ shares), 0.1)
@@ -138,7 +150,7 @@ class BlendPlayer(Player):
             self._point = None
         self._follow()
         self._frame += 1
-        return row
+        return made
 
     def _follow(self) -> None:
         """Move the weights on by a frame, as a critically damped spring towards the wanted."""
@@ -148,25 +160,15 @@ class BlendPlayer(Player):
         self._weights[gone] = self._change[gone] = 0.0
         self._weights /= self._weights.sum()
 
-    def _sources(self, rows: list, start: int) -> tuple[Source, ...]:
+    def _sources(self, made: list[_Frame], start: int) -> tuple[Source, ...]:
         sums = np.zeros(len(self.registration))
-        spans: dict[int, list[float]] = {}
-        for row in rows:
-            for n, weight, time in zip(*row[3:], strict=True):
+        times: dict[int, list[float]] = {}
+        for frame in made:
+            for n, weight, time in zip(frame.active, frame.weights, frame.times, strict=True):
                 sums[n] += weight
-                spans.setdefault(int(n), []).append(float(time))
-        sources = []
-        for n in sorted(spans):
-            example = self.registration.examples[n]
-            first, final = spans[n][0], spans[n][-1]
-            sources.append(
-                Source(
-                    example.source,
-                    example.source_frame(first),
-                    example.source_frame(final) + 1.0,
-                    start,
-                    start + len(rows),
-                    float(sums[n] / len(rows)),
-                )
-            )
-        return tuple(sources)
+                times.setdefault(int(n), []).append(float(time))
+        end, means = start + len(made), sums / len(made)
+        return tuple(
+            self.registration.examples[n].played(played[0], played[-1], start, end, means[n])
+            for n, played in sorted(times.items())
+        )

@@ -26,7 +26,7 @@ from motionloom.blend.poses import mixed_poses
 from motionloom.blend.registration import Registration
 from motionloom.blend.registration_curve import Track
 from motionloom.errors import InvalidInput
-from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion import Motion, Provenance
 from motionloom.motion.contacts import SIDES, FootContacts
 from motionloom.motion.foot_planting import ground_under
 
@@ -205,26 +205,17 @@ class Blend:
         points = self._points(track, start, end)
         rotations, root = self._mixed(track, points)
         ends = track.states(points[[0, -1]])[0]
-        sources = []
-        for n, weight, (first, last) in zip(track.active, track.weights, ends.T, strict=True):
-            example = self.registration.examples[n]
-            sources.append(
-                Source(
-                    example.source,
-                    example.source_frame(first),
-                    example.source_frame(last) + 1.0,
-                    0,
-                    end - start,
-                    float(weight),
-                )
-            )
+        sources = tuple(
+            self.registration.examples[n].played(first, last, 0, end - start, weight)
+            for n, weight, (first, last) in zip(track.active, track.weights, ends.T, strict=True)
+        )
         return Motion(
             self.registration.skeleton,
             rotations,
             root,
             self.registration.fps,
             name=name,
-            provenance=Provenance(tuple(sources)),
+            provenance=Provenance(sources),
         )
 
     def _contacts(self, track: Track, frames: int) -> FootContacts:

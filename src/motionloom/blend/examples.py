@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import Motion, Skeleton
+from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search.match_graph import Family
 
@@ -55,6 +55,20 @@ class Example:
     def text(self) -> str:
         """``NAME:START-END``."""
         return f"{self.source}:{self.start_frame}-{self.end_frame}"
+
+    def played(self, first: float, last: float, start: int, end: int, weight: float) -> Source:
+        """What a result is made of that plays frames `first` to `last` of this stretch.
+
+        Parameters
+        ----------
+        first, last : float
+            Frames of this stretch; the last one is played, too.
+        start, end : int
+            Frames ``[start, end)`` of the result.
+        weight : float
+        """
+        low, high = self.source_frame(first), self.source_frame(last) + 1.0
+        return Source(self.source, low, high, start, end, float(weight))
 
     def source_frame(self, frame: float) -> float:
         """Frame of the motion it is cut from, as stored, for a frame of this stretch."""

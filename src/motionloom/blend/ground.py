@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
 from motionloom.motion import rotations as rot
 
 Array = NDArray[np.float64]
@@ -101,6 +102,21 @@ def moved_poses(
     turned = np.array(rotations, np.float32)
     turned[:, 0] = rot.multiply(rot.yaw(moves[..., 2]), turned[:, 0].astype(np.float64))
     return turned, moved_points(moves, root).astype(np.float32)
+
+
+def to_origin(motion: Motion) -> Array:
+    """The move (3,) that puts the first frame of a motion over the origin, facing +Z.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk").transform(yaw=0.5, shift=(3.0, 0.0, 1.0))
+    >>> moved_points(to_origin(walk), walk.root[0])[[0, 2]].round(6) + 0.0
+    array([0., 0.])
+    """
+    yaw = -float(motion[:1].headings()[0])
+    there = moved_points([0.0, 0.0, yaw], motion.root[0])
+    return np.array([-there[0], -there[2], yaw])
 
 
 def twist(moves: ArrayLike) -> Array:

@@ -8,7 +8,7 @@ holds does not grow with what it has played.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -72,18 +72,36 @@ class Stretch:
     def __len__(self) -> int:
         return len(self.rotations)
 
+    @classmethod
+    def none(cls, joints: int, start: int = 0) -> Stretch:
+        """No frames of so many joints."""
+        poses = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
+        return cls(*poses, np.empty((0, 4), bool), start)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stretch]) -> Stretch:
+        """One stretch for several that follow each other, at least one."""
+        return cls(
+            np.concatenate([part.rotations for part in parts]),
+            np.concatenate([part.root for part in parts]),
+            np.concatenate([part.contacts for part in parts]),
+            parts[0].start,
+            tuple(source for part in parts for source in part.sources),
+            tuple(seam for part in parts for seam in part.seams),
+        )
+
 
 class Player(ABC):
     """Frames one after the other, steered in between.
 
-    A kind of player gives `skeleton`, `fps`, the names of its `controls`, `read`, and, if it
+    A kind of player gives `skeleton`, `fps`, the names of its `controls`, `_read`, and, if it
     has controls, `_steer`.
 
     Examples
     --------
     >>> class Statue(Player):
     ...     skeleton, fps = Skeleton(["hips"], [-1], [[0, 0, 0]]), 30.0
-    ...     def read(self, count):
+    ...     def _read(self, count):
     ...         pose = np.tile(np.float32([1, 0, 0, 0]), (count, 1, 1))
     ...         return Stretch(pose, np.zeros((count, 3)), np.ones((count, 4), bool))
     >>> Statue().record(seconds=2, name="statue")
@@ -94,9 +112,15 @@ class Player(ABC):
     fps: float
     controls: ClassVar[tuple[str, ...]] = ()
 
-    @abstractmethod
     def read(self, count: int) -> Stretch:
         """The next `count` frames; fewer only where the motion ends."""
+        if count < 0:
+            raise InvalidInput(f"count must be zero or more; got {count}")
+        return self._read(count)
+
+    @abstractmethod
+    def _read(self, count: int) -> Stretch:
+        """The same for a count that was checked; none, too, may be asked for."""
 
     def steer(self, **controls: Any) -> None:
         """Change where it goes from the next frame on.
@@ -110,10 +134,14 @@ class Player(ABC):
             if name not in self.controls:
                 known = ", ".join(self.controls) or "none"
                 raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {known}")
-        self._steer(**controls)
+        if controls:
+            self._steer(**controls)
 
     def _steer(self, **controls: Any) -> None:  # noqa: B027 - only those with controls need it
-        """Take controls whose names were checked. A player without any needs none."""
+        """Take controls whose names were checked, one at least: all of them, or raise.
+
+        A player without any needs none.
+        """
 
     def frames(self) -> Iterator[Pose]:
         """Poses one by one; `steer` may be called between them."""
@@ -145,22 +173,13 @@ class Player(ABC):
         name : str
         """
         count = frame_count(seconds, frames, self.fps)
-        parts = list(self.stretches(count))
-        rotations = [part.rotations for part in parts] or [
-            np.empty((0, len(self.skeleton), 4), np.float32)
-        ]
-        root = [part.root for part in parts] or [np.empty((0, 3), np.float32)]
-        sources = merged(source for part in parts for source in part.sources)
-        seams = tuple(seam for part in parts for seam in part.seams)
-        first = parts[0].start if parts else 0
-        made_of = Provenance(
-            tuple(source.moved(-first) for source in sources),
-            tuple(seam - first for seam in seams),
-        )
+        played = Stretch.joined(list(self.stretches(count)) or [Stretch.none(len(self.skeleton))])
+        sources = merged(source.moved(-played.start) for source in played.sources)
+        made_of = Provenance(sources, tuple(seam - played.start for seam in played.seams))
         return Motion(
             self.skeleton,
-            np.concatenate(rotations),
-            np.concatenate(root),
+            played.rotations,
+            played.root,
             self.fps,
             name=name,
             provenance=made_of if sources else None,

@@ -112,15 +112,19 @@ class Replayed(Player):
         self._left = sorted(steered, key=lambda one: one.frame)
         self._played = 0
 
-    def read(self, count: int) -> Stretch:
-        """The next frames, up to where something is told."""
-        while self._left and self._left[0].frame <= self._played:
-            self._player.steer(**self._left.pop(0).controls)
-        if self._left:
-            count = min(count, self._left[0].frame - self._played)
-        stretch = self._player.read(count)
-        self._played += len(stretch)
-        return stretch
+    def _read(self, count: int) -> Stretch:
+        parts = [Stretch.none(len(self.skeleton), self._played)]
+        while count > 0:
+            while self._left and self._left[0].frame <= self._played:
+                self._player.steer(**self._left.pop(0).controls)
+            until = self._left[0].frame - self._played if self._left else count
+            part = self._player.read(min(count, until))
+            if not len(part):
+                break
+            parts.append(part)
+            count -= len(part)
+            self._played += len(part)
+        return Stretch.joined(parts)
 
 
 def graph_of(

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blend import Blend, BlendPlayer, Registration
-from motionloom.blend.ground import composed
+from motionloom.blend.ground import composed, to_origin
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.contacts import FootContacts
@@ -239,19 +239,12 @@ class ParametricPlayer(BlendPlayer):
         self._parametric = motion
         weights = motion.weights_for(target)
         start = motion.registration.placed(0)[:1]
-        options.setdefault("place", _origin_place(start, motion.registration.curve.grounds[0, 0]))
+        there = motion.registration.curve.grounds[0, 0]
+        options.setdefault("place", composed(to_origin(start), there))
         super().__init__(motion.registration, weights, **options)
 
     def _steer(self, **controls: Any) -> None:
         super()._steer(weights=self._parametric.weights_for(controls["target"]))
-
-
-def _origin_place(first: Motion, place: Array) -> Array:
-    """The place on the floor of a blend that starts over the origin and faces +Z."""
-    yaw = -float(first.headings()[0])
-    turned = first.transform(yaw=yaw).root[0]
-    shifted = composed([-float(turned[0]), -float(turned[2]), yaw], place)
-    return np.asarray(shifted, np.float64)
 
 
 def parametrize(

@@ -86,7 +86,8 @@ def transition(looked: Looked, shop: Shop) -> Response:
 
     The head has ``seam``, the frame in the middle of it, and ``blend``, its length.
     """
-    from motionloom.synthesis.motiongraph.player import GraphPlayer, to_origin
+    from motionloom.blend.ground import to_origin
+    from motionloom.synthesis.motiongraph.player import GraphPlayer
     from motionloom.synthesis.motiongraph.routes import Route
 
     held = graph_of(shop, looked.graph)

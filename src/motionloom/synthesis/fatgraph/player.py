@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blend import BlendPlayer
-from motionloom.blend.ground import composed, moved_points, moved_poses
+from motionloom.blend.ground import composed, moved_points, moved_poses, to_origin
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.player import Player, Stretch
 from motionloom.blend.stitching import Stitch
@@ -81,11 +81,8 @@ class FatPlayer(Player):
         self._facing = 0.0  # where the body went when the edge began
         self._enter(start)
 
-    def read(self, count: int) -> Stretch:
-        """The next `count` frames."""
-        if count < 0:
-            raise InvalidInput(f"count must be zero or more; got {count}")
-        start, parts, seams = self._played, [], []
+    def _read(self, count: int) -> Stretch:
+        parts, seams = [Stretch.none(len(self.skeleton), self._played)], []
         while count > 0:
             part = self._next(count)
             if not len(part):
@@ -100,18 +97,9 @@ class FatPlayer(Player):
             parts.append(part)
             count -= len(part)
             self._played += len(part)
-        if not parts:
-            joints = len(self.skeleton)
-            empty = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
-            return Stretch(*empty, np.empty((0, 4), bool), start)
-        contacts = np.concatenate([part.contacts for part in parts])
-        rotations, root = self._planter.plant(
-            np.concatenate([part.rotations for part in parts]),
-            np.concatenate([part.root for part in parts]),
-            contacts,
-        )
-        sources = tuple(source for part in parts for source in part.sources)
-        return Stretch(rotations, root, contacts, start, sources, tuple(seams))
+        whole = Stretch.joined(parts)
+        rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
+        return replace(whole, rotations=rotations, root=root, seams=tuple(seams))
 
     def _steer(self, **controls: Any) -> None:
         self._wish |= {name: _number(value, name) for name, value in controls.items()}
@@ -140,10 +128,8 @@ class FatPlayer(Player):
 
     def _enter(self, pose: int) -> None:
         """Begin the edge that serves best from a base pose."""
-        heading = 0.0 if self._last is None else self._heading(self._last)
-        if self._last is None:
-            self._facing = 0.0
-        else:
+        if self._last is not None:
+            heading = float(self._pose(self._last).headings()[0])
             self._facing = heading + float(self.graph.offsets[pose])
         wanted = self._wanted_turn()
         self._edge = self._choice(pose, wanted)
@@ -166,9 +152,8 @@ class FatPlayer(Player):
         if self._last is not None:
             a, b = (Window(one.rotations, one.root, one.contacts) for one in (self._last, first))
             return aligning_move(self.skeleton, a, b)
-        yaw = -(self._heading(first) + float(self.graph.offsets[pose]))
-        _, root = moved_poses([0.0, 0.0, yaw], first.rotations, first.root)
-        return np.array([-float(root[0, 0]), -float(root[0, 2]), yaw])
+        ahead = [0.0, 0.0, -float(self.graph.offsets[pose])]
+        return composed(ahead, to_origin(self._pose(first)))
 
     def _moved(self, part: Stretch) -> Stretch:
         """Frames of the blend where they lie, on a way that is bent about the body."""
@@ -180,9 +165,9 @@ class FatPlayer(Player):
         rotations, root = moved_poses(moves, part.rotations, part.root)
         return replace(part, rotations=rotations, root=root)
 
-    def _heading(self, one: Stretch) -> float:
-        pose = Motion(self.skeleton, one.rotations[:1], one.root[:1], self.fps)
-        return float(pose.headings()[0])
+    def _pose(self, one: Stretch) -> Motion:
+        """The first frame of a stretch as a motion."""
+        return Motion(self.skeleton, one.rotations[:1], one.root[:1], self.fps)
 
     def _captured(self, source: Source) -> Source:
         """A source in frames of the motion that its clip was cut from."""

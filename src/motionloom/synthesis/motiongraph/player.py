@@ -15,13 +15,13 @@ transition that it will take next. Controls, each for ``player.steer``:
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blend.ground import composed, moved_points, moved_poses
+from motionloom.blend.ground import composed, moved_points, moved_poses, to_origin
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.player import Player, Stretch
 from motionloom.errors import InvalidInput
@@ -49,7 +49,7 @@ class Taken:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data."""
-        return dict(self.__dict__)
+        return asdict(self)
 
 
 class GraphPlayer(Player):
@@ -85,7 +85,8 @@ class GraphPlayer(Player):
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self.log: deque[Taken] = deque(maxlen=_LOG)
         self._rng = np.random.default_rng(seed)
-        self._automatic, self._label = automatic, None
+        self._automatic = automatic
+        self._label: str | None = None
         self._ways: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
         self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
@@ -99,69 +100,65 @@ class GraphPlayer(Player):
             self._last_frame = route.end_frame
         else:
             self._motion, self._frame = self._begin(start)
-            self._move = np.array([0.0, 0.0, 0.0])
             self._move = to_origin(graph.motions[self._motion][self._frame])
         self._next = self._choice()
 
-    def read(self, count: int) -> Stretch:
-        """The next `count` frames."""
-        if count < 0:
-            raise InvalidInput(f"count must be zero or more; got {count}")
-        start = self._played
-        parts, sources, seams = [], [], []
+    def _read(self, count: int) -> Stretch:
+        parts = [Stretch.none(len(self.skeleton), self._played)]
         while count > 0:
-            if self._blended is not None:
-                part, source, seam = self._blend(count)
-                seams += seam
-            else:
-                part, source = self._play(count)
-                if part is None:
-                    break
+            part = self._next_part(count)
+            if not len(part):
+                break
             parts.append(part)
-            sources += source
-            count -= len(part[0])
-            self._played += len(part[0])
-        if not parts:
-            return _nothing(len(self.skeleton), start)
-        rotations, root, contacts = (np.concatenate(piece) for piece in zip(*parts, strict=True))
-        if self._planter is not None:
-            rotations, root = self._planter.plant(rotations, root, contacts)
-        return Stretch(rotations, root, contacts, start, tuple(sources), tuple(seams))
+            count -= len(part)
+            self._played += len(part)
+        whole = Stretch.joined(parts)
+        if self._planter is None or not len(whole):
+            return whole
+        rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
+        return replace(whole, rotations=rotations, root=root)
 
     def _steer(self, **controls: Any) -> None:
         if self._script is not None:
             raise InvalidInput("a player that follows a route takes no controls")
-        if "automatic" in controls:
-            self._automatic = bool(controls["automatic"])
         if "label" in controls:
-            self._label = controls["label"]
-            self._ways = None if self._label is None else frames_to(self.graph, self._label)
+            label = controls["label"]
+            self._ways = None if label is None else frames_to(self.graph, label)  # may complain
+            self._label = label
+        self._automatic = bool(controls.get("automatic", self._automatic))
         if self._blended is None:
             self._next = self._choice(now=bool(controls.get("transition", False)))
 
     # --- one thing after the other ------------------------------------------------------
 
-    def _play(self, count: int):
+    def _next_part(self, count: int) -> Stretch:
+        """Frames of one motion up to where it is left, or of one transition; none at the end."""
+        if self._blended is None and self._frame >= self._end and self._next is not None:
+            self._blended = 0
+        return self._play(count) if self._blended is None else self._blend(count)
+
+    @property
+    def _end(self) -> int:
+        """The frame up to which the current motion is played."""
+        if self._next is None:
+            return self._last_frame
+        return int(self.graph.transitions.leave[self._next, 1])
+
+    def _play(self, count: int) -> Stretch:
         """Frames of the current motion, up to where it is left."""
         motion = self.graph.motions[self._motion]
-        end = (
-            self._last_frame if self._next is None else self.graph.transitions.leave[self._next, 1]
-        )
-        first, last = self._frame, min(self._frame + count, int(end))
+        first, last = self._frame, min(self._frame + count, self._end)
         if first >= last:
-            if self._next is None:
-                return None, []
-            self._blended = 0
-            return (_empty(len(self.skeleton))), []
+            return Stretch.none(len(self.skeleton), self._played)
         part = slice(first, last)
         moves = self._moves(motion.root[part])
         rotations, root = moved_poses(moves, motion.rotations[part], motion.root[part])
         contacts = self.graph.footings[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
         self._frame = last
-        return (rotations, root, contacts), [source]
+        return Stretch(rotations, root, contacts, self._played, (source,))
 
-    def _blend(self, count: int):
+    def _blend(self, count: int) -> Stretch:
         """Frames of the current transition."""
         number, done = self._next, self._blended
         assert number is not None and done is not None
@@ -169,17 +166,16 @@ class GraphPlayer(Player):
         part = slice(done, min(done + count, len(made)))
         moves = self._moves(made.root[part])
         rotations, root = moved_poses(moves, made.rotations[part], made.root[part])
-        seam = self._played + made.seam - done
-        found = made.seam in range(part.start, part.stop)
         sources = self._halves(number, part, made.seam)
-        if found:
-            self.log.append(self._taken(number, seam))
+        seams: tuple[int, ...] = ()
+        if part.start <= made.seam < part.stop:
+            seams = (self._played + made.seam - done,)
+            self.log.append(self._taken(number, seams[0]))
             self.taken += 1
-        contacts = made.contacts[part]
         self._blended = part.stop
         if part.stop == len(made):
             self._arrive(number, made.move)
-        return (rotations, root, contacts), sources, [seam] if found else []
+        return Stretch(rotations, root, made.contacts[part], self._played, sources, seams)
 
     def _moves(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
         """The move of the next frames: one (3,), or one each where the route turns the body."""
@@ -203,7 +199,7 @@ class GraphPlayer(Player):
         self._blended = None
         self._next = self._choice()
 
-    def _halves(self, number: int, part: slice, seam: int) -> list[Source]:
+    def _halves(self, number: int, part: slice, seam: int) -> tuple[Source, ...]:
         """What a part of a transition is made of: of the first motion up to the seam."""
         graph, here = self.graph, self._played - part.start
         transitions, found = graph.transitions, []
@@ -216,7 +212,7 @@ class GraphPlayer(Player):
                 first = int(frame) - transitions.blend // 2
                 name = graph.motions[motion].name
                 found.append(Source(name, first + low, first + high, here + low, here + high))
-        return found
+        return tuple(found)
 
     def _taken(self, number: int, frame: int) -> Taken:
         graph = self.graph
@@ -269,23 +265,3 @@ class GraphPlayer(Player):
             return which[frames == frames[-1]]
         rest = frames - self._frame + self._ways[which]
         return which[rest == rest.min()]
-
-
-def to_origin(pose) -> NDArray[np.float64]:
-    """The move (3,) that puts a one-frame motion over the origin, facing +Z."""
-    yaw = -float(pose.headings()[0])
-    there = composed([0.0, 0.0, yaw], [float(pose.root[0, 0]), float(pose.root[0, 2]), 0.0])
-    return np.array([-there[0], -there[1], yaw])
-
-
-def _empty(joints: int):
-    return (
-        np.empty((0, joints, 4), np.float32),
-        np.empty((0, 3), np.float32),
-        np.empty((0, 4), bool),
-    )
-
-
-def _nothing(joints: int, start: int) -> Stretch:
-    rotations, root, contacts = _empty(joints)
-    return Stretch(rotations, root, contacts, start)

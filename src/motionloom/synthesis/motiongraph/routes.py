@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.blend.ground import to_origin
 from motionloom.errors import InvalidInput
 from motionloom.synthesis.motiongraph.shortest_ways import frames_to_place
 from motionloom.synthesis.motiongraph.wishes import Wish, goal_wish, label_wish, path_wish
@@ -94,8 +95,6 @@ def _to_place(
     end: Place | str,
 ) -> Route:
     """At random as long as there is time, then on the shortest way to the end pose."""
-    from motionloom.synthesis.motiongraph.player import to_origin
-
     motion, frame = graph.place(end)
     ways = frames_to_place(graph, motion, frame)
     if not np.isfinite(ways).any():

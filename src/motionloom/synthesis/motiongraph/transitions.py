@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,12 +78,12 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.source)
 
-    @property
+    @cached_property
     def leave(self) -> Ints:
         """Motion and first frame that is blended away, shape (n, 2)."""
         return self.source - np.array([0, self.blend // 2], np.int64)
 
-    @property
+    @cached_property
     def enter(self) -> Ints:
         """Motion and first frame that is purely of the target, shape (n, 2)."""
         return self.target + np.array([0, self.blend - self.blend // 2], np.int64)

@@ -101,12 +101,11 @@ class DancePlayer(Player):
 
     # --- what people call ---------------------------------------------------------------
 
-    def read(self, count: int) -> Stretch:
-        """The next `count` frames of the leader."""
+    def _read(self, count: int) -> Stretch:
         return self.read_all(count)[0]
 
     def read_all(self, count: int) -> tuple[Stretch, ...]:
-        """The next `count` frames of every character."""
+        """The next `count` frames of every character; `read` gives those of the leader."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         start = self._played
@@ -130,11 +129,8 @@ class DancePlayer(Player):
         )
 
     def _steer(self, **controls: Any) -> None:
-        if "tempo" in controls:
-            if not isinstance(self.clock, TempoClock):
-                raise InvalidInput("only a dance without music has a tempo to set")
-            self.clock.set_tempo(controls.pop("tempo"))
-        for name, value in controls.items():
+        wish = {name: value for name, value in controls.items() if name != "tempo"}
+        for name, value in wish.items():
             size = 2 if name == "target" else 1
             if value is not None:
                 try:
@@ -143,7 +139,11 @@ class DancePlayer(Player):
                     given = np.empty(0)
                 if given.size != size or not np.all(np.isfinite(given)):
                     raise InvalidInput(f"{name} must be {size} finite number(s); got {value!r}")
-            self._wish[name] = value
+        if "tempo" in controls:
+            if not isinstance(self.clock, TempoClock):
+                raise InvalidInput("only a dance without music has a tempo to set")
+            self.clock.set_tempo(controls["tempo"])
+        self._wish |= wish
 
     # --- time ---------------------------------------------------------------------------
 
@@ -313,10 +313,8 @@ class DancePlayer(Player):
         ]
 
     def _stretch(self, body, pieces, start, sources, seams) -> Stretch:
-        joints = len(self.skeletons[body])
         if not pieces:
-            nothing = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
-            return Stretch(*nothing, np.empty((0, 4), bool), start)
+            return Stretch.none(len(self.skeletons[body]), start)
         rotations, root, contacts = (
             np.concatenate([piece[body][k] for piece in pieces]) for k in range(3)
         )
