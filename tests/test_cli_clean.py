@@ -81,14 +81,14 @@ def test_thresholds_reach_the_detector(takes, tmp_path):
 
 
 def test_wrong_input_is_told(takes, tmp_path):
-    with pytest.raises(InvalidInput, match="another file than the source"):
+    with pytest.raises(InvalidInput, match="would overwrite what is read"):
         run(takes / "walk.bvh", "-o", takes / "walk.bvh")
     with pytest.raises(InvalidInput, match="so the output must be one too"):
         run(takes, "-o", tmp_path / "x.bvh")
-    with pytest.raises(InvalidInput, match="another folder than the source"):
+    with pytest.raises(InvalidInput, match="would overwrite what is read"):
         run(takes, "-o", takes)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInput, match="no motion files in it"):
+    with pytest.raises(InvalidInput, match="no motion files here"):
         run(tmp_path / "empty", "-o", tmp_path / "out")
     with pytest.raises(InvalidInput, match="slow must be positive"):
         run(takes / "walk.bvh", "-o", tmp_path / "b.bvh", "--slow", "-1")

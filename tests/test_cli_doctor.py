@@ -112,7 +112,7 @@ def test_a_single_bad_file_ends_with_one_line_and_code_2(tmp_path, monkeypatch, 
 
 
 def test_an_empty_folder_is_told(tmp_path):
-    with pytest.raises(InvalidInput, match="no motion files in this folder"):
+    with pytest.raises(InvalidInput, match="no motion files here"):
         run(tmp_path)
 
 

@@ -1,12 +1,13 @@
 """What a user types to name a motion: ``FILE``, ``LIB:NAME``, each with a range behind it.
 
 ``kick.bvh``, ``kick.bvh:30-90`` (frames), ``takes.loom:86_01``, ``takes.loom:86_01:1480-1610``,
-``takes.loom:86_01:12.5s-14s`` (seconds).
+``takes.loom:86_01:12.5s-14s`` (seconds). Where many may be named: ``FOLDER`` or ``LIB``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,62 @@ def cut_from(text: str, **options) -> tuple[Motion, int]:
             f"({motion.duration:.2f} s); got {start} to {end}"
         )
     return motion[start:end], start
+
+
+def is_library(place: str | Path) -> bool:
+    """Whether there is a library at `place`."""
+    from motionloom.library.catalogue import FILE
+
+    return (Path(place) / FILE).is_file()
+
+
+def motions_in(
+    place: Path, *, leaving: Path | None = None
+) -> tuple[list[tuple[str, str]], list[dict[str, str]]]:
+    """All motions of a library, or of a folder and the folders in it.
+
+    Parameters
+    ----------
+    place : Path
+    leaving : Path, optional
+        A folder inside `place` to pass over: what an earlier run wrote.
+
+    Returns
+    -------
+    motions : list of (str, str)
+        What `motion_from` takes, and what to call it: a path without suffix, below `place`.
+    failed : list of dict
+        Folders that could not be looked into: ``file`` and ``reason``.
+    """
+    if is_library(place):
+        from motionloom.loom import Library
+
+        with Library(place) as library:
+            return [(f"{place}:{name}", name) for name in library.names], []
+    from motionloom.library.sources import find_sources
+
+    sources, unreadable = find_sources([place])
+    away = None if leaving is None or leaving.resolve() == place.resolve() else leaving.resolve()
+    files = [Path(source.shown) for source in sources]
+    motions = [
+        (str(file), str(file.relative_to(place).with_suffix("")))
+        for file in files
+        if away is None or not file.resolve().is_relative_to(away)
+    ]
+    return motions, [{"file": folder, "reason": reason} for folder, reason in unreadable]
+
+
+def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
+    """Refuse what would write over a source, or twice to one place; `jobs`: source, target."""
+    sources: dict[Path, str] = {}
+    for source, target in jobs:
+        if target in sources:
+            raise InvalidInput(
+                f"{sources[target]} and {source} would both become {target}; do them one by one"
+            )
+        if Path(source).exists() and target.exists() and target.samefile(source):
+            raise InvalidInput(f"{target} would overwrite what is read; give another output")
+        sources[target] = source
 
 
 def split_range(text: str) -> tuple[str, list[tuple[float, bool]] | None]:

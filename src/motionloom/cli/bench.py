@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -33,7 +34,7 @@ def bench(
         bool,
         typer.Option("--install-rivals", help="Install the rivals to a cache folder first."),
     ] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_: Annotated[bool, JSON] = False,
     results: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Keep the report as NAME.json in this folder."),

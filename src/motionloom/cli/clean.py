@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.arguments import motion_from
+from motionloom.cli.arguments import check_targets, is_library, motion_from, motions_in
+from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -33,10 +33,12 @@ class Cleaned:
 
 
 def clean(
-    source: Annotated[str, typer.Argument(metavar="FILE|FOLDER|LIB:NAME", help="What to clean.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FILE|FOLDER|LIB|LIB:NAME", help="What to clean.")
+    ],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="File to write; a folder where a folder is read."),
+        typer.Option("-o", "--output", help="File to write; a folder where many are read."),
     ],
     slow: Annotated[
         float, typer.Option(help="A contact has a frame slower than this, m/s.")
@@ -53,16 +55,16 @@ def clean(
     ease: Annotated[
         float, typer.Option(help="Seconds in which a foot comes to and leaves its place.")
     ] = 0.25,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Plant feet that slide, and print the slide in centimetres before and after."""
     thresholds = {"slow": slow, "fast": fast, "rise": rise, "above_floor": above_floor}
     if Path(source).is_dir():
-        rows, failed = _clean_folder(Path(source), output, thresholds, ease, quiet=json)
+        rows, failed = _clean_all(Path(source), output, thresholds, ease, quiet=json)
     else:
         motion = motion_from(source)
         target = output / f"{motion.name}.bvh" if output.is_dir() else output
-        _keep_the_source(Path(source), target)
+        check_targets([(source, target)])
         rows, failed = [_cleaned(motion, target, thresholds, ease)], []
     if json:
         whole = {
@@ -80,44 +82,32 @@ def clean(
         raise typer.Exit(1)
 
 
-def _clean_folder(
-    folder: Path, output: Path, thresholds: dict[str, float], ease: float, *, quiet: bool
+def _clean_all(
+    place: Path, output: Path, thresholds: dict[str, float], ease: float, *, quiet: bool
 ) -> tuple[list[Cleaned], list[dict[str, str]]]:
-    """Every motion file of a folder into another, at the same place below it."""
-    from motionloom.formats import load
-
-    jobs = list(_files(folder, output))
-    if not jobs:
-        raise InvalidInput(f"{folder}: no motion files in it; one of a library is LIBRARY:NAME")
-    rows, failed = [], []
+    """Every motion of a folder or library into another folder, at the same place below it."""
+    if output.suffix and not output.is_dir():
+        raise InvalidInput(f"{output}: {place} is a folder, so the output must be one too")
+    motions, failed = motions_in(place, leaving=output)
+    jobs = [(source, output / f"{stem}{_suffix(source, place)}") for source, stem in motions]
+    check_targets(jobs)
+    rows = []
     with progress("cleaning", len(jobs), quiet=quiet) as advance:
-        for path, target in jobs:
+        for source, target in jobs:
             try:
-                rows.append(_cleaned(load(path), target, thresholds, ease))
+                rows.append(_cleaned(motion_from(source), target, thresholds, ease))
             except (MotionloomError, OSError) as error:
-                failed.append({"file": str(path), "reason": str(error)})
+                failed.append({"file": source, "reason": str(error)})
             advance()
     return rows, failed
 
 
-def _files(folder: Path, output: Path) -> Iterator[tuple[Path, Path]]:
-    """Motion files of a folder and where each goes."""
-    from motionloom.formats import FORMATS, is_motion_file
+def _suffix(source: str, place: Path) -> str:
+    """That of the source, where we write such files."""
+    from motionloom.formats import FORMATS
 
-    if output.suffix and not output.is_dir():
-        raise InvalidInput(f"{output}: {folder} is a folder, so the output must be one too")
-    if output.resolve() == folder.resolve():
-        raise InvalidInput(f"{output}: the output must be another folder than the source")
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        hidden = any(part.startswith(".") for part in inside.parts)
-        if hidden or not path.is_file() or not is_motion_file(path):
-            continue
-        if path.resolve().is_relative_to(output.resolve()):
-            continue  # what an earlier run wrote
-        writes = FORMATS[path.suffix.lower()].writes
-        suffix = path.suffix if "motion" in writes else ".bvh"
-        yield path, (output / inside).with_suffix(suffix)
+    suffix = ".bvh" if is_library(place) else Path(source).suffix
+    return suffix if "motion" in FORMATS[suffix.lower()].writes else ".bvh"
 
 
 def _cleaned(motion: Motion, target: Path, thresholds: dict[str, float], ease: float) -> Cleaned:
@@ -140,11 +130,6 @@ def _cleaned(motion: Motion, target: Path, thresholds: dict[str, float], ease: f
         mean_angle_change_degrees=float(np.degrees(report.mean_angle_change)),
         max_angle_change_degrees=float(np.degrees(report.max_angle_change)),
     )
-
-
-def _keep_the_source(source: Path, target: Path) -> None:
-    if source.exists() and target.exists() and source.samefile(target):
-        raise InvalidInput(f"{target}: the output must be another file than the source")
 
 
 def _mean(values: list[float]) -> float:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 from motionloom.settings import FILE as SETTINGS
@@ -25,7 +26,7 @@ _Address = Annotated[
         "--cluster",
         metavar="ADDRESS",
         help="Work on the Dask cluster whose scheduler has this address, tcp://host:8786. "
-        f"Default: cluster in [engine] of {SETTINGS}, or this machine.",
+        f"[cluster in the section engine of {SETTINGS}, or this machine]",
     ),
 ]
 
@@ -35,7 +36,7 @@ def cluster(
     port: Annotated[
         int, typer.Option(help="Port of the scheduler; 0: any that is free.", min=0, max=65535)
     ] = 8786,
-    json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Start a Dask cluster on this machine and keep it until Ctrl-C.
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import motion_from, split_range
+from motionloom.cli.arguments import check_targets, motion_from, motions_in, split_range
+from motionloom.cli.options import JSON, ROLES_HELP
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -26,8 +27,8 @@ def convert(
     fps: Annotated[float | None, typer.Option(help="Resample to this rate.")] = None,
     unit: Annotated[str | None, typer.Option(help="Unit of the written file.")] = None,
     up: Annotated[str | None, typer.Option(help="Up axis of the written file: y or z.")] = None,
-    joints: Annotated[
-        Path | None, typer.Option(metavar="MAP", help="Role map of the sources (JSON or TOML).")
+    roles: Annotated[
+        Path | None, typer.Option("--roles", "--joints", metavar="MAP", help=ROLES_HELP)
     ] = None,
     onto: Annotated[
         str | None,
@@ -37,7 +38,7 @@ def convert(
         str | None, typer.Option(help="Suffix of the files when OUT is a folder: glb, bvh, ...")
     ] = None,
     clean: Annotated[bool, typer.Option("--clean", help="Plant sliding feet first.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
 
@@ -45,14 +46,16 @@ def convert(
     """
     if len(paths) < 2:
         raise InvalidInput("convert needs something to read and a place to write: IN... OUT")
-    jobs = _jobs(paths[:-1], Path(paths[-1]), to)
-    _check(jobs, preset, unit, up)
+    jobs, failed = _jobs(paths[:-1], Path(paths[-1]), to)
+    check_targets(jobs)
+    for out in {out.suffix: out for _, out in jobs}.values():
+        _write_options(out, preset, unit, up)  # complains before anything is written
     target = motion_from(onto).skeleton if onto else None
-    written, failed = [], []
+    written = []
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
-                motion = _read(source, joints)
+                motion = _read(source, roles)
                 motion = _changed(motion, fps=fps, target=target, clean=clean, preset=preset)
                 motion.save(out, **_write_options(out, preset, unit, up))
                 written.append(str(out))
@@ -71,19 +74,28 @@ def convert(
         raise typer.Exit(1)
 
 
-def _jobs(sources: list[str], out: Path, suffix: str | None) -> list[tuple[str, Path]]:
-    """What to read and where to write it; folders keep their shape."""
+def _jobs(
+    sources: list[str], out: Path, suffix: str | None
+) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
+    """What to read and where to write it, and what cannot be read; folders keep their shape."""
     from motionloom.formats import FORMATS
 
-    found = [job for source in sources for job in _found(source)]
+    found, failed = [], []
+    for source in sources:
+        if Path(source).is_dir():
+            motions, unreadable = motions_in(Path(source), leaving=out)
+            found += motions
+            failed += unreadable
+        else:
+            found.append((source, _stem(source)))
     if not found:
-        raise InvalidInput(f"no motion files in {', '.join(sources)}")
+        raise InvalidInput(f"no motions in {', '.join(sources)}")
     if out.suffix.lower() in FORMATS and not out.is_dir():
         if len(found) > 1:
             raise InvalidInput(
                 f"{len(found)} motions do not fit into one file; OUT must be a folder"
             )
-        return [(found[0][0], out)]
+        return [(found[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
         # `walk.fbx` is meant as a file; a folder of that name would be a surprise.
         known = ", ".join(s for s, f in FORMATS.items() if f.writes)
@@ -95,52 +107,25 @@ def _jobs(sources: list[str], out: Path, suffix: str | None) -> list[tuple[str, 
     if ending not in FORMATS or not FORMATS[ending].writes:
         known = ", ".join(s.lstrip(".") for s, f in FORMATS.items() if f.writes)
         raise InvalidInput(f"--to must be one of {known}; got {suffix!r}")
-    return [(source, out / f"{stem}{ending}") for source, stem in found]
+    return [(source, out / f"{stem}{ending}") for source, stem in found], failed
 
 
-def _found(source: str) -> list[tuple[str, str]]:
-    """What `source` names, each with what to call it: a path without suffix."""
-    from motionloom.formats import is_motion_file
-
-    place = Path(source)
-    if place.is_dir() and (place / "catalogue.sqlite").exists():
-        from motionloom.loom import Library
-
-        return [(f"{source}:{name}", name) for name in Library(place).names]
-    if place.is_dir():
-        inside = sorted(f for f in place.rglob("*") if f.is_file() and is_motion_file(f))
-        return [(str(f), str(f.relative_to(place).with_suffix(""))) for f in inside]
-    if place.exists():
-        return [(source, place.stem)]
+def _stem(source: str) -> str:
+    """What to call a file, a motion of a library, or a part of either."""
+    if Path(source).exists():
+        return Path(source).stem
     whole, cut = split_range(source)
     name = Path(whole).stem if Path(whole).exists() else whole.split(":", 1)[-1]
-    return [(source, name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}")]
+    return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
 
 
-def _check(
-    jobs: list[tuple[str, Path]], preset: str | None, unit: str | None, up: str | None
-) -> None:
-    """Refuse, before anything is written, what would fail or lose something for all."""
-    sources: dict[Path, str] = {}
-    for source, out in jobs:
-        if out in sources:
-            raise InvalidInput(
-                f"{sources[out]} and {source} would both become {out}; convert them one by one"
-            )
-        if Path(source).exists() and out.exists() and out.samefile(source):
-            raise InvalidInput(f"{out} would overwrite what is read; give another OUT")
-        sources[out] = source
-    for out in {out.suffix: out for _, out in jobs}.values():
-        _write_options(out, preset, unit, up)
-
-
-def _read(source: str, joints: Path | None) -> Motion | Markers:
+def _read(source: str, roles: Path | None) -> Motion | Markers:
     from motionloom.formats import FORMATS, load
 
     file = FORMATS.get(Path(source).suffix.lower())
     if file is not None and file.reads == "markers":
         return load(source)
-    return motion_from(source, **({"roles": joints} if joints else {}))
+    return motion_from(source, **({"roles": roles} if roles else {}))
 
 
 def _changed(

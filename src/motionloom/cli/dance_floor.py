@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from motionloom.cli.options import JSON, LIB, ONLY, WITHIN, check_picture, listed, open_library
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
@@ -15,20 +16,15 @@ if TYPE_CHECKING:
 
 
 def dancefloor(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    library: Annotated[Path, LIB],
     output: Annotated[
         Path, typer.Option("-o", "--output", help="A .glb or .gltf file with all characters.")
     ],
     count: Annotated[int, typer.Option("-n", "--count", help="How many characters.")] = 12,
     seconds: Annotated[float, typer.Option(help="How long.")] = 60.0,
     seed: Annotated[int, typer.Option(help="Another seed makes other dances.")] = 0,
-    within: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated."),
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="TAKE,...", help="Only these motions.")
-    ] = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
+    only: Annotated[str | None, ONLY] = None,
     kind: Annotated[
         str, typer.Option(help="choreography (takes with a rhythm), graph, or auto.")
     ] = "auto",
@@ -36,29 +32,30 @@ def dancefloor(
         str | None, typer.Option(metavar="WIDTHxDEPTH", help="Metres. [as large as needed]")
     ] = None,
     top: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also draw it from above: .png, .svg.")
+        Path | None, typer.Option(metavar="FILE", help="Also draw it from above: .png, .svg, .pdf.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Let characters dance next to each other, each at random, none in another's way.
 
     Without --within or --only they dance what is labelled dance..., or all there is.
     """
     from motionloom.formats.gltf import write
-    from motionloom.loom import Library
 
-    _check_suffix(output, (".glb", ".gltf"), "a dance floor is written to")
+    if output.suffix.lower() not in (".glb", ".gltf"):
+        raise InvalidInput(
+            f"{output}: a dance floor is written to .glb or .gltf; got {output.suffix!r}"
+        )
     if top is not None:
-        _check_suffix(top, (".png", ".svg", ".pdf"), "a view from above is drawn to")
-    chosen = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
-    made = Library(library).dance_floor(
+        check_picture(top)
+    made = open_library(library).dance_floor(
         count,
         seconds=seconds,
         seed=seed,
         kind=kind,
         floor=None if floor is None else _floor(floor),
         within=within or None,
-        only=chosen,
+        only=listed(only),
     )
     write(list(made.motions), output)
     if top is not None:
@@ -109,8 +106,3 @@ def _floor(text: str) -> tuple[float, float]:
             f"a floor is written WIDTHxDEPTH in metres: 10x8; got {text!r}"
         ) from None
     return wide, deep
-
-
-def _check_suffix(path: Path, suffixes: tuple[str, ...], what: str) -> None:
-    if path.suffix.lower() not in suffixes:
-        raise InvalidInput(f"{path}: {what} {', '.join(suffixes)}; got {path.suffix!r}")

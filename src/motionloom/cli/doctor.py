@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import motion_from
+from motionloom.cli.arguments import check_targets, motion_from, motions_in
 from motionloom.cli.info import motion_facts
+from motionloom.cli.options import JSON, ROLES, UNIT, UP
 from motionloom.cli.terminal import print_json, progress, remark
-from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.errors import MotionloomError
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
@@ -19,11 +20,13 @@ _SIGNS = {"fault": "[red]fault[/]", "doubt": "[yellow]doubt[/]", "note": "[dim]n
 
 
 def doctor(
-    file: Annotated[str, typer.Argument(metavar="FILE|FOLDER|LIB:NAME", help="What to examine.")],
-    unit: Annotated[str | None, typer.Option(help="Overrule the unit.")] = None,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|FOLDER|LIB|LIB:NAME", help="What to examine.")
+    ],
+    unit: Annotated[str | None, UNIT] = None,
     fps: Annotated[float | None, typer.Option(help="Overrule the frame rate.")] = None,
-    up: Annotated[str | None, typer.Option(help="Overrule the up axis.")] = None,
-    roles: Annotated[Path | None, typer.Option(help="Mapping file: role to joint.")] = None,
+    up: Annotated[str | None, UP] = None,
+    roles: Annotated[Path | None, ROLES] = None,
     fix: Annotated[
         Path | None,
         typer.Option(
@@ -33,7 +36,7 @@ def doctor(
     html: Annotated[
         Path | None, typer.Option(metavar="OUT.html", help="Write one self-contained page.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Examine files: unit, axes, rate, sides, floor, flips.
 
@@ -42,10 +45,12 @@ def doctor(
     given: dict[str, Any] = {"unit": unit, "fps": fps, "up": up, "roles": roles}
     options = {key: value for key, value in given.items() if value is not None}
     in_folder = Path(file).is_dir()
-    patients = _patients(file)
-    reports, failed, articles = [], [], []
+    patients, failed = motions_in(Path(file), leaving=fix) if in_folder else ([(file, "")], [])
+    fixed = {name: fix / f"{stem}.bvh" if stem else fix for name, stem in patients} if fix else {}
+    check_targets(fixed.items())
+    reports, articles = [], []
     with progress("examining", len(patients), quiet=json or not in_folder) as advance:
-        for name in patients:
+        for name, _ in patients:
             try:
                 motion = motion_from(name, **options)
             except (MotionloomError, OSError) as error:
@@ -55,8 +60,8 @@ def doctor(
                 advance()
                 continue
             report = examination_report(motion, name)
-            if fix is not None:
-                report["fixed"] = _fix(motion, name, file, fix)
+            if name in fixed:
+                report["fixed"] = _fix(motion, fixed[name])
             if html is not None:
                 from motionloom.plots.doctor_page import doctor_article
 
@@ -128,31 +133,10 @@ def _contacts(contacts) -> dict[str, Any]:
     }
 
 
-def _patients(text: str) -> list[str]:
-    """The files to examine: one, or all motion files of a folder, in order."""
-    from motionloom.formats import is_motion_file
-
-    folder = Path(text)
-    if not folder.is_dir():
-        return [text]
-    if (folder / "catalogue.sqlite").exists():
-        from motionloom.loom import Library
-
-        return [f"{text}:{name}" for name in Library(folder).names]
-    files = sorted(str(f) for f in folder.rglob("*") if f.is_file() and is_motion_file(f))
-    if not files:
-        raise InvalidInput(f"{text}: no motion files in this folder")
-    return files
-
-
-def _fix(motion: Motion, name: str, given: str, out: Path) -> dict[str, Any]:
+def _fix(motion: Motion, target: Path) -> dict[str, Any]:
     from motionloom.motion.mending import mend
 
     mended, done = mend(motion)
-    target = out
-    if Path(given).is_dir():
-        inside = Path(name).relative_to(given) if Path(name).exists() else name.split(":", 1)[1]
-        target = out / f"{str(inside).removesuffix(Path(inside).suffix)}.bvh"
     mended.save(target)
     return {"file": str(target), "done": [*motion.origin.repairs, *done]}
 

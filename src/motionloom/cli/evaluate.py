@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from motionloom.cli.options import JSON, LIB, WORKERS, listed, open_library
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
@@ -24,7 +25,7 @@ _DEFAULT = "dtw-clip,emd,dtw,scaling,dtw-e15"
 
 
 def evaluate(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    library: Annotated[Path, LIB],
     labels: Annotated[Path | None, _LABELS] = None,
     methods: Annotated[str, _METHODS] = _DEFAULT,
     label_column: Annotated[
@@ -33,23 +34,20 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a report there.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    workers: Annotated[int | None, WORKERS] = None,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Compare measures of whole clips: every labelled clip as a query, once.
 
     Tells mean average precision, how often the nearest clip has the query's label, and the
     time taken. The report has similarity matrices, precision and recall, and all distances.
     """
-    names = [name.strip() for name in methods.split(",") if name.strip()]
+    names = listed(methods)
     if output is not None and output.exists() and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder; there is a file of that name")
-    from motionloom.loom import Library
     from motionloom.search.clip_evaluation import evaluate_clips
 
-    lib = Library(library)
+    lib = open_library(library)
     with progress("comparing", len(names), quiet=json) as advance:
         found = evaluate_clips(
             lib,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from motionloom.cli.options import JSON, ROLES, UNIT, UP, WORKERS
 from motionloom.cli.terminal import print_json, progress, remark
 
 if TYPE_CHECKING:
@@ -46,21 +47,14 @@ def import_(
             "store, s3://bucket/prefix, gs://..., file://... [default: into LIB]",
         ),
     ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(help="Unit of the files: m, cm, mm, inch, cmu, or metres per unit."),
-    ] = None,
-    up: Annotated[str | None, typer.Option(help="Up axis of the files: y, z, x, -y ...")] = None,
-    roles: Annotated[
-        Path | None, typer.Option(help="JSON file that says which joint plays which role.")
-    ] = None,
+    unit: Annotated[str | None, UNIT] = None,
+    up: Annotated[str | None, UP] = None,
+    roles: Annotated[Path | None, ROLES] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Read files again even if they are unchanged.")
     ] = False,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    workers: Annotated[int | None, WORKERS] = None,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Import motion files into a library.
 
@@ -79,7 +73,7 @@ def import_(
             labels=labels or None,
             label_columns=label_column or None,
             fps=fps,
-            unit=_number_or_name(unit),
+            unit=unit,
             up=up,
             roles=roles,
             force=force,
@@ -141,10 +135,3 @@ def _spell(seconds: float) -> str:
     if seconds < 7200.0:
         return f"{seconds / 60.0:.1f} min of motion"
     return f"{seconds / 3600.0:.2f} h of motion"
-
-
-def _number_or_name(unit: str | None) -> str | float | None:
-    try:
-        return None if unit is None else float(unit)
-    except ValueError:
-        return unit

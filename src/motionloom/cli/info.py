@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import motion_from
+from motionloom.cli.arguments import is_library, motion_from
+from motionloom.cli.options import JSON, ROLES, UNIT, UP
 from motionloom.cli.terminal import print_json
 
 if TYPE_CHECKING:
@@ -17,18 +18,13 @@ if TYPE_CHECKING:
 
 def info(
     file: Annotated[str, typer.Argument(metavar="FILE|LIB|LIB:NAME", help="What to look at.")],
-    unit: Annotated[
-        str | None,
-        typer.Option(help="Unit of the file: m, cm, mm, inch, foot, cmu or metres."),
-    ] = None,
+    unit: Annotated[str | None, UNIT] = None,
     fps: Annotated[float | None, typer.Option(help="Overrule the frame rate.")] = None,
-    up: Annotated[str | None, typer.Option(help="Overrule the up axis: y, z, x, -y, ...")] = None,
+    up: Annotated[str | None, UP] = None,
     root: Annotated[
         str | None, typer.Option(help="Which ROOT, where a file holds several figures.")
     ] = None,
-    roles: Annotated[
-        Path | None, typer.Option(help="Mapping file: role to joint (JSON or TOML).")
-    ] = None,
+    roles: Annotated[Path | None, ROLES] = None,
     partial: Annotated[
         bool,
         typer.Option("--partial", help="Read the whole rows of a file that was cut off."),
@@ -36,13 +32,13 @@ def info(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse everything off the specification.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show frames, rate, unit, height, joints, their roles, and what was repaired.
 
     Of a library: what is in it, motion by motion, and under which labels.
     """
-    if (Path(file) / "catalogue.sqlite").is_file():
+    if is_library(file):
         _library_info(file, json=json)
         return
     options: dict[str, Any] = {

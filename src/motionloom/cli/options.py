@@ -1,4 +1,7 @@
-"""Arguments and options that several commands share, and how they are read."""
+"""Arguments and options that several commands share, and how they are read.
+
+An option means the same wherever it appears; defaults that Typer cannot show stand in brackets.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,13 @@ WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May b
 ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
 WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
 JSON = typer.Option("--json", help="Machine-readable output.")
+WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
+UNIT = typer.Option(
+    help="Unit of the file: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]"
+)
+UP = typer.Option(help="Up axis of the file: y, z, x, -y ... [inferred]")
+ROLES_HELP = "Which joint plays which role, where names do not say (JSON or TOML)."
+ROLES = typer.Option("--roles", metavar="MAP", help=ROLES_HELP)
 
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import cut_from, motion_from
+from motionloom.cli.arguments import cut_from, is_library, motion_from
+from motionloom.cli.options import JSON, PICTURES
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
 
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion
     from motionloom.plots import SheetClip
 
-_STRIPS = (".png", ".svg", ".pdf")
 _FILMS = (".gif", ".mp4")
-_JSON = typer.Option("--json", help="Machine-readable output.")
 
 
 def show(
@@ -52,7 +51,7 @@ def show(
     seconds: Annotated[
         float | None, typer.Option(help="Length at most, for --gif and --mp4. [20, all]")
     ] = None,
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Draw one motion: a film strip of stick figures, a GIF, a film."""
     motion, first = cut_from(file)
@@ -80,8 +79,8 @@ def _check_targets(targets: list[Path]) -> None:
     """Complain before the first file is drawn."""
     for path in targets:
         suffix = path.suffix.lower()
-        if suffix not in _STRIPS + _FILMS:
-            known = ", ".join(_STRIPS + _FILMS)
+        if suffix not in PICTURES + _FILMS:
+            known = ", ".join(PICTURES + _FILMS)
             raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
         if suffix == ".mp4":
             from motionloom.plots.animation import ffmpeg
@@ -91,7 +90,7 @@ def _check_targets(targets: list[Path]) -> None:
 
 def _draw(motion: Motion, path: Path, strip: dict[str, Any], film: dict[str, Any], view: str):
     suffix = path.suffix.lower()
-    if suffix in _STRIPS:
+    if suffix in PICTURES:
         from motionloom.plots.filmstrip import write_strip
 
         write_strip(motion, path, view=view, **strip)
@@ -119,7 +118,7 @@ def sheet(
     seconds: Annotated[
         float, typer.Option(help="Longer clips show their beginning only.", min=0.1)
     ] = 6.0,
-    json: Annotated[bool, _JSON] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Put all motions of a library or folder on one page, as small live figures.
 
@@ -165,11 +164,9 @@ class _Source:
 
 
 def _source(place: Path) -> _Source:
-    from motionloom.library.catalogue import FILE
-
     if not place.exists():
         raise InvalidInput(f"{place}: no such library or folder")
-    if place.suffix == ".loom" or (place / FILE).exists():
+    if place.suffix == ".loom" or is_library(place):
         return _library_source(place)
     return _folder_source(place)
 

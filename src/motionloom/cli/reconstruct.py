@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from motionloom.cli.arguments import motion_from
+from motionloom.cli.options import JSON, LIB, WITHOUT, WORKERS, listed, open_library
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
@@ -43,18 +45,15 @@ def reconstruct(
         Mode, typer.Option(help="The whole take at once, or knowing only the past.")
     ] = "offline",
     features: Annotated[str, typer.Option(help="What neighbours are found by.")] = "e15",
-    without: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Motions of the library to leave out.")
-    ] = None,
+    without: Annotated[str | None, WITHOUT] = None,
     unit: Annotated[str | None, typer.Option(help="Unit of the markers, as mm or cm.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Infer a whole body from wrists, ankles, head and hips, or at least three of them."""
     from motionloom.formats import load
-    from motionloom.loom import Library
 
     given = load(markers, **({} if unit is None else {"unit": unit}))
-    lib = Library(library)
+    lib = open_library(library)
     with progress("reconstructing", len(given), quiet=json) as advance:
         body = lib.reconstruct(
             given,
@@ -62,7 +61,7 @@ def reconstruct(
             roles=_pairs(roles),
             mode=mode,
             features=features,
-            without=_names(without),
+            without=listed(without),
             progress=advance,
         )
     body.save(output)
@@ -87,9 +86,9 @@ def reconstruct(
 
 
 def evaluate_reconstruct(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    library: Annotated[Path, LIB],
     motions: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Motions to reconstruct.")
+        str | None, typer.Option(metavar="TAKE,...", help="Motions to reconstruct.")
     ] = None,
     random: Annotated[
         int | None, typer.Option(help="So many motions of as many performers, by the seed.")
@@ -109,10 +108,8 @@ def evaluate_reconstruct(
         str | None, typer.Option(metavar="ROLE", help="A marker lost for one second.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of noise, gaps and choice.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    workers: Annotated[int | None, WORKERS] = None,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Reconstruct motions of a library from six of their joints, and measure the error.
 
@@ -120,17 +117,16 @@ def evaluate_reconstruct(
     place counted once; mean over the joints of each frame, then mean and greatest over the
     frames. The motion itself and all that repeat it are left out of the library.
     """
-    from motionloom.loom import Library
     from motionloom.synthesis.reconstruction.evaluation import (
         evaluate_reconstructions,
         summary,
         varied_motions,
     )
 
-    lib = Library(library)
-    names = _names(motions) or ()
+    lib = open_library(library)
+    names = listed(motions) or []
     if random is not None:
-        names = (*names, *varied_motions(lib, random, seed=seed))
+        names = [*names, *varied_motions(lib, random, seed=seed)]
     if not names:
         raise InvalidInput("name motions to reconstruct: --motions NAME,... or --random COUNT")
     errors = []
@@ -175,10 +171,6 @@ def _tell(error: ReconstructionError) -> None:
     )
 
 
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(n.strip() for n in text.split(",") if n.strip())
-
-
 def _pairs(text: str | None) -> dict[str, str] | None:
     if text is None:
         return None
@@ -196,6 +188,4 @@ def _skeleton(lib, text: str | None) -> Skeleton | None:
         return None
     if text in lib:
         return lib[text].skeleton
-    from motionloom.cli.arguments import motion_from
-
     return motion_from(text).skeleton

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from motionloom.cli.options import JSON, LIB, WITHIN, WORKERS, check_picture, open_library
 from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
 from motionloom.errors import InvalidInput
 
@@ -19,21 +20,18 @@ _WORTH_TELLING = 5.0  # seconds; for less, nobody asks how long
 
 
 def web(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    library: Annotated[Path, LIB],
     what: Annotated[
         list[str],
         typer.Argument(
             metavar="build | A B", help="Build all webs; or draw that of two motions, with -o."
         ),
     ],
-    within: Annotated[
-        list[str] | None,
-        typer.Option(help="Only pairs of motions with this label. May be repeated."),
-    ] = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
     distance: Annotated[str, typer.Option(help="What frames are compared by.")] = "pc11",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to draw (.png, .svg, .pdf)."),
+        typer.Option("-o", "--output", metavar="FILE", help="Where to draw (.png, .svg, .pdf)."),
     ] = None,
     query: Annotated[
         str | None,
@@ -42,10 +40,8 @@ def web(
     threshold: Annotated[
         float, typer.Option(help="For --query: no matches beyond so many metres per cell.")
     ] = 0.08,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to use. Default: one per core.", min=1)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    workers: Annotated[int | None, WORKERS] = None,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Build the match webs of a library, or draw that of two motions.
 
@@ -53,11 +49,10 @@ def web(
     searches at the speed of a slider. Pairs that are there already are not built again: run
     the same command to go on after an interruption, or when motions have been added.
     """
-    from motionloom.loom import Library
     from motionloom.search.web_store import WebStore
 
     if len(what) == 2:
-        _draw(Library(library), what[0], what[1], distance, output, query, threshold, json)
+        _draw(open_library(library), what[0], what[1], distance, output, query, threshold, json)
         return
     if what != ["build"]:
         raise InvalidInput(
@@ -67,7 +62,7 @@ def web(
         raise InvalidInput(
             "--output and --query are for the web of two motions: web LIB A B -o FILE"
         )
-    store = WebStore(Library(library), distance)
+    store = WebStore(open_library(library), distance)
     left = store.left_to_build(within=within)
     if not json:
         _tell_work(left, workers)
@@ -112,6 +107,7 @@ def _draw(
 
     if output is None:
         raise InvalidInput("say where to draw the web of two motions: -o web.png")
+    check_picture(output)
     pair = web_pair(lib, a, b, distance=distance)
     rate = pair.web.rate
     rows, found = None, []
