@@ -1,7 +1,8 @@
-"""What ``motionloom.toml``, in the folder where commands are run, says."""
+"""What a user has settled: ``motionloom.toml`` where commands are run, the place for caches."""
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 from motionloom.errors import InvalidInput
 
 FILE = "motionloom.toml"
+
+
+def user_cache() -> Path:
+    """Folder of the user for what can be made or fetched again: ``$XDG_CACHE_HOME``, ~/.cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:

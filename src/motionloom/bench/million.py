@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from motionloom.bench.measuring import Say
 from motionloom.bench.takes import everything
 from motionloom.distance import LibraryFeatures
 from motionloom.loom import Library
+from motionloom.settings import user_cache
 
 QUERIES = 4  # each contestant answers these in one call
 SECONDS = 3.0
@@ -52,8 +52,9 @@ def million(settings: Settings, *, say: Say) -> Iterator[Million]:
     """The library of all files; that of the CMU data set is kept in the user's cache."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, source, credit = everything(settings, Path(scratch) / "files", say=say)
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        place = home / "motionloom" / "bench" / "cmu30.loom" if credit else Path(scratch) / "loom"
+        place = Path(scratch) / "loom"
+        if credit:
+            place = user_cache() / "motionloom" / "bench" / "cmu30.loom"
         place.parent.mkdir(parents=True, exist_ok=True)
         say(f"importing {folder}")
         library = Library.create(place, exist_ok=True)

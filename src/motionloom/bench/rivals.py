@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from motionloom.bench.measuring import Missing, Say
+from motionloom.settings import user_cache
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,7 @@ class Package:
 
 def cache_folder() -> Path:
     """Where rivals' packages lie: ``$XDG_CACHE_HOME/motionloom/rivals``."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "motionloom" / "rivals"
+    return user_cache() / "motionloom" / "rivals"
 
 
 def label(package: Package) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from motionloom.bench import Settings
 from motionloom.bench.measuring import Say
 from motionloom.errors import InvalidInput
+from motionloom.settings import user_cache
 
 _ARCHIVE = "cmu30.tar.xz"
 _CLIPS = "cmu-clips.tar.xz"
@@ -49,19 +50,8 @@ def takes(settings: Settings, scratch: Path, *, say: Say) -> Takes:
         Folder the built-in corpus may be written to.
     say : callable
     """
-    place = settings.data or _data_folder()
-    if place is None:
-        from motionloom import demo
-
-        say("writing the built-in corpus")
-        demo.write(scratch)
-        return Takes(_chosen(scratch, settings), "the built-in corpus")
-    if not place.is_dir():
-        raise InvalidInput(f"data must be a folder with .bvh files; {place} is none")
-    if (place / _ARCHIVE).exists():
-        folder = _unpacked(place / _ARCHIVE, say)
-        return Takes(_chosen(folder, settings), "CMU takes at 30 Hz", CREDIT)
-    return Takes(_chosen(place, settings), f"files of {place}")
+    folder, source, credit = everything(settings, scratch, say=say)
+    return Takes(_chosen(folder, settings), source, credit)
 
 
 def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
@@ -76,8 +66,8 @@ def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, st
     if not place.is_dir():
         raise InvalidInput(f"data must be a folder with .bvh files; {place} is none")
     if (place / _ARCHIVE).exists():
-        return _unpacked(place / _ARCHIVE, say), "all CMU takes at 30 Hz", CREDIT
-    return place, f"all files of {place}", ""
+        return _unpacked(place / _ARCHIVE, say), "CMU takes at 30 Hz", CREDIT
+    return place, f"files of {place}", ""
 
 
 def labelled_clips(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
@@ -128,8 +118,7 @@ def _data_folder() -> Path | None:
 
 def _unpacked(archive: Path, say: Say) -> Path:
     """Folder with the archive's files, unpacked once to the user's cache."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    target = home / "motionloom-tests" / archive.name.removesuffix(".tar.xz")
+    target = user_cache() / "motionloom-tests" / archive.name.removesuffix(".tar.xz")
     if not target.exists():
         say(f"unpacking {archive.name} once, to {target}")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.settings import section
+from motionloom.settings import section, user_cache
 from motionloom.whole_file import whole_file
 
 DEFAULT_GB = 20.0
@@ -133,8 +133,7 @@ def _cache(place: str | None, size: str | None, here: str) -> Cache:
     told = section("store", Path(here, "motionloom.toml"))
     place = place or told.get("cache")
     if not place:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        place = str(Path(base) / "motionloom")
+        place = str(user_cache() / "motionloom")
     try:
         gigabytes = float(size if size else told.get("cache_gb", DEFAULT_GB))
         if not 0.0 < gigabytes < float("inf"):
