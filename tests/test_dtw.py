@@ -6,6 +6,7 @@ from naive import alignment as naive
 
 from motionloom.alignment import STEPS, subsequence_alignment, warp
 from motionloom.errors import InvalidInput
+from motionloom.search.limits import Limits
 from motionloom.search.scan import end_costs
 from motionloom.search.subsequence import dtw_matches, moving_weights
 
@@ -57,7 +58,7 @@ def test_borders_of_motions_and_of_tiles_do_not_matter(rng, steps):
 def test_a_stretch_finds_itself_at_no_distance_far_from_the_origin(rng):
     rows, starts = walks(rng, [300, 400, 200], size=15)
     rows += 1000.0  # large squares: what float32 products get wrong
-    found = dtw_matches(rows[420:470], rows, starts, max_matches=3)
+    found = dtw_matches(rows[420:470], rows, starts, limits=Limits(max_matches=3))
     assert (found[0].start, found[0].end) == (420, 470)
     assert found[0].distance < 1e-6
     np.testing.assert_array_equal(found[0].path[:, 1], np.arange(420, 470))
@@ -65,7 +66,7 @@ def test_a_stretch_finds_itself_at_no_distance_far_from_the_origin(rng):
 
 def test_matches_do_not_overlap_and_come_in_order(rng):
     rows, starts = walks(rng, [500, 700, 3])
-    found = dtw_matches(rows[100:140], rows, starts, max_overlap=0.0)
+    found = dtw_matches(rows[100:140], rows, starts, limits=Limits(max_overlap=0.0))
     assert len(found) > 8
     assert [f.distance for f in found] == sorted(f.distance for f in found)
     ranges = sorted((f.start, f.end) for f in found)
@@ -80,7 +81,7 @@ def test_matches_do_not_overlap_and_come_in_order(rng):
 def test_distance_is_the_mean_over_the_path(rng):
     rows, starts = walks(rng, [200])
     query = rows[20:40]
-    for match in dtw_matches(query, rows, starts, max_matches=5):
+    for match in dtw_matches(query, rows, starts, limits=Limits(max_matches=5)):
         gaps = query[match.path[:, 0]].astype(float) - rows[match.path[:, 1]]
         assert match.distance == pytest.approx(np.linalg.norm(gaps, axis=1).mean())
 
@@ -104,7 +105,7 @@ def test_passing_over_hopeless_tiles_changes_no_match(rng):
         assert 12 <= kept.sum() < 0.9 * np.isfinite(everything).sum()
         np.testing.assert_array_equal(some[kept], everything[kept])
         assert everything[~kept].min() > np.sort(everything)[11]
-        a = dtw_matches(query, rows, starts, max_matches=5)
+        a = dtw_matches(query, rows, starts, limits=Limits(max_matches=5))
         b = dtw_matches(query, rows, starts)[:5]
         assert [(f.start, f.end) for f in a] == [(f.start, f.end) for f in b]
 
@@ -114,13 +115,16 @@ def test_limits_are_kept(rng):
     query = rows[50:80]
     everything = dtw_matches(query, rows, starts)
     near = everything[len(everything) // 2].distance
-    assert len(dtw_matches(query, rows, starts, max_matches=3)) == 3
-    assert all(f.distance <= near for f in dtw_matches(query, rows, starts, max_distance=near))
-    same = dtw_matches(query, rows, starts, durations=(0.9, 1.1))
+    assert len(dtw_matches(query, rows, starts, limits=Limits(max_matches=3))) == 3
+    assert all(
+        f.distance <= near
+        for f in dtw_matches(query, rows, starts, limits=Limits(max_distance=near))
+    )
+    same = dtw_matches(query, rows, starts, limits=Limits(durations=(0.9, 1.1)))
     assert same and all(27 <= f.end - f.start <= 33 for f in same)
     other = dtw_matches(query, rows, starts, allowed=np.array([False, True]))
     assert other and all(f.start >= 400 for f in other)
-    away = dtw_matches(query, rows, starts, occupied=[(50, 80)])
+    away = dtw_matches(query, rows, starts, limits=Limits(occupied=[(50, 80)]))
     assert away[0].distance > 0.0
 
 

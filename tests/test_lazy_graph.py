@@ -6,6 +6,7 @@ from test_dtw import walks
 
 from motionloom.search.blocks import Blocks
 from motionloom.search.lazy_graph import lazy_matches
+from motionloom.search.limits import Limits
 from motionloom.search.subsequence import dtw_matches
 
 
@@ -34,7 +35,7 @@ def test_a_dtw_path_inside_the_neighbourhood_is_found(rng, steps):
     inside = [set(found[offsets[i] : offsets[i + 1]].tolist()) for i in range(len(query))]
     graph = {(f.start, f.end): f for f in lazy_matches(offsets, found, gaps, starts, steps=steps)}
     seen = 0
-    for match in dtw_matches(query, rows, starts, steps=steps, max_matches=5):
+    for match in dtw_matches(query, rows, starts, steps=steps, limits=Limits(max_matches=5)):
         if all(row in inside[frame] for frame, row in match.path.tolist()):
             same = graph[match.start, match.end]
             np.testing.assert_array_equal(same.path, match.path)
@@ -107,10 +108,12 @@ def test_limits_are_kept(rng):
     rows, starts = walks(rng, [300, 300])
     near = Blocks.build(rows).nearest(rows[50:70], rows, k=600)
     everything = lazy_matches(*near, starts)
-    assert len(lazy_matches(*near, starts, max_matches=2)) == 2
+    assert len(lazy_matches(*near, starts, limits=Limits(max_matches=2))) == 2
     limit = everything[3].distance
-    assert len(lazy_matches(*near, starts, max_distance=limit)) >= 4
-    assert all(f.distance <= limit for f in lazy_matches(*near, starts, max_distance=limit))
-    short = lazy_matches(*near, starts, durations=(0.9, 1.1))
+    assert len(lazy_matches(*near, starts, limits=Limits(max_distance=limit))) >= 4
+    assert all(
+        f.distance <= limit for f in lazy_matches(*near, starts, limits=Limits(max_distance=limit))
+    )
+    short = lazy_matches(*near, starts, limits=Limits(durations=(0.9, 1.1)))
     assert short and all(18 <= f.end - f.start <= 22 for f in short)
-    assert lazy_matches(*near, starts, occupied=[(50, 70)])[0].distance > 0.0
+    assert lazy_matches(*near, starts, limits=Limits(occupied=[(50, 70)]))[0].distance > 0.0

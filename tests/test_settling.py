@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from motionloom.search.limits import Limits
 from motionloom.search.minima import Found
 from motionloom.search.settling import settled, speeds
 from motionloom.search.subsequence import dtw_matches
@@ -42,7 +43,9 @@ def test_distances_are_those_of_the_definition(rng):
     rows = np.cumsum(rng.normal(size=(400, 6)), axis=0).astype(np.float32)
     query = rows[20:50]
     weights = rng.uniform(0.2, 2.0, 6).astype(np.float32)
-    found = dtw_matches(query, rows, np.array([0, 400]), weights=weights, max_overlap=0.6)
+    found = dtw_matches(
+        query, rows, np.array([0, 400]), weights=weights, limits=Limits(max_overlap=0.6)
+    )
     better = settle(found, query, rows, scale=0.7, weights=weights, whole=(rows, 20))
     assert len(better) > 2
     assert better[0].distance == pytest.approx(0.0, abs=1e-6)
@@ -63,7 +66,7 @@ def test_the_same_movement_in_another_stance_comes_before_standing_in_the_same(r
     rows = np.concatenate([still, apart]).astype(np.float32)
     starts = np.array([0, 40, 80])
     query = move.astype(np.float32)
-    plain = dtw_matches(query, rows, starts, max_overlap=0.5)
+    plain = dtw_matches(query, rows, starts, limits=Limits(max_overlap=0.5))
     assert plain[0].start < 40
     assert settle(plain, query, rows, starts=starts)[0].start >= 40
     kept = settle(plain, query, rows, rank="distance", starts=starts)
@@ -88,7 +91,9 @@ def test_matches_go_from_rest_to_rest_however_often_they_repeat():
     rows = between_rests(wave(60, 2), wave(120, 4), wave(75, 2)).astype(np.float32)
     borders = [(20, 80), (100, 220), (240, 315)]
     query = rows[10:90]  # ten frames of rest at either end
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=6, max_overlap=0.5)
+    found = dtw_matches(
+        query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=6, max_overlap=0.5)
+    )
     better = settle(found, query, rows, whole=(rows, 10))
     for start, end in borders:
         assert any(
@@ -99,7 +104,7 @@ def test_matches_go_from_rest_to_rest_however_often_they_repeat():
 def test_a_query_without_rest_is_not_stretched_to_rests():
     rows = between_rests(wave(240, 8)).astype(np.float32)
     query = rows[80:110]  # one wave out of eight
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=8)
+    found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=8))
     better = settle(found, query, rows, whole=(rows, 80))
     assert len(better) >= 6
     assert all(20 <= one.end - one.start <= 40 for one in better[:6])
@@ -108,7 +113,9 @@ def test_a_query_without_rest_is_not_stretched_to_rests():
 def test_paths_run_on_and_from_start_to_end():
     rows = between_rests(wave(60, 2), wave(120, 4), wave(40, 2), rest=8).astype(np.float32)
     query = rows[2:74]
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=9, max_overlap=0.5)
+    found = dtw_matches(
+        query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=9, max_overlap=0.5)
+    )
     for one in settle(found, query, rows, whole=(rows, 2)):
         assert (np.diff(one.path, axis=0) >= 0).all()
         assert sorted(set(one.path[:, 0].tolist())) == list(range(len(query)))
@@ -121,7 +128,7 @@ def test_standing_still_leaves_no_play():
     rows = between_rests(wave(60, 2), wave(60, 2), rest=40).astype(np.float32)
     rows += np.random.default_rng(1).normal(scale=1e-3, size=rows.shape).astype(np.float32)
     query = rows[38:102]
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=2)
+    found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=2))
     better = settle(found, query, rows, whole=(rows, 38))
     assert [(one.start, one.end) for one in better] == [(38, 102), (138, 202)]
 
@@ -130,7 +137,7 @@ def test_missing_frames_are_kept_away_from():
     rows = between_rests(wave(60, 2), wave(60, 2)).astype(np.float32)
     query = rows[20:80].copy()
     rows[125] = np.nan
-    found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=3)
+    found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=3))
     better = settle(found, query, rows)
     assert all(np.isfinite(one.distance) for one in better)
     assert all(125 not in one.path[:, 1] for one in better)
@@ -142,6 +149,6 @@ def test_short_queries_still_ones_and_those_beside_a_gap_find_themselves(count):
     rows[39] = np.nan
     for first in (0, 40):
         query = rows[first : first + count]
-        found = dtw_matches(query, rows, np.array([0, len(rows)]), max_matches=1)
+        found = dtw_matches(query, rows, np.array([0, len(rows)]), limits=Limits(max_matches=1))
         best = settle(found, query, rows, whole=(rows, first))[0]
         assert best.distance == pytest.approx(0.0, abs=1e-6)

@@ -6,6 +6,7 @@ from naive import web_search as naive
 
 import motionloom as ml
 from motionloom.distance import frame_distance
+from motionloom.search.limits import Limits
 from motionloom.search.web import Web, build_web
 from motionloom.search.web_index import web_index
 from motionloom.search.web_search import web_matches
@@ -100,9 +101,8 @@ def test_finds_what_the_plain_search_finds(name, way):
         for level in levels:
             for overlap in (0.2, 0.8):
                 wanted = naive.web_matches(chains, bridges, a, a + length - 1, level, overlap)
-                found = web_matches(
-                    index, shift + a, shift + a + length, threshold=level, max_overlap=overlap
-                )
+                limits = Limits(max_distance=level, max_overlap=overlap)
+                found = web_matches(index, shift + a, shift + a + length, limits)
                 assert [(one.start - offset, one.end - 1 - offset) for one in found] == [
                     one[:2] for one in wanted
                 ]
@@ -139,18 +139,20 @@ def three_motions():
 
 
 def ranges(index, start, end, **options):
-    settings = {"threshold": 1.0, "max_overlap": 0.5} | options
-    return [(one.start, one.end) for one in web_matches(index, start, end, **settings)]
+    allowed = options.pop("allowed", None)
+    limits = Limits(**{"max_distance": 1.0, "max_overlap": 0.5} | options)
+    found = web_matches(index, start, end, limits, allowed=allowed)
+    return [(one.start, one.end) for one in found]
 
 
 def test_the_nearest_of_those_that_overlap_is_kept():
     index = three_motions()
     assert ranges(index, 0, 20) == [(25, 45), (39, 59)]
     assert ranges(index, 0, 20, max_overlap=0.8) == [(25, 45), (39, 59), (20, 40)]
-    assert ranges(index, 0, 20, threshold=0.15) == [(25, 45)]
+    assert ranges(index, 0, 20, max_distance=0.15) == [(25, 45)]
     assert ranges(index, 0, 20, max_matches=1) == [(25, 45)]
     assert ranges(index, 0, 20, occupied=[(24, 50)]) == []
-    assert ranges(index, 0, 20, threshold=0.0) == []
+    assert ranges(index, 0, 20, max_distance=0.0) == []
 
 
 def test_a_pair_of_motions_is_read_both_ways():

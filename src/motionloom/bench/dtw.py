@@ -18,6 +18,7 @@ from motionloom.bench import Settings
 from motionloom.bench.measuring import Contestant, Missing, Result, Say, compare
 from motionloom.bench.million import million
 from motionloom.bench.rivals import Package, absence, label
+from motionloom.search.limits import Limits
 from motionloom.search.scan import end_costs
 from motionloom.search.subsequence import dtw_matches
 
@@ -59,10 +60,11 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             elif gap > 1e-2:
                 note = f"differs: by up to {gap:.2g}"
             rivals.append(Contestant(label(package), partial(act, short, long), note))
+        best = Limits(max_matches=_BEST)
         for steps in ("slope", "classic"):
             ours = Contestant(
                 "motionloom",
-                partial(dtw_matches, query, rows, starts, steps=steps, max_matches=_BEST),
+                partial(dtw_matches, query, rows, starts, steps=steps, limits=best),
             )
             results += compare(
                 f"{len(query)} frames against all, {steps} steps",

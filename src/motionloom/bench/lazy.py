@@ -15,6 +15,7 @@ from motionloom.bench.measuring import Contestant, Result, Say, compare
 from motionloom.bench.million import million
 from motionloom.search.blocks import Blocks
 from motionloom.search.lazy_graph import lazy_matches
+from motionloom.search.limits import Limits
 from motionloom.search.minima import realigned
 from motionloom.search.subsequence import differences, dtw_matches
 
@@ -34,7 +35,9 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         queries = place.queries(features, settings.seed)
         say("building the indexes")
         index, tree = Blocks.build(rows), cKDTree(rows)
-        exact = [dtw_matches(query, rows, starts, max_matches=_BEST) for query in queries]
+        exact = [
+            dtw_matches(query, rows, starts, limits=Limits(max_matches=_BEST)) for query in queries
+        ]
         for k, bridge in ((256, 0), (256, None), (1024, None), (4096, 0)):
             graph = partial(_graph, partial(_blocks, index, rows), rows, starts, k, bridge)
             recall = np.mean(
@@ -46,7 +49,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
                 partial(_each, graph, queries),
                 f"finds {recall:.2f} of DTW's best {_BEST}",
             )
-            dtw = partial(dtw_matches, rows=rows, starts=starts, max_matches=_BEST)
+            dtw = partial(dtw_matches, rows=rows, starts=starts, limits=Limits(max_matches=_BEST))
             rivals = [
                 Contestant("motionloom, exact DTW", partial(_each, dtw, queries)),
                 Contestant(
@@ -71,7 +74,7 @@ def _graph(neighbours, rows, starts, k, bridge, query):
     reach = length - 1 if bridge is None else bridge
     most = _BEST if bridge == 0 else 3 * _BEST
     offsets, near, gaps = neighbours(query, k)
-    found = lazy_matches(offsets, near, gaps, starts, bridge=reach, max_matches=most)
+    found = lazy_matches(offsets, near, gaps, starts, bridge=reach, limits=Limits(max_matches=most))
     if bridge == 0:
         return found
     grid_of = lambda low, high: differences(query, rows[low:high])  # noqa: E731

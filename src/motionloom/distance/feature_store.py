@@ -129,8 +129,7 @@ class LibraryFeatures:
         return self.feature_set.prepare(at_rate(motion, self.rate))
 
     def _frames_per_row(self, motion: int) -> float:
-        fps = float(self.fps[motion])
-        return 1.0 if _same_rate(fps, self.rate) else fps / self.rate
+        return frames_per_row(float(self.fps[motion]), self.rate)
 
 
 def library_features(
@@ -282,6 +281,17 @@ def row_count(entry: Entry, rate: float) -> int:
 def at_rate(motion: Motion, rate: float) -> Motion:
     """The motion at `rate`; itself where its own is the same for all purposes."""
     return motion if _same_rate(motion.fps, rate) else motion.resample(rate)
+
+
+def frames_per_row(fps: float, rate: float) -> float:
+    """Frames of a motion as stored from one row at `rate` to the next.
+
+    Examples
+    --------
+    >>> frames_per_row(120.0, 30.0), frames_per_row(29.97, 30.0)
+    (4.0, 1.0)
+    """
+    return 1.0 if _same_rate(fps, rate) else fps / rate
 
 
 def _same_rate(fps: float, rate: float) -> bool:

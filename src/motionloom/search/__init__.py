@@ -3,8 +3,10 @@
 from motionloom.search.family import grow_family
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph import Edge, Family, Node
-from motionloom.search.methods import METHODS, Options, library_family, nearest_frames, search
+from motionloom.search.methods import METHODS, library_family, search
 from motionloom.search.neighbours import INDEXES, Neighbours, neighbours, open_index
+from motionloom.search.options import Options
+from motionloom.search.row_search import nearest_frames
 
 __all__ = [
     "INDEXES",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +15,10 @@ from motionloom.errors import LibraryError
 from motionloom.library.shelf import Shelf
 from motionloom.search.clip_table import ClipTable, clip_table
 from motionloom.search.clips import ClipMeasure
-from motionloom.search.filters import chosen_motions
 from motionloom.search.match import Match
 from motionloom.search.minima import Found
+from motionloom.search.options import Options
 from motionloom.search.query import Query
-
-if TYPE_CHECKING:
-    from motionloom.search.methods import Options
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +49,7 @@ def clip_matches(
 ) -> tuple[list[Found], WholeClips]:
     """The clips nearest to a query: `options.k` of them, or `options.max_matches`."""
     table = clip_table(library, measure)
-    allowed = chosen_motions(
-        library, table.names, within=options.within, only=options.only, without=options.without
-    )
+    allowed = options.allowed(library, table.names)
     if allowed is not None and not allowed.all():
         if not allowed.any():
             raise LibraryError(

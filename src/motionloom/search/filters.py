@@ -53,14 +53,31 @@ def chosen_motions(
     return np.array([name in chosen for name in names])
 
 
+def chosen_names(
+    library: Shelf,
+    *,
+    within: str | Iterable[str] | None = None,
+    only: str | Iterable[str] | None = None,
+    without: str | Iterable[str] | None = None,
+) -> list[str]:
+    """Names of the motions that are chosen, in the library's order; see `chosen_motions`.
+
+    Examples
+    --------
+    >>> chosen_names(lib, only=["walk"])
+    ['walk']
+    """
+    names = library.names
+    chosen = chosen_motions(library, names, within=within, only=only, without=without)
+    return [name for k, name in enumerate(names) if chosen is None or chosen[k]]
+
+
 def whole_takes(
     library: Shelf, first: str, *, within: str | Iterable[str] | None = None
 ) -> list[str]:
     """Names of all motions with one of these labels, `first` before the others."""
     name = library.entry(first).name
-    chosen = chosen_motions(library, library.names, within=within)
-    others = (one for k, one in enumerate(library.names) if chosen is None or chosen[k])
-    return [name, *(one for one in others if one != name)]
+    return [name, *(one for one in chosen_names(library, within=within) if one != name)]
 
 
 def _several(given: str | Iterable[str]) -> list[str]:

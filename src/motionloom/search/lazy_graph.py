@@ -19,13 +19,12 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.search.minima import MAX_OVERLAP, Found, Taken
+from motionloom.search.limits import ANY, Limits
+from motionloom.search.minima import Found
 
 _NONE = -1
 
@@ -39,11 +38,7 @@ def lazy_matches(
     steps: str = "slope",
     bridge: int = 0,
     per_cell: bool = True,
-    max_matches: int | None = None,
-    max_distance: float = np.inf,
-    max_overlap: float = MAX_OVERLAP,
-    durations: tuple[float, float] = (0.0, np.inf),
-    occupied: Sequence[tuple[int, int]] = (),
+    limits: Limits = ANY,
 ) -> list[Found]:
     """Matches made of the neighbours of every query frame, the nearest first.
 
@@ -59,8 +54,7 @@ def lazy_matches(
         Query frames that a path may pass over at a time.
     per_cell : bool
         Rank by cost per cell; False: by the sum, as the paper does.
-    max_matches, max_distance, max_overlap, durations, occupied
-        As in `motionloom.search.minima.non_overlapping`.
+    limits : Limits
 
     Returns
     -------
@@ -84,19 +78,18 @@ def lazy_matches(
     ends = _ends(offsets, rows, costs, cells, starts[motions + 1], farthest, bridge)
     ends = ends[_sparse_minima(rows, motions, costs, ends, max(1, length // 4))]
     measure = costs / cells if per_cell else costs
-    shortest, longest = (ratio * length for ratio in durations)
     kept: list[tuple[float, Found]] = []
-    taken = Taken(max_overlap, occupied)
+    taken = limits.taken()
     for end in ends[np.argsort(costs[ends], kind="stable")].tolist():
         path = _path(offsets, rows, came, end, length)
         start, stop = int(path[0, 1]), int(path[-1, 1]) + 1
-        if costs[end] > max_distance * cells[end] or not shortest <= stop - start <= longest:
+        if costs[end] > limits.max_distance * cells[end]:
             continue
-        if not taken.add(start, stop):
+        if not (limits.allows(stop - start, query=length) and taken.add(start, stop)):
             continue
         found = Found(start, stop, float(costs[end] / cells[end]), path)
         kept.append((float(measure[end]), found))
-        if max_matches is not None and len(kept) >= max_matches:
+        if limits.reached(len(kept)):
             break
     kept.sort(key=lambda pair: (pair[0], pair[1].start))
     return [found for _, found in kept]

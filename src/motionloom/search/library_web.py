@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,22 +16,19 @@ import numpy as np
 from motionloom.distance import FrameDistance
 from motionloom.distance.feature_store import at_rate
 from motionloom.distance.grid import grid_frames
-from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.errors import LibraryError, RoleError
 from motionloom.library.derived import content_key
 from motionloom.library.shelf import Shelf
-from motionloom.search.filters import chosen_motions
 from motionloom.search.match import Match
 from motionloom.search.match_graph import Node
 from motionloom.search.minima import Found
-from motionloom.search.query import Query
+from motionloom.search.options import Options
+from motionloom.search.query import Query, row_span
 from motionloom.search.timeline import Timeline
 from motionloom.search.web_building import motion_web
 from motionloom.search.web_index import WebIndex, web_index
 from motionloom.search.web_search import web_matches
 from motionloom.search.web_store import WebStore
-
-if TYPE_CHECKING:
-    from motionloom.search.methods import Options
 
 # Metres per cell, of point clouds, for families. Between members of one action of the built-in
 # corpus steps of 0.05 to 0.1 are enough, in CMU's takes 0.07 to 0.09.
@@ -53,16 +49,6 @@ class LibraryWeb:
     timeline: Timeline
     index: WebIndex
     partners: dict[str, set[str]]
-
-    def row_range(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
-        """Places on the timeline of frames of a motion."""
-        m = self.timeline.names.index(name)
-        first, after = int(self.timeline.starts[m]), int(self.timeline.starts[m + 1])
-        scale = self.timeline.rate / float(self.timeline.fps[m])
-        scale = 1.0 if abs(scale - 1.0) < 2e-3 else scale
-        start = min(round(start_frame * scale), after - first - 1)
-        last = min(round((end_frame - 1) * scale), after - first - 1)
-        return first + start, first + last + 1
 
 
 _opened: WeakKeyDictionary[Shelf, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
@@ -112,9 +98,7 @@ def web_steps(library: Shelf, query: Query, options: Options) -> Callable[[Node]
         if node.tier == 0:
             asked, stretch = query, finder.first
         else:
-            asked = Query(
-                node.text, library[node.motion], node.start_frame, node.end_frame, node.motion
-            )
+            asked = Query.at(library, node)
             stretch = finder.inside(asked)
         return [finder.timeline.match(one, asked, labels) for one in finder.found(stretch)]
 
@@ -136,24 +120,13 @@ class _Finder:
 
     def __init__(self, library: Shelf, query: Query, options: Options) -> None:
         self.library, self.options = library, options
-        self.threshold = np.inf if options.max_distance is None else options.max_distance
         self.web = library_web(library, options.distance)
         self.timeline = self.web.timeline
-        self.allowed = chosen_motions(
-            library,
-            self.timeline.names,
-            within=options.within,
-            only=options.only,
-            without=options.without,
-        )
+        self.allowed = options.allowed(library, self.timeline.names)
         self._whole: set[str] = set()
         self.first = self._outside(query) if query.name is None else self.inside(query)
         length = self.first.end - self.first.start
-        if length < 2:
-            raise InvalidInput(
-                f"{query.text}: a query must have at least two frames at "
-                f"{self.timeline.rate:g} fps; got {length}"
-            )
+        query.check_length(length, self.timeline.rate)
         ratios = WEB_DURATIONS if options.durations == _ANY_DURATION else options.durations
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
@@ -162,17 +135,10 @@ class _Finder:
         o = self.options
         itself = [stretch.place] if stretch.place is not None else []
         length = stretch.end - stretch.start
-        found = web_matches(
-            stretch.index,
-            stretch.start,
-            stretch.end,
-            threshold=self.threshold,
-            max_overlap=o.max_overlap,
-            allowed=self.allowed,
-            durations=(self.lengths[0] / length, self.lengths[1] / length),
-            occupied=itself,
-            max_matches=o.max_matches,
+        limits = replace(
+            o.limits(itself), durations=(self.lengths[0] / length, self.lengths[1] / length)
         )
+        found = web_matches(stretch.index, stretch.start, stretch.end, limits, allowed=self.allowed)
         if itself and not o.exclude_query and self._is_allowed(itself[0][0]):
             steps = np.arange(length)
             path = np.column_stack([steps, steps + itself[0][0]])
@@ -185,7 +151,7 @@ class _Finder:
         if name not in self._whole:
             self._check_built(name)
             self._whole.add(name)
-        place = self.web.row_range(name, query.start_frame, query.end_frame)
+        place = self.timeline.row_range(name, query.start_frame, query.end_frame)
         return _Stretch(self.web.index, *place, place)
 
     def _outside(self, query: Query) -> _Stretch:
@@ -195,9 +161,9 @@ class _Finder:
         low = max(query.start_frame - pad, 0)
         around = at_rate(query.motion[low : query.end_frame + pad], rate)
         rows = grid_frames(around, store.distance)
-        scale = rate / query.motion.fps
-        start = min(round((query.start_frame - low) * scale), len(around) - 1)
-        end = min(round((query.end_frame - 1 - low) * scale), len(around) - 1) + 1
+        start, end = row_span(
+            query.start_frame - low, query.end_frame - low, query.motion.fps, rate, len(around)
+        )
         pieces = []
         for m, name in enumerate(self.timeline.names):
             if self.allowed is not None and not self.allowed[m]:

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
-
-# Adjacent repetitions of an action may share this part of the shorter of the two.
-MAX_OVERLAP = 0.3
+from motionloom.search.limits import ANY, Limits
 
 
 @dataclass(frozen=True)
@@ -43,11 +41,7 @@ def non_overlapping(
     *,
     length: int,
     steps: str,
-    max_matches: int | None,
-    max_distance: float = np.inf,
-    max_overlap: float = MAX_OVERLAP,
-    durations: tuple[float, float] = (0.0, np.inf),
-    occupied: Sequence[tuple[int, int]] = (),
+    limits: Limits = ANY,
 ) -> list[Found]:
     """The best matches among the ends, in order of distance.
 
@@ -62,34 +56,25 @@ def non_overlapping(
     length : int
         Rows of the query, M.
     steps : str
-    max_matches : int or None
-    max_distance : float
-        Mean distance per cell, in the unit of the rows.
-    max_overlap : float
-        Part of the shorter of two matches that they may share.
-    durations : tuple of float
-        Least and greatest length of a match, in lengths of the query.
-    occupied : sequence of (start, end)
-        Rows that matches must keep away from.
+    limits : Limits
     """
     ends = local_minima(costs, starts, max(1, length // 4))
     order = ends[np.argsort(costs[ends], kind="stable")]
-    shortest, longest = (ratio * length for ratio in durations)
     kept: list[Found] = []
-    taken = Taken(max_overlap, occupied)
+    taken = limits.taken()
     for end in order.tolist():
         # Costs rise along the order; classic paths may have up to three cells a row.
         cells = length * (1 if steps == "slope" else 3)
-        if costs[end] > max_distance * cells * (1.0 + 1e-3) + 1e-3:
+        if costs[end] > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
             break
         found = aligned_at(end, grid_of, starts, length=length, steps=steps)
-        if found is None or found.distance > max_distance:
+        if found is None or found.distance > limits.max_distance:
             continue
-        if not shortest <= found.end - found.start <= longest:
+        if not limits.allows(found.end - found.start, query=length):
             continue
         if taken.add(found.start, found.end):
             kept.append(found)
-            if max_matches is not None and len(kept) >= max_matches:
+            if limits.reached(len(kept)):
                 break
     return sorted(kept, key=lambda found: (found.distance, found.start))
 
@@ -124,10 +109,12 @@ def realigned(
     *,
     length: int,
     steps: str,
-    max_overlap: float = MAX_OVERLAP,
-    occupied: Sequence[tuple[int, int]] = (),
+    limits: Limits = ANY,
 ) -> list[Found]:
-    """Rough matches made exact: the best alignment around each, once, in order of distance."""
+    """Rough matches made exact: the best alignment around each, once, in order of distance.
+
+    Of `limits` those of overlaps count.
+    """
     better = []
     for one in found:
         motion = int(np.searchsorted(starts, one.start, side="right")) - 1
@@ -141,30 +128,8 @@ def realigned(
             path[:, 1] += low
             better.append(Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path))
     better.sort(key=lambda one: (one.distance, one.start))
-    taken = Taken(max_overlap, occupied)
+    taken = limits.taken()
     return [one for one in better if taken.add(one.start, one.end)]
-
-
-class Taken:
-    """Row ranges taken so far; a new one is refused if it shares too much with one."""
-
-    def __init__(self, max_overlap: float, occupied: Sequence[tuple[int, int]] = ()) -> None:
-        self.max_overlap = max_overlap
-        self._ranges: dict[int, list[tuple[int, int]]] = {}
-        for start, end in occupied:
-            self.add(start, end)
-
-    def add(self, start: int, end: int) -> bool:
-        """Take the range if it overlaps none too much; tell whether it was taken."""
-        cells = range(start >> 8, (end >> 8) + 1)
-        for cell in cells:
-            for a, b in self._ranges.get(cell, ()):
-                shared = min(b, end) - max(a, start)
-                if shared > self.max_overlap * min(b - a, end - start):
-                    return False
-        for cell in cells:
-            self._ranges.setdefault(cell, []).append((start, end))
-        return True
 
 
 @nb.njit(cache=True, nogil=True)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
+from motionloom.distance.feature_store import frames_per_row
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import load
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
+from motionloom.search.match_graph import Node
 
 _RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
 
@@ -40,6 +42,11 @@ class Query:
     end_frame: int
     name: str | None
 
+    @classmethod
+    def at(cls, library: Shelf, node: Node) -> Query:
+        """A member of a family, to search on from."""
+        return cls(node.text, library[node.motion], node.start_frame, node.end_frame, node.motion)
+
     @property
     def clip(self) -> Motion:
         """The stretch alone."""
@@ -61,11 +68,7 @@ class Query:
             rows = np.asarray(features.rows[where[0] : where[1]])
         else:
             rows = self.cut_rows(features.of(self.motion), features.rate)
-        if len(rows) < 2:
-            raise InvalidInput(
-                f"{self.text}: a query must have at least two frames at {features.rate:g} fps; "
-                f"got {len(rows)}"
-            )
+        self.check_length(len(rows), features.rate)
         if not np.isfinite(rows).all():
             bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
             raise InvalidInput(
@@ -75,10 +78,33 @@ class Query:
 
     def cut_rows(self, rows: NDArray, rate: float) -> NDArray:
         """Of the rows of the whole motion at some rate, those of the query."""
-        scale = rate / self.motion.fps
-        first = min(round(self.start_frame * scale), len(rows) - 1)
-        last = max(first + 1, round((self.end_frame - 1) * scale) + 1)
-        return rows[first:last]
+        return rows[slice(*self.row_span(rate, len(rows)))]
+
+    def row_span(self, rate: float, count: int) -> tuple[int, int]:
+        """Rows of the query among the `count` of the whole motion at some rate."""
+        return row_span(self.start_frame, self.end_frame, self.motion.fps, rate, count)
+
+    def check_length(self, count: int, rate: float) -> None:
+        """Complain about a query that has fewer than two frames at the rate of the search."""
+        if count < 2:
+            raise InvalidInput(
+                f"{self.text}: a query must have at least two frames at {rate:g} fps; got {count}"
+            )
+
+
+def row_span(
+    start_frame: int, end_frame: int, fps: float, rate: float, count: int
+) -> tuple[int, int]:
+    """Rows that stand for frames of a motion of `fps`, which has `count` rows at `rate`.
+
+    Examples
+    --------
+    >>> row_span(40, 81, 120.0, 30.0, 100), row_span(2900, 2960, 29.97, 30.0, 3000)
+    ((10, 21), (2900, 2960))
+    """
+    per_row = frames_per_row(fps, rate)
+    first, last = (min(round(frame / per_row), count - 1) for frame in (start_frame, end_frame - 1))
+    return first, last + 1
 
 
 def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
-from motionloom.search.minima import MAX_OVERLAP, Found, Taken
+from motionloom.search.limits import ANY, Limits
+from motionloom.search.minima import Found
 from motionloom.search.subsequence import differences
 
 RANKS: tuple[str, ...] = ("movement", "distance")
@@ -61,14 +62,13 @@ def settled(
     seconds: float = 0.15,
     steps: str = "slope",
     rank: str = "movement",
-    max_overlap: float = MAX_OVERLAP,
-    occupied: Sequence[tuple[int, int]] = (),
+    limits: Limits = ANY,
 ) -> list[Found]:
     """Matches with settled starts and ends.
 
     Parameters
     ----------
-    found, query, rows, starts, weights, steps, max_overlap, occupied
+    found, query, rows, starts, weights, steps
         As in `motionloom.search.subsequence.dtw_matches`.
     query_speed : ndarray, shape (M, D)
         Change of the query's rows per second.
@@ -81,6 +81,8 @@ def settled(
     rank : {"movement", "distance"}
         ``distance``: order and distances stay as they are. ``movement``: both are those of
         the movement; see above.
+    limits : Limits
+        In the distances of `rank`.
 
     Returns
     -------
@@ -94,8 +96,15 @@ def settled(
         better.append(settled_one)
     if rank == "movement":
         better.sort(key=lambda one: (one.distance, one.start))
-    taken = Taken(max_overlap, occupied)
-    return [one for one in better if taken.add(one.start, one.end)]
+    taken = limits.taken()
+    kept = [
+        one
+        for one in better
+        if taken.add(one.start, one.end)
+        and one.distance <= limits.max_distance
+        and limits.allows(one.end - one.start, query=len(query))
+    ]
+    return kept[: limits.max_matches]
 
 
 def speeds(

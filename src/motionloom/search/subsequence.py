@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
-from motionloom.search.minima import MAX_OVERLAP, Found, non_overlapping
+from motionloom.search.limits import ANY, Limits
+from motionloom.search.minima import Found, non_overlapping
 from motionloom.search.scan import TILE, end_costs
 
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
@@ -57,11 +58,7 @@ def dtw_matches(
     steps: str = "slope",
     weights: NDArray[np.float32] | None = None,
     allowed: NDArray[np.bool_] | None = None,
-    max_matches: int | None = None,
-    max_distance: float = np.inf,
-    max_overlap: float = MAX_OVERLAP,
-    durations: tuple[float, float] = (0.0, np.inf),
-    occupied: Sequence[tuple[int, int]] = (),
+    limits: Limits = ANY,
 ) -> list[Found]:
     """All stretches of a library that the query can be aligned with, the nearest first.
 
@@ -74,8 +71,7 @@ def dtw_matches(
         As in `motionloom.search.scan.end_costs`.
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
-    max_matches, max_distance, max_overlap, durations, occupied
-        As in `motionloom.search.minima.non_overlapping`.
+    limits : Limits
 
     Examples
     --------
@@ -98,7 +94,7 @@ def dtw_matches(
                 np.asarray(starts[first : last + 1]) - low,
                 steps=steps,
                 weights=weights,
-                limit=max_distance * len(query) * 1.001 + 1e-2,
+                limit=limits.max_distance * len(query) * 1.001 + 1e-2,
                 enough=enough,
             )
         return non_overlapping(
@@ -107,19 +103,15 @@ def dtw_matches(
             starts,
             length=len(query),
             steps=steps,
-            max_matches=max_matches,
-            max_distance=max_distance,
-            max_overlap=max_overlap,
-            durations=durations,
-            occupied=occupied,
+            limits=limits,
         )
 
-    if max_matches is None:
+    if limits.max_matches is None:
         return found_with(0)
     # A match reaches over so many tiles at most; as many neighbours may be one match.
-    enough = max_matches * (2 + 2 * len(query) // TILE)
+    enough = limits.max_matches * (2 + 2 * len(query) // TILE)
     found = found_with(enough if enough * 3 * TILE < len(rows) else 0)
-    if len(found) < max_matches and enough * 3 * TILE < len(rows):
+    if not limits.reached(len(found)) and enough * 3 * TILE < len(rows):
         found = found_with(0)  # filters took too many
     return found
 
@@ -130,11 +122,7 @@ def dtw_matches_by_distance(
     distance: FrameDistance,
     *,
     steps: str = "slope",
-    max_matches: int | None = None,
-    max_distance: float = np.inf,
-    max_overlap: float = MAX_OVERLAP,
-    durations: tuple[float, float] = (0.0, np.inf),
-    occupied: Sequence[tuple[int, int]] = (),
+    limits: Limits = ANY,
 ) -> list[Found]:
     """The same with any frame distance, motion by motion.
 
@@ -156,11 +144,7 @@ def dtw_matches_by_distance(
         starts,
         length=len(query),
         steps=steps,
-        max_matches=max_matches,
-        max_distance=max_distance,
-        max_overlap=max_overlap,
-        durations=durations,
-        occupied=occupied,
+        limits=limits,
     )
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
+from motionloom.distance.feature_store import frames_per_row, row_count
+from motionloom.library.records import Entry
 from motionloom.search.match import Match
 from motionloom.search.minima import Found
-from motionloom.search.query import Query
-
-_SAME_RATE = 2e-3  # 29.97 and 30 count as one rate
+from motionloom.search.query import Query, row_span
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +44,37 @@ class Timeline:
         f = features
         return cls(f.names, f.starts, np.asarray(f.fps), np.asarray(f.frames), f.rate)
 
+    @classmethod
+    def at(cls, entries: Sequence[Entry], rate: float) -> Timeline:
+        """Motions of a library one after the other, at `rate`."""
+        counts = [row_count(entry, rate) for entry in entries]
+        return cls(
+            tuple(entry.name for entry in entries),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            np.array([entry.fps for entry in entries]),
+            np.array([entry.frames for entry in entries], dtype=np.int64),
+            float(rate),
+        )
+
+    def row_range(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
+        """Rows of some frames of a motion."""
+        m = self.names.index(name)
+        first, count = int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
+        start, end = row_span(start_frame, end_frame, float(self.fps[m]), self.rate, count)
+        return first + start, first + end
+
     def match(self, found: Found, query: Query, labels: Callable[[str], tuple[str, ...]]) -> Match:
         """What was found among the rows, in frames and seconds of the motion as stored."""
         m = int(np.searchsorted(self.starts, found.start, side="right")) - 1
         first = int(self.starts[m])
         rows = int(self.starts[m + 1]) - first
         fps, frames, name = float(self.fps[m]), int(self.frames[m]), self.names[m]
-        per_row = _frames_per_row(fps, self.rate)
+        per_row = frames_per_row(fps, self.rate)
         start = min(round((found.start - first) * per_row), frames - 1)
         end = frames if found.end - first == rows else round((found.end - first) * per_row)
         end = min(max(end, start + 1), frames)
         length = query.end_frame - query.start_frame
-        per_query_row = _frames_per_row(query.motion.fps, self.rate)
+        per_query_row = frames_per_row(query.motion.fps, self.rate)
         alignment = found.path - np.array([0, first])
         if not per_row == per_query_row == 1.0:
             steps = np.rint(alignment * [per_query_row, per_row]).astype(np.int64)
@@ -70,7 +89,3 @@ class Timeline:
             alignment=alignment,
             label=", ".join(labels(name)) or None,
         )
-
-
-def _frames_per_row(fps: float, rate: float) -> float:
-    return 1.0 if abs(fps - rate) <= _SAME_RATE * rate else fps / rate

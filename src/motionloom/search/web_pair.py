@@ -13,7 +13,8 @@ from motionloom.distance.grid import DistanceGrid, grid_frames
 from motionloom.errors import LibraryError
 from motionloom.library.shelf import Shelf
 from motionloom.search.library_web import WEB_DISTANCE, WEB_DURATIONS
-from motionloom.search.minima import MAX_OVERLAP, Found
+from motionloom.search.limits import Limits
+from motionloom.search.minima import Found
 from motionloom.search.web import Web
 from motionloom.search.web_building import motion_web
 from motionloom.search.web_index import web_index
@@ -36,15 +37,12 @@ class WebPair:
     def search(self, start: int, end: int, *, threshold: float = WEB_DISTANCE) -> list[Found]:
         """Match sequences of rows `start` to `end`."""
         index = web_index([(0, 0, self.web)], np.array([0, self.web.shape[1]]), ways=1)
-        return web_matches(
-            index,
-            start,
-            end,
-            threshold=threshold,
-            max_overlap=MAX_OVERLAP,
+        limits = Limits(
+            max_distance=threshold,
             durations=WEB_DURATIONS,
             occupied=[(start, end)] if self.is_same else [],
         )
+        return web_matches(index, start, end, limits)
 
 
 def web_pair(library: Shelf, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> WebPair:

@@ -14,12 +14,11 @@ is lost by that, and few labels remain at each path.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.search.limits import Limits
 from motionloom.search.minima import Found
 from motionloom.search.web_index import WebIndex
 
@@ -28,13 +27,9 @@ def web_matches(
     index: WebIndex,
     start: int,
     end: int,
+    limits: Limits,
     *,
-    threshold: float,
-    max_overlap: float,
     allowed: NDArray[np.bool_] | None = None,
-    durations: tuple[float, float] = (0.0, np.inf),
-    occupied: Sequence[tuple[int, int]] = (),
-    max_matches: int | None = None,
 ) -> list[Found]:
     """Matches of a stretch of the web's motions, the nearest first.
 
@@ -43,17 +38,10 @@ def web_matches(
     index : WebIndex
     start, end : int
         Half-open range of frames, numbered as in `index`, of one motion.
-    threshold : float
-        No matches with a larger mean distance.
-    max_overlap : float
-        Of two matches that share more than this part of the shorter, the nearer is kept.
+    limits : Limits
+        Of two matches that share too much, the nearer is kept.
     allowed : ndarray of bool, shape (M,), optional
         Motions to search.
-    durations : tuple of float
-        Least and greatest length of a match, in lengths of the query.
-    occupied : sequence of (start, end)
-        Frames that matches must keep away from.
-    max_matches : int or None
 
     Returns
     -------
@@ -63,8 +51,8 @@ def web_matches(
     if not len(index):
         return []
     # No mean is larger than the greatest value; labels are compared at a finite threshold.
-    threshold = min(float(threshold), index.greatest * (1.0 + 1e-6))
-    shortest, longest = (ratio * (end - start) for ratio in durations)
+    threshold = min(float(limits.max_distance), index.greatest * (1.0 + 1e-6))
+    shortest, longest = (ratio * (end - start) for ratio in limits.durations)
     ways = []
     for way in range(len(index.passing)):
         paths = index.starting(way, start)
@@ -82,9 +70,9 @@ def web_matches(
     lengths = last - first
     order = np.lexsort((last, first, means))
     order = order[(lengths[order] >= shortest) & (lengths[order] <= longest)]
-    taken = np.array(occupied, np.int64).reshape(-1, 2)
-    limit = len(order) if max_matches is None else max_matches
-    kept = _kept(first, last, order, taken, max_overlap, limit)
+    taken = np.array(limits.occupied, np.int64).reshape(-1, 2)
+    most = len(order) if limits.max_matches is None else limits.max_matches
+    kept = _kept(first, last, order, taken, limits.max_overlap, most)
     found = []
     for k in kept.tolist():
         way = int(side[k])

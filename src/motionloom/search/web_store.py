@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass, is_dataclass
 from functools import partial
 from itertools import groupby
 
-import numpy as np
-
 from motionloom import engine
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_store import RATE, row_count
@@ -266,13 +264,7 @@ class WebStore:
         )
         if chosen is not None:
             entries = [entry for entry, wanted in zip(entries, chosen, strict=True) if wanted]
-        reasons: dict[str, str | None] = {}
-        for entry in entries:
-            if entry.skeleton not in reasons:
-                reasons[entry.skeleton] = self._lack(entry.name)
-        left_out = {e.name: reason for e in entries if (reason := reasons[e.skeleton]) is not None}
-        short = "it has a single frame, and a web needs two"
-        left_out |= {e.name: short for e in entries if e.frames < 2 and e.name not in left_out}
+        left_out = self._left_out(entries)
         kept = [entry for entry in entries if entry.name not in left_out]
         if not kept:
             first = next(iter(left_out.items()), ("", "nothing was chosen"))
@@ -281,6 +273,18 @@ class WebStore:
                 f"{first[0]}: {first[1]}"
             )
         return kept, left_out
+
+    def _left_out(self, entries: Iterable[Entry]) -> dict[str, str]:
+        """Motions that can have no web, and why."""
+        lacks: dict[str, str | None] = {}
+        reasons: dict[str, str | None] = {}
+        for entry in entries:
+            if entry.skeleton not in lacks:
+                lacks[entry.skeleton] = self._lack(entry.name)
+            reasons[entry.name] = lacks[entry.skeleton]
+            if reasons[entry.name] is None and entry.frames < 2:
+                reasons[entry.name] = "it has a single frame, and a web needs two"
+        return {name: reason for name, reason in reasons.items() if reason is not None}
 
     def _lack(self, name: str) -> str | None:
         try:
@@ -326,11 +330,8 @@ class WebStore:
     def buildable(self, names: Iterable[str]) -> list[str]:
         """Those that can have webs: with all joints that are needed, of two frames or more."""
         entries = [self.library.entry(name) for name in names]
-        reasons: dict[str, str | None] = {}
-        for entry in entries:
-            if entry.skeleton not in reasons:
-                reasons[entry.skeleton] = self._lack(entry.name)
-        return [e.name for e in entries if e.frames > 1 and reasons[e.skeleton] is None]
+        left_out = self._left_out(entries)
+        return [entry.name for entry in entries if entry.name not in left_out]
 
     def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
         """All webs, and where on the timeline of the library their rows and columns begin.
@@ -371,15 +372,7 @@ class WebStore:
 
     def timeline(self, entries: Sequence[Entry] | None = None) -> Timeline:
         """All motions of the library one after the other, at the webs' rate."""
-        entries = self.library.entries() if entries is None else entries
-        counts = [row_count(entry, self.rate) for entry in entries]
-        return Timeline(
-            tuple(entry.name for entry in entries),
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-            np.array([entry.fps for entry in entries]),
-            np.array([entry.frames for entry in entries], dtype=np.int64),
-            self.rate,
-        )
+        return Timeline.at(self.library.entries() if entries is None else entries, self.rate)
 
     def _index(self) -> list[_Pack]:
         """All files there are now; those seen before are not read again."""

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from motionloom.errors import InvalidInput
 from motionloom.search import Family, Matches, Options, library_family, search
-from motionloom.search.methods import DEFAULT_MAX
+from motionloom.search.options import DEFAULT_MAX
 from motionloom.search.query import library_query
 from motionloom.studio.flags import flags
 

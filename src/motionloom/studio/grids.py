@@ -17,7 +17,7 @@ from motionloom.distance.feature_store import at_rate
 from motionloom.distance.grid import DistanceGrid, GridFrames, grid_frames
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.search.library_web import WEB_DURATIONS
-from motionloom.search.minima import MAX_OVERLAP
+from motionloom.search.limits import Limits
 from motionloom.search.query import Query, library_query
 from motionloom.search.web import Web
 from motionloom.search.web_building import motion_web
@@ -81,10 +81,8 @@ class _Ready(NamedTuple):
 
 
 def _ready(query: Query, store: WebStore) -> _Ready:
-    scale = store.rate / query.motion.fps
     whole = grid_frames(at_rate(query.motion, store.rate), store.distance)
-    first = min(round(query.start_frame * scale), len(whole) - 1)
-    last = min(round((query.end_frame - 1) * scale), len(whole) - 1) + 1
+    first, last = query.row_span(store.rate, len(whole))
     return _Ready(query, whole.part(first, last), first, len(whole))
 
 
@@ -206,15 +204,12 @@ def _sequences(web: Web, pair: Compared):
     start = pair.first_row
     index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), ways=1)
     end = start + len(pair.rows)
-    found = web_matches(
-        index,
-        start,
-        end,
-        threshold=_high(pair),
-        max_overlap=MAX_OVERLAP,
+    limits = Limits(
+        max_distance=_high(pair),
         durations=WEB_DURATIONS,
         occupied=[(start, end)] if pair.a.name == pair.b.name else [],
     )
+    found = web_matches(index, start, end, limits)
     low, high = pair.first_column, pair.first_column + len(pair.columns)
     return [one for one in found if low <= one.start and one.end <= high]
 

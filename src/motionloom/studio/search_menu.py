@@ -10,7 +10,7 @@ from motionloom.search import METHODS, open_index
 from motionloom.search.clip_measures import CLIP_MEASURES
 from motionloom.search.clip_table import clip_table
 from motionloom.search.filters import chosen_motions
-from motionloom.search.methods import LAZY_K
+from motionloom.search.row_search import LAZY_K
 from motionloom.search.settling import RANKS
 from motionloom.search.web_store import WebStore
 from motionloom.studio.finding import Looking
