@@ -57,6 +57,25 @@ def test_build_info_picture_and_export_speak_of_one_graph(place, tmp_path):
     assert len(listed) == built["transitions"]
 
 
+def test_info_builds_nothing_and_says_what_is_not_built(tmp_path, monkeypatch):
+    lib = ml.Library.create(tmp_path / "walks.loom")
+    for name in ("walk", "walk_left", "walk_right"):
+        lib.add_motion(ml.demo.clip(name), name=name)
+    frames = sum(len(lib[name]) for name in lib.names)
+    with monkeypatch.context() as patch:
+        patch.setattr("motionloom.synthesis.motiongraph.store.motion_graph", None)
+        told = json.loads(run("graph", lib.path, "info", "--json").stdout)
+        assert (told["motions"], told["frames"], told["transitions"]) == (3, frames, None)
+        text = run("graph", lib.path, "info", "--only", "walk,walk_left").stdout
+        assert text.startswith("2 motions, ") and "compares 3 pairs of motions" in text
+        spot = "walk:30,walk_left:42"
+        text = run("graph", lib.path, "remove", "--transition", spot).stdout
+        assert "no graph of them is built" in text and "by hand: 1 transition removed" in text
+    lib.motion_graph(only=["walk", "walk_left"])
+    told = json.loads(run("graph", lib.path, "info", "--only", "walk,walk_left", "--json").stdout)
+    assert told["motions"] == 2 and told["transitions"] > 0
+
+
 def test_a_walk_is_written_with_its_quality_and_its_log(place, tmp_path):
     run("graph", place, "build", "--within", "walk")
     out = tmp_path / "walk.bvh"

@@ -35,6 +35,7 @@ from motionloom.cli import graph as graphs
 from motionloom.cli import reconstruct as reconstruction
 from motionloom.cli import search as searching
 from motionloom.cli import studio as browser
+from motionloom.cli import walk as walking
 from motionloom.cli import web as webs
 from motionloom.cli.cluster import on_clusters
 from motionloom.cli.command_list import CommandList
@@ -64,7 +65,7 @@ app.command("parametrize")(parametric.parametrize)
 app.command("synthesize")(parametric.synthesize)
 app.command("evaluate")(on_clusters(evaluate.evaluate))
 app.command("graph")(on_clusters(graphs.graph))
-app.command("walk")(graphs.walk)
+app.command("walk")(walking.walk)
 app.command("reconstruct")(on_clusters(reconstruction.reconstruct))
 app.command("evaluate-reconstruct")(on_clusters(reconstruction.evaluate_reconstruct))
 app.command("study")(on_clusters(study.study))

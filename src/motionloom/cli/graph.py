@@ -1,15 +1,29 @@
-"""``motionloom graph`` and ``motionloom walk``: endless motion from a few clips."""
+"""``motionloom graph``: where motions of a library may be left for one another."""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from motionloom.cli.graph_options import (
+    BLEND,
+    DISTANCE,
+    METHOD,
+    PER_MINUTE,
+    THRESHOLD,
+    Settings,
+    chosen_distance,
+    chosen_graph,
+    chosen_names,
+    graph_settings,
+    is_built,
+    pairs_of,
+)
 from motionloom.cli.options import JSON, LIB, ONLY, PICTURES, WITHIN, WITHOUT, listed, open_library
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput, MotionFormatError
 
 if TYPE_CHECKING:
@@ -19,11 +33,6 @@ if TYPE_CHECKING:
 _EDITS = ("remove", "lock", "restore")
 _ACTIONS = ("build", "info", "picture", "export", "learn", *_EDITS)
 _PAIRS_SHOWN = 20  # rows of the table of pairs; a library of 200 takes has 20,000
-_DISTANCE = typer.Option(help="How frames are compared: jrd, pc11 ... [jrd]")
-_METHOD = typer.Option(help="sectors (three prunings) or minima (local minima). [sectors]")
-_THRESHOLD = typer.Option(help="How alike frames must be, in the distance's unit.")
-_PER_MINUTE = typer.Option(help="Choose the threshold so that there are so many. [60]")
-_BLEND = typer.Option(help="Seconds that a transition takes. [0.4]")
 _WEIGHTS = typer.Option(metavar="FILE", help="Weights of joint pairs, as `learn` writes them.")
 
 
@@ -34,11 +43,11 @@ def graph(
         Path | None,
         typer.Option("-o", "--output", help="picture: .png, .svg, .pdf; export: .mogra, .json."),
     ] = None,
-    distance: Annotated[str | None, _DISTANCE] = None,
-    method: Annotated[str | None, _METHOD] = None,
-    threshold: Annotated[float | None, _THRESHOLD] = None,
-    per_minute: Annotated[float | None, _PER_MINUTE] = None,
-    blend: Annotated[float | None, _BLEND] = None,
+    distance: Annotated[str | None, DISTANCE] = None,
+    method: Annotated[str | None, METHOD] = None,
+    threshold: Annotated[float | None, THRESHOLD] = None,
+    per_minute: Annotated[float | None, PER_MINUTE] = None,
+    blend: Annotated[float | None, BLEND] = None,
     within: Annotated[list[str] | None, WITHIN] = None,
     only: Annotated[str | None, ONLY] = None,
     without: Annotated[str | None, WITHOUT] = None,
@@ -64,8 +73,9 @@ def graph(
 ) -> None:
     """Find where motions may be left for one another, and keep it with the library.
 
-    `build` finds the transitions; `info` tells what there is, `picture` draws it, `export`
-    writes the transitions to a file. Without options they speak of the graph built last.
+    `build` finds the transitions; `info` tells what there is and builds nothing, `picture`
+    draws it, `export` writes the transitions to a file. Without options they speak of the
+    graph built last.
     `learn` makes weights for the distance from pairs of poses tagged similar or not.
     `remove` rules transitions out of all graphs of the library, `lock` has them in, `restore`
     leaves it to the distance again.
@@ -77,21 +87,31 @@ def graph(
         _learn(lib, tags, output, top, json)
         return
     _check_output(action, output)
+    two = _pair(pair)
     if action in _EDITS:
         _edit(lib, action, transition)
-    settings = _settings(
-        distance, method, threshold, per_minute, blend, within, only, without, any_footing, weights
+    settings = graph_settings(
+        lib,
+        distance=distance,
+        method=method,
+        threshold=threshold,
+        per_minute=per_minute,
+        blend=blend,
+        within=within,
+        only=only,
+        without=without,
+        any_footing=any_footing,
+        weights=weights,
     )
-    made = library_graph(lib, settings, keep=action == "build")
-    if action == "picture":
-        from motionloom.plots.error_function import write_error_function
-
-        assert output is not None
-        two = _pair(pair)
-        write_error_function(made, output, names=two, distance=_distance(settings or _last(lib)))
-        remark(f"drawn to {output}")
-    elif action == "export":
-        assert output is not None
+    if action in ("info", *_EDITS) and not is_built(lib, settings):
+        _tell_what_is_not_built(lib, settings, json)
+        return
+    made = chosen_graph(lib, settings)
+    if action == "build":
+        _remember(lib, settings)
+    elif action == "picture" and output is not None:
+        _draw(made, output, two, settings)
+    elif action == "export" and output is not None:
         _export(made, output)
     if json:
         print_json({**made.info(), **({"file": str(output)} if output else {})})
@@ -99,124 +119,37 @@ def graph(
         _print_info(made)
 
 
-def walk(
-    library: Annotated[Path, LIB],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Any format that can be written; .bvh streams.")
-    ],
-    seconds: Annotated[float | None, typer.Option(help="How long.")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed makes another walk.")] = 0,
-    path: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Walk along x, z rows of a CSV file.")
-    ] = None,
-    goal: Annotated[
-        str | None, typer.Option(metavar="X,Z[,DEGREES]", help="Where to be at the end.")
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(metavar="LABEL[:SECONDS]", help="What to do, one after the other."),
-    ] = None,
-    start: Annotated[str | None, typer.Option(metavar="NAME:FRAME", help="First pose.")] = None,
-    end: Annotated[str | None, typer.Option(metavar="NAME:FRAME", help="Last pose.")] = None,
-    log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the transitions taken, as CSV.")
-    ] = None,
-    distance: Annotated[str | None, _DISTANCE] = None,
-    method: Annotated[str | None, _METHOD] = None,
-    threshold: Annotated[float | None, _THRESHOLD] = None,
-    per_minute: Annotated[float | None, _PER_MINUTE] = None,
-    blend: Annotated[float | None, _BLEND] = None,
-    within: Annotated[list[str] | None, WITHIN] = None,
-    only: Annotated[str | None, ONLY] = None,
-    without: Annotated[str | None, WITHOUT] = None,
-    json: Annotated[bool, JSON] = False,
-) -> None:
-    """Make new motion from a library's motion graph.
-
-    At random, or along a path, to a place, as labels say, from pose to pose. Without options
-    of the graph it is the one built last.
-    """
-    from motionloom.formats import writer_options
-
-    writer_options(output)  # complains before the work
-    if seconds is not None and not 0.0 < seconds < float("inf"):
-        raise InvalidInput(f"--seconds must be more than nothing; got {seconds:g}")
-    lib = open_library(library)
-    settings = _settings(
-        distance, method, threshold, per_minute, blend, within, only, without, False, None
-    )
-    made = library_graph(lib, settings, keep=False)
-    wishes = {
-        "start": start,
-        "end": end,
-        "path": None if path is None else _path(path),
-        "goal": None if goal is None else _goal(goal),
-        "labels": _timeline(label, seconds),
-    }
-    free = not any(wishes[name] is not None for name in ("end", "path", "goal", "labels"))
-    if free and seconds is None:
-        raise InvalidInput("say how long: --seconds 60")
-    result = _walked(made, seconds, seed, wishes, output, log, free, quiet=json)
-    if json:
-        print_json(result)
-        return
-    quality = result["quality"]
-    remark(f"{result['frames']} frames at {result['fps']:g} fps written to {output}")
-    remark(
-        f"feet slide {100 * quality['foot_slide_m']:.1f} cm per contact; "
-        f"{result['transitions']} transitions"
-    )
-
-
-def library_graph(lib: Library, settings: dict[str, Any] | None, *, keep: bool) -> MotionGraph:
-    """The graph with these settings; without any, the one built last, or that of all motions."""
+def _remember(lib: Library, settings: Settings) -> None:
     from motionloom.synthesis.motiongraph.store import remember
 
-    chosen = settings if settings is not None else _last(lib)
-    options = {name: value for name, value in chosen.items() if name != "weights"}
-    pairs = len(lib) * (len(lib) + 1) // 2
-    with progress("pairs of motions", pairs) as advance:
-        made = lib.motion_graph(**{**options, "distance": _distance(chosen), "progress": advance})
-    if keep:
-        remember(lib, chosen)
-    return made
+    remember(lib, settings)
 
 
-def _last(lib: Library) -> dict[str, Any]:
-    from motionloom.synthesis.motiongraph.store import remembered
+def _draw(made: MotionGraph, output: Path, two: tuple[str, str] | None, settings: Settings) -> None:
+    from motionloom.plots.error_function import write_error_function
 
-    return remembered(lib) or {}
-
-
-def _settings(
-    distance, method, threshold, per_minute, blend, within, only, without, any_footing, weights
-) -> dict[str, Any] | None:
-    """What was said about the graph; None if nothing was."""
-    given = {
-        "distance": distance,
-        "method": method,
-        "threshold": threshold,
-        "per_minute": per_minute,
-        "blend_seconds": blend,
-        "within": within or None,
-        "only": listed(only),
-        "without": listed(without),
-        "footing": False if any_footing else None,
-        "weights": None if weights is None else str(weights.absolute()),
-    }
-    said = {name: value for name, value in given.items() if value is not None}
-    return said or None
+    write_error_function(made, output, names=two, distance=chosen_distance(settings))
+    remark(f"drawn to {output}")
 
 
-def _distance(settings: dict[str, Any]):
-    name, weights = settings.get("distance", "jrd"), settings.get("weights")
-    if weights is None:
-        return name
-    from motionloom.distance.joint_weights import load_weights
+def _tell_what_is_not_built(lib: Library, settings: Settings, json: bool) -> None:
+    """What there is to build a graph of; figures that only the graph has are null."""
+    from motionloom.synthesis.motiongraph.edits import library_edits
 
-    if name != "jrd":
-        raise InvalidInput(f"--weights are those of jrd; got the distance {name}")
-    return load_weights(weights)
+    names, edits = chosen_names(lib, settings), library_edits(lib)
+    frames = sum(lib.entry(name).frames for name in names)
+    if json:
+        figures = ("transitions", "nodes", "edges", "removed", "transitions_per_minute")
+        print_json({"motions": len(names), "frames": frames, **dict.fromkeys(figures)})
+        return
+    print(
+        f"{counted(len(names), 'motion')}, {counted(frames, 'frame')}; no graph of them is built. "
+        f"Build it with the same options, which compares {counted(pairs_of(names), 'pair')} of "
+        f"motions: motionloom graph {lib.path} build"
+    )
+    if edits:
+        removed = counted(len(edits.removed), "transition")
+        print(f"by hand: {removed} removed, {len(edits.locked)} locked")
 
 
 def _pair(text: str | None) -> tuple[str, str] | None:
@@ -296,95 +229,6 @@ def _print_info(made: MotionGraph) -> None:
     Console().print(table)
     if len(counted) > _PAIRS_SHOWN:
         remark(f"and {len(counted) - _PAIRS_SHOWN} pairs more")
-
-
-def _walked(made, seconds, seed, wishes, output: Path, log, free: bool, *, quiet: bool):
-    from motionloom.blend.player import frame_count
-    from motionloom.synthesis.motiongraph.player import GraphPlayer
-    from motionloom.synthesis.motiongraph.routes import plan
-    from motionloom.synthesis.motiongraph.streaming import write_walk
-
-    if free:
-        player = made.player(seed, start=wishes["start"])
-        frames = frame_count(seconds, None, made.fps)
-    else:
-        route = plan(made, seconds, seed, **wishes)
-        player, frames = GraphPlayer(made, seed, route=route), route.frames
-    if output.suffix.lower() == ".bvh":
-        with progress("walking", frames, quiet=quiet) as advance:
-            written = write_walk(player, output, frames, progress=advance)
-        quality, sources = written.quality, written.sources
-    else:
-        motion = player.record(frames=frames, name=output.stem)
-        motion.save(output)
-        quality = made.quality(motion)
-        sources = () if motion.provenance is None else motion.provenance.sources
-    if log is not None:
-        _write_log(player.log, log)
-    return {
-        "file": str(output),
-        "frames": frames,
-        "fps": made.fps,
-        "quality": dict(quality.__dict__),
-        "sources": [source.as_dict() for source in sources],
-        "transitions": int(player.taken),
-    }
-
-
-def _write_log(rows, path: Path) -> None:
-    from motionloom.whole_file import whole_file
-
-    with whole_file(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["frame", "source", "source_frame", "target", "target_frame", "error"])
-        out.writerows(row.as_dict().values() for row in rows)
-
-
-def _path(file: Path) -> list[tuple[float, float]]:
-    """Rows of x and z; a head line and further columns are passed over."""
-    rows: list[tuple[float, float]] = []
-    with file.open(newline="", encoding="utf-8") as lines:
-        for number, row in enumerate(csv.reader(lines), start=1):
-            if not row:
-                continue
-            try:
-                rows.append((float(row[0]), float(row[1])))
-            except (ValueError, IndexError):
-                if number == 1:
-                    continue
-                raise MotionFormatError(
-                    f"expected x, z in metres; got {','.join(row)[:40]!r}", path=file, line=number
-                ) from None
-    return rows
-
-
-def _goal(text: str) -> tuple[float, ...]:
-    from math import radians
-
-    try:
-        values = [float(part) for part in text.split(",")]
-    except ValueError:
-        values = []
-    if len(values) not in (2, 3):
-        raise InvalidInput(f"--goal must be X,Z or X,Z,DEGREES; got {text}")
-    return (values[0], values[1], *(radians(value) for value in values[2:]))
-
-
-def _timeline(texts: list[str] | None, seconds: float | None) -> list[tuple[str, float]] | None:
-    if not texts:
-        return None
-    found = []
-    for text in texts:
-        name, colon, length = text.rpartition(":")
-        if not colon:
-            if len(texts) > 1 or seconds is None:
-                raise InvalidInput(f"--label must be LABEL:SECONDS; got {text}")
-            name, length = text, str(seconds)
-        try:
-            found.append((name, float(length.removesuffix("s"))))
-        except ValueError:
-            raise InvalidInput(f"--label must be LABEL:SECONDS; got {text}") from None
-    return found
 
 
 def _edit(lib: Library, action: str, texts: list[str] | None) -> None:

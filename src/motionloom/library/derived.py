@@ -72,7 +72,7 @@ def derived(
     LibraryError
         If the library cannot be written to.
     """
-    stem = f"{kind}.{_digest(json.dumps(options, sort_keys=True), size=6)}"
+    stem = _stem(kind, options)
     if isinstance(library.store, ObjectStore):
         content = partial(content_key, library)
         return stored_derived(library, library.store, stem, content, build=build, load=load)
@@ -97,6 +97,14 @@ def derived(
     raise LibraryError(f"{place}: the library keeps changing; try again when nobody writes to it")
 
 
+def is_derived(library: Shelf, kind: str, options: Mapping[str, Any]) -> bool:
+    """Whether the thing that `derived` gives is there, and need not be made."""
+    name = f"{_stem(kind, options)}.{content_key(library)}"
+    if isinstance(library.store, ObjectStore):
+        return bool(library.catalogue.stored(name))
+    return (library.path / FOLDER / name).is_dir()
+
+
 def content_key(library: Shelf) -> str:
     """Fingerprint of all motions of a library and their names; labels do not count."""
     return _digest(*(repr(row) for row in library.fingerprints()), size=8)
@@ -105,6 +113,10 @@ def content_key(library: Shelf) -> str:
 def motion_key(entry: Entry) -> str:
     """Fingerprint of one motion: its frames, its skeleton and its rate."""
     return _digest(entry.digest, entry.skeleton, repr(entry.fps), size=8)
+
+
+def _stem(kind: str, options: Mapping[str, Any]) -> str:
+    return f"{kind}.{_digest(json.dumps(options, sort_keys=True), size=6)}"
 
 
 def _make(place: Path, stem: str, target: Path, build: Callable[[Path, Path | None], None]) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.library.derived import derived
+from motionloom.library.derived import derived, is_derived
 from motionloom.synthesis.motiongraph.building import checked_finding, motion_graph
 from motionloom.synthesis.motiongraph.components import nodes_of
 from motionloom.synthesis.motiongraph.edits import EditedGraph, library_edits, with_edits
@@ -36,12 +36,13 @@ from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
 from motionloom.synthesis.motiongraph.likeness import alike
 from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress
 from motionloom.synthesis.motiongraph.sweet_spots import Pruning
-from motionloom.synthesis.motiongraph.transitions import Transitions
+from motionloom.synthesis.motiongraph.transitions import Finding, Transitions
 from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from motionloom.library.shelf import Shelf
 
+_KIND = "motion-graph"
 _FILE = "graph.sqlite"
 _SETTINGS = "motion-graph.json"
 _FORMAT = 1
@@ -102,6 +103,7 @@ def edited_library_graph(
         raise InvalidInput("a motion graph needs at least one motion; none were chosen")
     finding = checked_finding(options)
     chosen = frame_distance(distance)
+    key = _key(names, chosen, finding)
     motions = alike([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
 
@@ -116,20 +118,36 @@ def edited_library_graph(
         )
         write_graph(graph, folder / _FILE)
 
-    key = {
-        "format": _FORMAT,
-        "names": list(names),
-        "distance": repr(chosen),
-        "finding": asdict(finding),
-    }
     found = derived(
         library,
-        "motion-graph",
+        _KIND,
         key,
         build=build,
         load=lambda folder: read_graph(folder / _FILE, motions, labels),
     )
     return with_edits(found, library_edits(library), motions, chosen)
+
+
+def is_kept(
+    library: Shelf,
+    *,
+    names: Sequence[str],
+    distance: str | FrameDistance = "jrd",
+    **options: Any,
+) -> bool:
+    """Whether a library keeps the graph that `library_graph` gives, and need not build it."""
+    key = _key(names, frame_distance(distance), checked_finding(options))
+    return is_derived(library, _KIND, key)
+
+
+def _key(names: Sequence[str], distance: FrameDistance, finding: Finding) -> dict[str, Any]:
+    """What a graph depends on besides the motions themselves."""
+    return {
+        "format": _FORMAT,
+        "names": list(names),
+        "distance": repr(distance),
+        "finding": asdict(finding),
+    }
 
 
 def write_graph(graph: MotionGraph, path: str | Path) -> None:
