@@ -270,6 +270,12 @@ def test_pruning_never_changes_the_nearest(rng, k):
         (lambda: scaled_distance([[0.0]], [[0.0]], factor=0.5), "factor must be at least 1"),
         (lambda: scaled_distance([[0.0]], [[0.0, 1.0]]), "as many numbers per frame; got 1 and 2"),
         (lambda: scaling_nearest([[0.0]], [[0.0]], [0, 1], k=0), "k must be at least 1; got 0"),
+        (lambda: scaling_nearest([[0.0]], [[0.0, 1.0]], [0, 1], k=1), "per frame; got 1 and 2"),
+        (
+            lambda: scaling_nearest([[0.0]], [[0.0]], [0, 2], k=1),
+            "starts must rise from 0 to the 1 ",
+        ),
+        (lambda: scaling_nearest([[0.0]], [[0.0]], [0, 0, 1], k=1), "a row or more for each clip"),
         (lambda: even_rows([[0.0]], 0), "count must be at least 1; got 0"),
         (lambda: even_rows([], 3), r"rows must have shape \(T, ...\)"),
     ],
@@ -309,6 +315,15 @@ def test_envelopes_never_change_the_nearest(rng, k):
         assert quick.distances == pytest.approx(truth[quick.clips])
         pruned += 49 - quick.computed
     assert pruned > 0
+
+
+def test_missing_values_have_no_distance(rng):
+    whole, holed = rng.normal(size=(2, 12, 3))
+    holed[5] = np.nan
+    for measure in (scaled_distance, banded_dtw):
+        assert np.isfinite(measure(whole, whole))
+        assert np.isnan(measure(whole, holed)) and np.isnan(measure(holed, whole))
+    assert len(scaling_nearest(holed, whole, [0, 12], k=1).clips) == 0
 
 
 def test_a_clip_slowed_evenly_is_found_again(rng):

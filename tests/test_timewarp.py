@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import timewarp as naive
 
-from motionloom.alignment import Timewarp, warp
+from motionloom.alignment import Timewarp, corresponding, warp
 from motionloom.errors import InvalidInput
 
 GAPS = st.lists(st.floats(0.05, 20.0), min_size=1, max_size=8)
@@ -103,6 +103,15 @@ def test_an_alignment_that_stands_still_is_still_strictly_increasing():
 def test_very_different_lengths_are_allowed():
     fitted = Timewarp.along([[k, 10 * k] for k in range(30)], steepest=2.0)
     np.testing.assert_allclose(fitted([0, 15, 29]), [0, 150, 290], atol=1.0)
+
+
+def test_a_staircase_leads_to_the_middle_of_what_stands_for_a_frame(rng):
+    path = warp(rng.random((12, 17))).path
+    times = np.linspace(-1.0, 13.0, 57)
+    middles = [np.mean([b for a, b in path if a == frame]) for frame in range(12)]
+    expected = np.interp(times, range(12), middles)
+    np.testing.assert_allclose(corresponding(path, times), expected, rtol=1e-12)
+    assert corresponding(path[:1], [0, 5]).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

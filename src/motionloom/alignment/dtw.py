@@ -78,7 +78,7 @@ def subsequence_alignment(
     Parameters
     ----------
     grid : array_like, shape (M, N)
-        Distances, none of them negative.
+        Distances, none of them negative. NaN cells are never visited.
     steps : {"slope", "classic"}
     end : int, optional
         Column in which the path must end. Default: the cheapest.
@@ -115,6 +115,7 @@ def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
     Parameters
     ----------
     grid : array_like, shape (M, N)
+        Distances, none of them negative. NaN cells are never visited.
     steps : {"classic", "slope"}
 
     Returns
@@ -134,14 +135,45 @@ def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
     return _alignment(costs, came, grid.shape[1] - 1, steps)
 
 
+def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
+    """Where an alignment leads from times of the first motion: frames of the second.
+
+    Parameters
+    ----------
+    path : array_like of int, shape (L, 2)
+        Pairs of frames, at least one, neither column ever decreasing.
+    times : array_like, shape (...,)
+        Frames of the first motion; beyond the path's ends those count.
+
+    Returns
+    -------
+    frames : ndarray, shape (...,)
+        Not rounded. Where several frames stand for one, the middle of them does; between
+        frames linear. For a curve that is smooth and can be followed back, see
+        `motionloom.alignment.Timewarp`.
+
+    Examples
+    --------
+    >>> twice = [[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]]
+    >>> corresponding(twice, [0, 1, 1.5]).tolist()
+    [0.5, 2.5, 3.5]
+    """
+    first, second = np.asarray(path, dtype=np.int64).reshape(-1, 2).T
+    frames, begins, counts = np.unique(first, return_index=True, return_counts=True)
+    middles = np.add.reduceat(second.astype(np.float64), begins) / counts
+    return np.interp(times, frames, middles)
+
+
 def accumulated(
     grid: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
     """Cost of the cheapest path to every cell, and how it came there, both (M, N).
 
-    `warp_cost` is added for every step that is not straight on.
+    `warp_cost` is added for every step that is not straight on. Cells without a value (NaN)
+    cannot be visited: all paths around them are there.
     """
     check_steps(steps)
+    grid = np.where(np.isnan(grid), np.inf, grid)
     return (_slope if steps == "slope" else _classic)(grid, subsequence, float(warp_cost))
 
 

@@ -22,7 +22,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.alignment.banded_dtw import Nearest
+from motionloom.alignment.banded_dtw import Nearest, farthest
 from motionloom.errors import InvalidInput
 
 FACTOR = 1.2  # Tam et al. 2007, section 4
@@ -42,7 +42,7 @@ def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR
     Returns
     -------
     distance : float
-        Root of the sum of squared distances of the frames.
+        Root of the sum of squared distances of the frames; NaN where values are missing.
 
     Raises
     ------
@@ -55,13 +55,8 @@ def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR
     0.5
     """
     query, rows = _frames("query", query), _frames("clip", clip)
-    if query.shape[1] != rows.shape[1]:
-        raise InvalidInput(
-            f"query and clip must have as many numbers per frame; got {query.shape[1]} and "
-            f"{rows.shape[1]}"
-        )
-    least, most = scaled_lengths(len(query), len(rows), factor)
-    return float(np.sqrt(_cost(query, rows, least, most, np.inf)))
+    found = scaling_nearest(query, rows, [0, len(rows)], k=1, factor=factor)
+    return float(found.distances[0]) if len(found.distances) else np.nan
 
 
 def scaling_nearest(
@@ -82,7 +77,7 @@ def scaling_nearest(
         Frames of all clips.
     starts : array_like of int, shape (C + 1,)
         Clip c has rows ``starts[c]`` to ``starts[c + 1]``. Clips with missing values are
-        passed over.
+        passed over; so are all if the query has some.
     k : int
     factor : float
     prune : bool
@@ -95,14 +90,25 @@ def scaling_nearest(
     ([1], [0.5])
     """
     query, rows = _frames("query", query), _frames("rows", rows)
+    if query.shape[1] != rows.shape[1]:
+        raise InvalidInput(
+            f"query and clips must have as many numbers per frame; got {query.shape[1]} and "
+            f"{rows.shape[1]}"
+        )
     starts = np.ascontiguousarray(starts, dtype=np.int64)
+    ends = starts.ndim == 1 and len(starts) > 1 and (starts[0], starts[-1]) == (0, len(rows))
+    if not ends or np.any(np.diff(starts) < 1):
+        raise InvalidInput(
+            f"starts must rise from 0 to the {len(rows)} rows, a row or more for each clip; "
+            f"got {starts}"
+        )
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
     lengths = np.array([scaled_lengths(len(query), int(m), factor) for m in np.diff(starts)])
     bounds = _bounds(query, rows, starts, lengths)
     if not prune:
         bounds = np.where(np.isnan(bounds), np.nan, 0.0)
-    usable = np.flatnonzero(~np.isnan(bounds))
+    usable = np.flatnonzero(~np.isnan(bounds) & np.isfinite(query).all())
     order = usable[np.argsort(bounds[usable], kind="stable")]
     found, costs, computed = _nearest(
         query, rows, starts, lengths, order, bounds, min(k, len(order))
@@ -180,10 +186,7 @@ def _nearest(query, rows, starts, lengths, order, bounds, k):
     costs = np.full(k, np.inf)
     computed = 0
     for c in order:
-        worst = 0
-        for at in range(1, k):
-            if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):
-                worst = at
+        worst = farthest(found, costs)
         limit = costs[worst]
         if bounds[c] * (1.0 - _SLACK) > limit:
             break

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
@@ -121,8 +122,7 @@ def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
     for node, clip in zip(family.nodes[1:], clips[1:], strict=True):
         match = found.get((node.motion, node.start_frame, node.end_frame))
         if match is not None and len(match.alignment):
-            first, second = match.alignment.T
-            own = np.interp(times, first, second - node.start_frame)
+            own = corresponding(match.alignment, times) - node.start_frame
         else:
             own = np.linspace(0, len(clip) - 1, len(times))
         frames.append(np.clip(np.rint(own).astype(int), 0, len(clip) - 1))

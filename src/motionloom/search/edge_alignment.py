@@ -13,6 +13,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.alignment import corresponding
+
 
 def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> NDArray[np.int64]:
     """An alignment of range `a` with range `b`, from corner to corner.
@@ -84,7 +86,5 @@ def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.floa
     """
     times = np.arange(length, dtype=np.float64)
     for path in paths:
-        frames, first, count = np.unique(path[:, 0], return_index=True, return_counts=True)
-        means = np.add.reduceat(path[:, 1].astype(np.float64), first) / count
-        times = np.interp(times, frames, means)
+        times = corresponding(path, times)
     return times
