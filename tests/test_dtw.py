@@ -129,6 +129,21 @@ def test_limits_are_kept(rng):
 
 
 @pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("subsequence", [True, False])
+def test_paths_lead_around_cells_without_values(rng, steps, subsequence):
+    grid = rng.random((6, 9))
+    grid[:, 0] = grid[2, 4] = grid[3, 2] = np.nan
+    if not subsequence:
+        grid[0, 0] = 0.5
+    found = (subsequence_alignment if subsequence else warp)(grid, steps=steps)
+    high = np.where(np.isnan(grid), np.inf, grid).tolist()
+    ends = range(grid.shape[1]) if subsequence else [grid.shape[1] - 1]
+    paths = [naive.best_path(high, steps=steps, end=e, subsequence=subsequence) for e in ends]
+    assert found.cost == pytest.approx(min(cost for cost, _ in paths))
+    assert np.isfinite(grid[tuple(found.path.T)]).all() and len(found.path)
+
+
+@pytest.mark.parametrize("steps", STEPS)
 def test_a_missing_frame_is_far_from_everything(rng, steps):
     rows, starts = walks(rng, [60, 60])
     rows[70:75] = np.nan

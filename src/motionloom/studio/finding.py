@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
 from motionloom.search import Family, Matches, Options, library_family, search
 from motionloom.search.options import DEFAULT_MAX
@@ -158,11 +159,7 @@ def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:
     rows = np.zeros((len(matches), length), np.int32)
     for row, match in zip(rows, matches, strict=True):
         if len(match.alignment):
-            first, second = match.alignment.T
-            # Where several frames stand for one of the query, the middle one does.
-            steps, where = np.unique(first, return_inverse=True)
-            mean = np.bincount(where, second) / np.bincount(where)
-            row[:] = np.rint(np.interp(times, steps, mean))
+            row[:] = np.rint(corresponding(match.alignment, times))
         else:
             row[:] = np.rint(np.linspace(match.start_frame, match.end_frame - 1, length))
     return rows
