@@ -11,11 +11,11 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant, foot_contacts, intervals
+from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant, foot_contacts, part_path
+from motionloom.motion.frames import intervals
 from motionloom.motion.quality import (
     floor_penetration,
     foot_slide,
-    part_path,
     quality_report,
 )
 

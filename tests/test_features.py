@@ -13,7 +13,7 @@ from plain_motions import snake
 import motionloom as ml
 from motionloom.distance import FEATURES, Basis, FeatureSet, feature_set, frame_features
 from motionloom.distance import register_features as register
-from motionloom.distance.body_frame import REFERENCE_LEG, body_positions, leg_length
+from motionloom.distance.body_frame import body_positions, leg_scale
 from motionloom.distance.principal import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import rotations as rot
@@ -136,7 +136,7 @@ def test_scale_free_features_do_not_depend_on_the_size_of_the_performer(name, ki
 
 
 def test_scale_free_features_stay_metres(kick):
-    factor = REFERENCE_LEG / leg_length(kick.skeleton)
+    factor = leg_scale(kick.skeleton)
     rows = frame_features(kick, "e30", scale_free=True)
     np.testing.assert_allclose(rows, factor * frame_features(kick, "e30"), atol=1e-6)
 

@@ -13,11 +13,11 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import FOOT_PARTS, SIDES, foot_contacts
+from motionloom.motion.contacts import FOOT_PARTS, SIDES, foot_contacts, part_path
 from motionloom.motion.easing import eased
 from motionloom.motion.foot_planting import toes_above
 from motionloom.motion.foot_skate import clean_feet, planted
-from motionloom.motion.quality import floor_penetration, foot_slide, part_path
+from motionloom.motion.quality import floor_penetration, foot_slide
 from motionloom.motion.reaching import Limb, limb_of, reaching
 from motionloom.motion.root_shift import root_shift
 

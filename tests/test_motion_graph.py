@@ -13,7 +13,8 @@ from naive import motion_graph as naive
 import motionloom as ml
 from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.motion.contacts import SIDES, intervals
+from motionloom.motion.contacts import SIDES
+from motionloom.motion.frames import intervals
 from motionloom.motion.quality import foot_slide
 from motionloom.synthesis.motiongraph import motion_graph
 from motionloom.synthesis.motiongraph.components import endless

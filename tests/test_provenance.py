@@ -8,6 +8,7 @@ import pytest
 import motionloom as ml
 from motionloom.motion.provenance import Provenance, Source, joined_provenance, merged
 from motionloom.motion.quality import (
+    QualityReport,
     joint_accelerations,
     quality_report,
     seam_accelerations,
@@ -91,3 +92,21 @@ def test_without_seams_or_sources_there_is_no_ratio(walk):
     assert quality_report(walk, sources=[walk]).seam_acceleration_ratio is None
     made = made_of(walk, Source("a", 0, 60, 0, 60), seams=(20,))
     assert quality_report(made).seam_acceleration_ratio is None
+
+
+def test_several_motions_are_reported_as_one_by_the_worst_or_the_mean_of_each_figure(walk):
+    reports = [QualityReport(0.02, 0.0, 0.5), QualityReport(0.0, 0.004), QualityReport(0.01, 0.002)]
+    assert QualityReport.worst_of(reports) == QualityReport(0.02, 0.004, 0.5)
+    mean = QualityReport.mean_of(reports)
+    assert mean.foot_slide_m == pytest.approx(0.01)
+    assert mean.floor_penetration_m == pytest.approx(0.002)
+    assert mean.seam_acceleration_ratio == 0.5
+    assert QualityReport.worst_of(reports[1:]).seam_acceleration_ratio is None
+
+
+def test_what_seams_are_held_against_may_be_known_already(walk):
+    made = made_of(walk, Source("a", 0, 60, 0, 60), seams=(20,))
+    told = quality_report(made, usual=usual_acceleration([walk]))
+    assert told == quality_report(made, sources=[walk])
+    assert told.seam_acceleration_ratio > 0.0
+    assert quality_report(made, usual=0.0).seam_acceleration_ratio is None

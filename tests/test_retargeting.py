@@ -11,13 +11,15 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import SIDES, foot_contacts
+from motionloom.motion.body_tree import BodyTree
+from motionloom.motion.contacts import SIDES, foot_contacts, part_path
 from motionloom.motion.end_effectors import hand_importance
 from motionloom.motion.foot_skate import clean_feet
-from motionloom.motion.quality import foot_slide, part_path
+from motionloom.motion.quality import foot_slide
 from motionloom.motion.reaching import limb_of, reaching, with_world_rotations
-from motionloom.motion.rest_matching import into_posture, rest_points
-from motionloom.motion.retargeting import leg_length, retarget
+from motionloom.motion.rest_matching import into_posture
+from motionloom.motion.retargeting import retarget
+from motionloom.motion.stature import leg_length
 
 LIMBS = [
     (f"{side}_{a}", f"{side}_{b}")
@@ -50,7 +52,7 @@ def other_proportions(skeleton):
 def with_other_axes(skeleton, seed=1):
     """The same body at rest, every joint with local axes of its own."""
     axes = rot.normalize(np.random.default_rng(seed).normal(size=(len(skeleton), 4)))
-    points, joints = rest_points(skeleton), len(skeleton)
+    points, joints = BodyTree(skeleton).rest_positions(), len(skeleton)
     offsets, ends, rest = np.zeros((joints, 3)), skeleton.end_offsets.copy(), axes.copy()
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0:

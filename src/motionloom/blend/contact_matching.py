@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion
-from motionloom.motion.contacts import FOOT_PARTS, SIDES, FootContacts, Plant, intervals
-from motionloom.motion.quality import part_path
+from motionloom.motion.contacts import FOOT_PARTS, SIDES, FootContacts, Plant, part_path
+from motionloom.motion.frames import intervals
 
 _SAME = 0.3  # share of the shorter of two plants that must overlap for them to be the same
 _LONG = 0.2  # seconds: only contacts as long as this can make examples unmatchable

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from motionloom.blend.examples import Example
 from motionloom.blend.ground import best_move, moved_points
-from motionloom.motion.contacts import FOOT_PARTS
+from motionloom.motion.contacts import FOOT_PARTS, FOOT_ROLES
 
 Array = NDArray[np.float64]
 
@@ -22,7 +22,6 @@ _SMOOTHING = 0.1  # seconds
 _HELD = 20.0  # a foot part that stands in both counts as so many joints
 _ARM = 0.2
 _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
-_ROLE = {"heel": "ankle", "ball": "foot"}
 
 
 def edge_moves(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
@@ -80,10 +79,9 @@ def _weights(onto: Example, other: Example, times_onto: Array, times_other: Arra
     for part in FOOT_PARTS:
         if part not in onto.contacts.plants or part not in other.contacts.plants:
             continue
-        side, kind = part.split("_")
         stands = [
             at_times(example.contacts[part].astype(np.float64), times)
             for example, times in ((onto, times_onto), (other, times_other))
         ]
-        weights[:, skeleton.point(f"{side}_{_ROLE[kind]}")] += _HELD * stands[0] * stands[1]
+        weights[:, skeleton.point(FOOT_ROLES[part])] += _HELD * stands[0] * stands[1]
     return weights

@@ -30,11 +30,11 @@ from motionloom.blend.ground import best_move, composed, moved_poses
 from motionloom.blend.poses import slerped_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion import Skeleton
-from motionloom.motion.contacts import FOOT_PARTS
+from motionloom.motion.contacts import FOOT_PARTS, FOOT_ROLES
+from motionloom.motion.easing import smooth_step
 from motionloom.motion.kinematics import joint_positions
 
 _HELD = 20.0  # a foot part that stands in both windows counts as so many joints
-_ROLE = {"heel": "ankle", "ball": "foot"}
 
 
 class Window(NamedTuple):
@@ -171,7 +171,7 @@ def eased_shares(frames: int) -> NDArray[np.float64]:
     array([0.15625, 0.5    , 0.84375, 1.     ])
     """
     x = np.arange(1, frames + 1) / frames
-    return x * x * (3.0 - 2.0 * x)
+    return smooth_step(x)
 
 
 def _by_velocities(first, second, mixed, shares, move):
@@ -192,5 +192,4 @@ def _standing(window: Window, frames: int) -> NDArray[np.bool_]:
 
 def _foot_joints(skeleton: Skeleton) -> list[int]:
     """Points of the foot parts, in their order."""
-    roles = [f"{part.split('_')[0]}_{_ROLE[part.split('_')[1]]}" for part in FOOT_PARTS]
-    return [int(point) for point in skeleton.points(roles)]
+    return [int(point) for point in skeleton.points(list(FOOT_ROLES.values()))]

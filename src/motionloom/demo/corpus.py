@@ -20,6 +20,7 @@ from motionloom.demo.truth import Truth, truth_of
 from motionloom.demo.waltz import waltz
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.frames import positive_rate
 
 _WALTZ = ("waltz_leader", "waltz_follower")
 
@@ -88,8 +89,7 @@ def performance(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0)
     'right'
     """
     base, number = _parse(name, performer)
-    if not (np.isfinite(fps) and fps > 0.0):
-        raise InvalidInput(f"fps must be positive; got {fps}")
+    positive_rate(fps)
     if base in _WALTZ:
         return _couple(number, seed, fps, base)[_WALTZ.index(base)]
     who = numbered(number)

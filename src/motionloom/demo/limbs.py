@@ -11,6 +11,7 @@ from motionloom.demo.performers import Performer
 from motionloom.demo.score import SIGN, Score
 from motionloom.demo.torso import Torso, aiming
 from motionloom.motion import rotations as rot
+from motionloom.motion.easing import smooth_step
 from motionloom.motion.inverse_kinematics import swung_direction, two_bone_pose
 
 Array = NDArray[np.float64]
@@ -164,7 +165,7 @@ def _collar(body: Torso, side: str, reach: Array) -> Array:
     local = rot.rotate(rot.inverse(body.chest), reach)
     local = local / np.maximum(np.linalg.norm(local, axis=-1, keepdims=True), 1e-6)
     up = np.clip((local[:, 1] + 0.3) / 1.3, 0.0, 1.0)
-    up = up**2 * (3.0 - 2.0 * up)
+    up = smooth_step(up)
     ahead = np.clip(local[:, 2], 0.0, 1.0) ** 2
     turn = np.stack([-SIGN[side] * 0.22 * ahead, SIGN[side] * 0.38 * up], axis=-1)
     return rot.multiply(body.chest, rot.from_euler(turn, "YZ"))

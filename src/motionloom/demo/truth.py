@@ -12,6 +12,7 @@ from motionloom.demo.feet import planned_feet
 from motionloom.demo.performers import SIDES
 from motionloom.demo.score import Performed, Score
 from motionloom.demo.torso import loose
+from motionloom.motion.frames import intervals
 
 
 @dataclass(frozen=True)
@@ -103,14 +104,14 @@ def truth_of(score: Score, times: NDArray[np.float64], fps: float) -> Truth:
     feet = planned_feet(score, times)
     for side in SIDES:
         held = loose(score, side, times) < 1e-9
-        contacts[side] = _ranges(feet[side].ball_still & held)
-        contacts[f"{side}_heel"] = _ranges(feet[side].heel_still & held)
+        contacts[side] = tuple(intervals(feet[side].ball_still & held))
+        contacts[f"{side}_heel"] = tuple(intervals(feet[side].heel_still & held))
     actions = tuple(
         _action(row, float(times[0]), len(times), fps)
         for row in score.rows
         if row.end > times[0] + 1e-6 and row.start < times[-1] - 1e-6
     )
-    flights = _ranges(feet["left"].airborne & feet["right"].airborne)
+    flights = tuple(intervals(feet["left"].airborne & feet["right"].airborne))
     return Truth(actions, contacts, flights, score.performer.name)
 
 
@@ -140,8 +141,3 @@ def _action(row: Performed, start: float, frames: int, fps: float) -> Action:
         ),
         row.tempo_bpm,
     )
-
-
-def _ranges(mask: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return tuple((int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True))

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
-from motionloom.motion.body_tree import BodyTree
 from motionloom.motion.heading import facing
-from motionloom.motion.rest_matching import into_posture, rest_rotations
+from motionloom.motion.rest_matching import global_rest_rotations, into_posture
+from motionloom.motion.stature import leg_length
 
 Normalize = Literal["heading", "full"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
@@ -81,7 +81,7 @@ def body_positions(
         turn = rot.inverse(body_rotations(motion, ["hips"]))
         wanted = rot.rotate(turn, wanted - hips)
     if scale_free:
-        wanted *= REFERENCE_LEG / leg_length(skeleton)
+        wanted *= leg_scale(skeleton)
     return wanted
 
 
@@ -97,7 +97,7 @@ def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
     skeleton = motion.skeleton
     joints = [_joint(skeleton, point) for point in skeleton.points(roles)]
     turned = rot.normalize(motion.global_rotations()[:, joints].astype(np.float64))
-    at_rest = rot.normalize(rest_rotations(skeleton)[joints])
+    at_rest = rot.normalize(global_rest_rotations(skeleton)[joints])
     turns = into_posture(skeleton, _standing())
     posture = np.stack([turns.get(role, turns["hips"]) for role in roles])
     return rot.multiply(turned, rot.inverse(rot.multiply(posture, at_rest)))
@@ -134,16 +134,22 @@ def _standing() -> Skeleton:
     )
 
 
-def leg_length(skeleton: Skeleton) -> float:
-    """Length of the legs in metres, hip to ankle along the bones, mean of both sides."""
-    tree = BodyTree(skeleton)
-    legs = [skeleton.points([f"{side}_hip", f"{side}_ankle"]) for side in ("left", "right")]
-    length = float(np.mean([tree.length(int(hip), int(ankle)) for hip, ankle in legs]))
+def leg_scale(skeleton: Skeleton) -> float:
+    """What makes the legs of a skeleton as long as `REFERENCE_LEG`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> skeleton = ml.demo.clip("walk").skeleton
+    >>> round(leg_scale(skeleton.scaled(0.5)) / leg_scale(skeleton), 6)
+    2.0
+    """
+    length = leg_length(skeleton)
     if not length > 0.0:
         raise InvalidInput(
             f"scale_free needs legs to measure; hip and ankle of this skeleton are {length} m apart"
         )
-    return length
+    return REFERENCE_LEG / length
 
 
 def check_normalize(normalize: str) -> None:

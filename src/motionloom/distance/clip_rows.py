@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.distance.body_frame import REFERENCE_LEG, body_positions, leg_length
+from motionloom.distance.body_frame import body_positions, leg_scale
 from motionloom.distance.features import FEATURES
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
@@ -58,7 +58,7 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
         return np.zeros((len(hips), 3))
     speed = np.gradient(hips, axis=0) * motion.fps
     floor = (speed[:, 2] + 1j * speed[:, 0]) * facing(motion).conj()
-    scale = REFERENCE_LEG / leg_length(motion.skeleton) if scale_free else 1.0
+    scale = leg_scale(motion.skeleton) if scale_free else 1.0
     return scale * np.stack([floor.imag, speed[:, 1], floor.real], axis=-1)
 
 

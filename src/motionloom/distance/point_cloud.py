@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.distance.body_frame import REFERENCE_LEG, leg_length
+from motionloom.distance.body_frame import leg_scale
 from motionloom.distance.features import BODY_ROLES
 from motionloom.distance.windows import window_samples
 from motionloom.errors import InvalidInput
@@ -89,7 +89,7 @@ class PointCloud:
         """Positions of the cloud's joints at each frame, shape (T, P, 3)."""
         places = motion.role_positions(self.roles).astype(np.float64)
         if self.scale_free:
-            places *= REFERENCE_LEG / leg_length(motion.skeleton)
+            places *= leg_scale(motion.skeleton)
         return places
 
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:

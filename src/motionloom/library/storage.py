@@ -31,6 +31,7 @@ from motionloom.library.lock import writer_lock
 from motionloom.library.shelf import Shelf
 from motionloom.library.store import ObjectStore, normal_address
 from motionloom.motion import Motion
+from motionloom.motion.frames import positive_rate
 
 
 class Storage(Shelf):
@@ -97,7 +98,7 @@ class Storage(Shelf):
         if path.exists():
             _check_room(path)
         address = None if store is None else normal_address(store)
-        settings = {} if fps is None else {"fps": repr(_checked_rate(fps))}
+        settings = {} if fps is None else {"fps": repr(positive_rate(fps))}
         if address is not None and not (path / FILE).exists():
             ObjectStore(address).check_free()  # complains before a library is made
             settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
@@ -313,7 +314,7 @@ class Storage(Shelf):
             )
 
     def _settle_rate(self, fps: float) -> None:
-        wanted, held = _checked_rate(fps), self.fps
+        wanted, held = positive_rate(fps), self.fps
         if held == wanted:
             return
         if held is not None:
@@ -349,12 +350,6 @@ def _check_room(path: Path) -> None:
             f"{path}: this folder holds other things ({strangers[0]}); a library needs a "
             "folder of its own"
         )
-
-
-def _checked_rate(fps: float) -> float:
-    if not 0.0 < fps < float("inf"):
-        raise InvalidInput(f"fps must be positive; got {fps}")
-    return float(fps)
 
 
 def _checked_labels(labels: Iterable[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.frames import intervals
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -33,8 +34,14 @@ Mask = NDArray[np.bool_]
 
 SIDES = ("left", "right")
 PARTS = ("heel", "ball")
-FOOT_PARTS = ("left_heel", "left_ball", "right_heel", "right_ball")
-_ROLE = {"heel": "ankle", "ball": "foot"}
+# Part of a foot -> the role by which it is judged.
+FOOT_ROLES = {
+    "left_heel": "left_ankle",
+    "left_ball": "left_foot",
+    "right_heel": "right_ankle",
+    "right_ball": "right_foot",
+}
+FOOT_PARTS = tuple(FOOT_ROLES)
 
 # Seconds of smoothing before speeds are taken: 2 mm of marker noise at 120 Hz would else be
 # 0.17 m/s; at 30 Hz it changes next to nothing.
@@ -196,10 +203,32 @@ def foot_contacts(
     return FootContacts(plants, floor["ball"], len(motion), motion.fps)
 
 
+def landings(stands: Mask) -> NDArray[np.int64]:
+    """Frames at which a foot, or a part of it, comes down, from whether it stands (T,).
+
+    Examples
+    --------
+    >>> landings(np.array([True, False, False, True, True, False, True]))
+    array([3, 6])
+    """
+    return np.flatnonzero(stands[1:] & ~stands[:-1]) + 1
+
+
+def part_path(motion: Motion, part: str) -> Array:
+    """World path (T, 3) of a foot part, ``left_heel`` (the ankle), ``left_ball``, ...
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> part_path(ml.demo.clip("walk"), "left_heel").shape
+    (138, 3)
+    """
+    return motion.role_positions([FOOT_ROLES[part]])[:, 0].astype(np.float64)
+
+
 def _smooth_places(motion: Motion) -> dict[str, Array]:
     """Path (T, 3) of each foot part, lightly smoothed."""
-    roles = [f"{side}_{_ROLE[kind]}" for side in SIDES for kind in PARTS]
-    places = motion.role_positions(roles).astype(np.float64)
+    places = motion.role_positions(list(FOOT_ROLES.values())).astype(np.float64)
     if len(motion) > 1:
         places = gaussian_filter1d(places, _SMOOTHING * motion.fps, axis=0, mode="nearest")
     return {part: places[:, k] for k, part in enumerate(FOOT_PARTS)}
@@ -247,15 +276,3 @@ def _tidy(found: list[tuple[int, int]], gap: float, shortest: float) -> list[tup
         else:
             joined.append((start, end))
     return [(start, end) for start, end in joined if end - start >= shortest]
-
-
-def intervals(mask: Mask) -> list[tuple[int, int]]:
-    """Half-open ranges in which a mask (T,) is true.
-
-    Examples
-    --------
-    >>> intervals(np.array([True, True, False, True]))
-    [(0, 2), (3, 4)]
-    """
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

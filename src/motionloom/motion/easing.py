@@ -1,4 +1,4 @@
-"""A correction that is known in some frames, carried over to the others.
+"""Smooth ways in and out: a step, and a correction that is known in some frames only.
 
 Edits of a motion are wanted in some frames (where a foot stands, where a hand touches) and
 must fade in the frames around them. The least bent curve does it: it goes through what is
@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solveh_banded
 
 Array = NDArray[np.float64]
 
 _FIXED = 1e7  # weight of a known row against the bending of the curve
+
+
+def smooth_step(share: Array) -> Array:
+    """Shares from 0 to 1 (...,), level at both ends.
+
+    Examples
+    --------
+    >>> smooth_step(np.array([0.0, 0.25, 0.5, 1.0]))
+    array([0.     , 0.15625, 0.5    , 1.     ])
+    """
+    return share * share * (3.0 - 2.0 * share)
 
 
 def eased(known: Array, reach: float) -> Array:
@@ -36,6 +46,8 @@ def eased(known: Array, reach: float) -> Array:
     >>> eased(np.array([[np.nan]] * 4 + [[1.0]] * 3 + [[np.nan]] * 4), 3).round(2).ravel() + 0.0
     array([0. , 0. , 0.3, 0.7, 1. , 1. , 1. , 0.7, 0.3, 0. , 0. ])
     """
+    from scipy.linalg import solveh_banded
+
     frames = len(known)
     given = np.all(np.isfinite(known), axis=1)
     if not given.any():

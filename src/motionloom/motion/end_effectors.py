@@ -18,7 +18,9 @@ from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import rotations as rot
+from motionloom.motion.easing import smooth_step
 from motionloom.motion.reaching import Limb, limb_of, reaching, with_world_rotations
+from motionloom.motion.stature import leg_length
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -94,7 +96,7 @@ def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
     array([0., 0.])
     """
     near = np.clip((size * _APART - distance) / (size * (_APART - _TOUCHING)), 0.0, 1.0)
-    near = near * near * (3.0 - 2.0 * near)
+    near = smooth_step(near)
     if len(near) > 1 and near.any():
         near = gaussian_filter1d(near, _SMOOTHING * fps, mode="nearest")
     return near
@@ -112,7 +114,7 @@ def _goal(
     own, here = _place(source, hand), _place(moved, hand)
     if given is not None:
         return here + given[:, None] * (scale * own - here)
-    size = _leg(source) / _USUAL_LEG
+    size = leg_length(source.skeleton) / _USUAL_LEG
     total = np.zeros(len(here))
     pull = np.zeros_like(here)
     strongest = np.zeros(len(here))
@@ -168,11 +170,6 @@ def _place(motion: Motion, hand: str) -> Array:
     """The knuckles, or the wrist of a skeleton that has none."""
     role = hand if hand in motion.skeleton.roles else hand.replace("hand", "wrist")
     return motion.role_positions([role])[:, 0].astype(np.float64)
-
-
-def _leg(motion: Motion) -> float:
-    places = motion[0].role_positions(["left_hip", "left_knee", "left_ankle"])[0]
-    return float(np.linalg.norm(np.diff(places.astype(np.float64), axis=0), axis=-1).sum())
 
 
 def _given(hand: str, value: ArrayLike, frames: int) -> Array:

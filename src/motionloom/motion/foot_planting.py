@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import FootContacts, Plant, intervals
-from motionloom.motion.easing import eased
+from motionloom.motion.contacts import FootContacts, Plant
+from motionloom.motion.easing import eased, smooth_step
+from motionloom.motion.frames import intervals
 from motionloom.motion.kinematics import global_rotations
 from motionloom.motion.reaching import Limb, limb_of, with_world_rotations
 
@@ -127,7 +128,7 @@ def held_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
             after = np.searchsorted(both, only)
             last, first = both[np.maximum(after - 1, 0)], both[np.minimum(after, len(both) - 1)]
             share = np.clip((only - last) / np.maximum(first - last, 1), 0.0, 1.0)
-            share = (share * share * (3.0 - 2.0 * share))[:, None]
+            share = smooth_step(share)[:, None]
             hold[only] = (1.0 - share) * hold[last] + share * hold[first]
         else:
             hold[only] = np.median(foot.limb.end[only], axis=0)

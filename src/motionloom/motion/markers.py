@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.motion.frames import frame_slice, positive_rate
 from motionloom.motion.motion import Origin
+from motionloom.motion.resampling import frames_around
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,10 +64,7 @@ class Markers:
         if len(set(self.labels)) < len(self.labels):
             twice = next(label for label in self.labels if self.labels.count(label) > 1)
             raise InvalidInput(f"labels must be unique; {twice!r} occurs twice")
-        fps = float(self.fps)
-        if not (np.isfinite(fps) and fps > 0.0):
-            raise InvalidInput(f"fps must be positive; got {self.fps}")
-        put("fps", fps)
+        put("fps", positive_rate(self.fps))
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -103,21 +102,13 @@ class Markers:
         """
         if isinstance(key, str):
             return self.positions[:, self._column(key)]
-        if isinstance(key, (int, np.integer)):
-            index = int(key)
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"frame {index} is outside these {len(self)} frames")
-            index %= len(self)
-            key = slice(index, index + 1)
-        if isinstance(key, slice):
-            start, _, step = key.indices(len(self))
-            if step < 0:
-                raise InvalidInput("markers cannot be cut backwards; the step must be positive")
+        if isinstance(key, (int, np.integer, slice)):
+            part = frame_slice(key, len(self), "take")
             return replace(
                 self,
-                positions=self.positions[key],
-                fps=self.fps / step,
-                first_frame=self.first_frame + start,
+                positions=self.positions[part],
+                fps=self.fps / part.step,
+                first_frame=self.first_frame + part.start,
             )
         columns = [self._column(label) for label in key]
         return replace(
@@ -128,19 +119,13 @@ class Markers:
 
     def resample(self, fps: float) -> Markers:
         """The same trajectories at another rate, linearly between frames; gaps stay gaps."""
-        if not (np.isfinite(fps) and fps > 0.0):
-            raise InvalidInput(f"fps must be positive; got {fps}")
+        fps = positive_rate(fps)
         if len(self) == 0 or abs(fps - self.fps) <= 1e-9 * fps:
-            return replace(self, fps=float(fps))
-        count = int(np.floor((len(self) - 1) * fps / self.fps + 1e-6)) + 1
-        place = np.minimum(np.arange(count) * (self.fps / fps), len(self) - 1.0)
-        nearest = np.rint(place)
-        exact = np.abs(place - nearest) < 1e-6
-        before = np.where(exact, nearest, np.floor(place)).astype(np.intp)
-        after = np.where(exact, before, np.minimum(before + 1, len(self) - 1))
-        share = np.where(exact, 0.0, place - before)[:, None, None]
+            return replace(self, fps=fps)
+        before, after, share = frames_around(len(self), self.fps, fps)
+        share = share[:, None, None]
         positions = self.positions[before] * (1.0 - share) + self.positions[after] * share
-        return replace(self, positions=positions, fps=float(fps))
+        return replace(self, positions=positions, fps=fps)
 
     def save(self, path: str | Path, **options) -> Path:
         """Write to a file; the format follows the suffix (see `motionloom.formats.save`)."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from motionloom.errors import RoleError
 from motionloom.motion import rotations as rot
 from motionloom.motion.naming import side_and_rest
+from motionloom.motion.rest_matching import global_rest_rotations
 from motionloom.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def mirror(motion: Motion) -> Motion:
     """
     skeleton = motion.skeleton
     twin = twin_joints(skeleton)
-    rest = _rest_globals(skeleton)
+    rest = global_rest_rotations(skeleton)
     axis = _symmetry_axis(skeleton, twin, rest)
     # Rotation since rest, in the world, is what the mirror acts on: G = W * rest.
     world = rot.multiply(motion.global_rotations().astype(np.float64), rot.inverse(rest))
@@ -87,15 +88,6 @@ def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
     for joint, (side, rest) in enumerate(sides):
         if side == "left" and rest in right:
             yield joint, right[rest]
-
-
-def _rest_globals(skeleton: Skeleton) -> NDArray[np.float64]:
-    from motionloom.motion.kinematics import global_rotations
-
-    rest = skeleton.rest
-    if rest is None:
-        return np.tile(rot.IDENTITY, (len(skeleton), 1))
-    return global_rotations(rest[None], skeleton.parents)[0].astype(np.float64)
 
 
 def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.float64]) -> int:

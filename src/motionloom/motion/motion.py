@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import rotations as rot
-from motionloom.motion.provenance import Provenance, joined_provenance
+from motionloom.motion.frames import frame_slice, positive_rate
+from motionloom.motion.provenance import Provenance, Source, joined_provenance
 from motionloom.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -103,10 +104,7 @@ class Motion:
                     f"{name} must have one row per frame; got {len(array)} rows "
                     f"for {len(self.rotations)} frames"
                 )
-        fps = float(self.fps)
-        if not (np.isfinite(fps) and fps > 0.0):
-            raise InvalidInput(f"fps must be positive; got {self.fps}")
-        put("fps", fps)
+        put("fps", positive_rate(self.fps))
 
     # --- size and parts -----------------------------------------------------------------
 
@@ -137,28 +135,33 @@ class Motion:
         """What the reader mended, one sentence each."""
         return self.origin.repairs
 
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The stretches of captured motion it was made of; none for captured motion itself.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.demo.clip("walk").sources
+        ()
+        >>> walked = lib.motion_graph().walk(seconds=2, seed=1)
+        >>> walked.sources[0].motion in lib.names
+        True
+        """
+        return () if self.provenance is None else self.provenance.sources
+
     def __getitem__(self, frames: slice | int) -> Motion:
         """Frames of this motion as a motion; shares memory. One number gives one frame."""
-        if isinstance(frames, (int, np.integer)):
-            index = int(frames)
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"frame {index} is outside this motion of {len(self)} frames")
-            index %= len(self)
-            frames = slice(index, index + 1)
-        if not isinstance(frames, slice):
-            raise InvalidInput(f"a motion is cut with frame numbers or slices; got {frames!r}")
-        start, stop, step = frames.indices(len(self))
-        if step < 0:
-            raise InvalidInput("a motion cannot be cut backwards; the step must be positive")
-        moved = None if self.translations is None else self.translations[frames]
+        part = frame_slice(frames, len(self), "motion")
+        moved = None if self.translations is None else self.translations[part]
         made_of = self.provenance
         return replace(
             self,
-            rotations=self.rotations[frames],
-            root=self.root[frames],
+            rotations=self.rotations[part],
+            root=self.root[part],
             translations=moved,
-            fps=self.fps / step,
-            provenance=None if made_of is None else made_of.cut(start, stop, step),
+            fps=self.fps / part.step,
+            provenance=None if made_of is None else made_of.cut(part.start, part.stop, part.step),
         )
 
     # --- kinematics ---------------------------------------------------------------------
@@ -412,12 +415,8 @@ class Motion:
         1
         """
         skeleton = self.skeleton
-        rest = (
-            skeleton.rest
-            if skeleton.rest is not None
-            else np.tile(rot.IDENTITY, (len(skeleton), 1))
-        )
-        pose = Motion(skeleton, rest[None], np.zeros((1, 3)), self.fps, name=f"{self.name} (rest)")
+        rest = skeleton.rest_rotations[None]
+        pose = Motion(skeleton, rest, np.zeros((1, 3)), self.fps, name=f"{self.name} (rest)")
         lowest = float(pose.positions(end_sites=True)[0, :, 1].min())
         return replace(pose, root=np.array([[0.0, -lowest, 0.0]]))
 

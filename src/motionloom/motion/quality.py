@@ -6,7 +6,7 @@ can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.contacts import FOOT_PARTS, FootContacts, foot_contacts
+from motionloom.motion.contacts import FOOT_PARTS, SIDES, FootContacts, foot_contacts, part_path
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
-_ROLE_OF = {"heel": "ankle", "ball": "foot"}
 _SEAM_REACH = 0.25  # seconds on either side of a seam that a hand-over may disturb
 _USUAL = 99.9  # percentile of the sources' accelerations that a seam is held against
 
@@ -65,6 +64,34 @@ class QualityReport:
     floor_penetration_m: float
     seam_acceleration_ratio: float | None = None
 
+    @classmethod
+    def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
+        """The largest of each figure over several motions; at least one.
+
+        Examples
+        --------
+        >>> QualityReport.worst_of([QualityReport(0.01, 0.0, 0.9), QualityReport(0.0, 0.002)])
+        QualityReport(foot_slide_m=0.01, floor_penetration_m=0.002, seam_acceleration_ratio=0.9)
+        """
+        return cls._summed_up(reports, max)
+
+    @classmethod
+    def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
+        """The mean of each figure over several motions; at least one."""
+        return cls._summed_up(reports, lambda figures: float(np.mean(figures)))
+
+    @classmethod
+    def _summed_up(
+        cls, reports: Sequence[QualityReport], measure: Callable[[list[float]], float]
+    ) -> QualityReport:
+        ratios = [report.seam_acceleration_ratio for report in reports]
+        with_seams = [ratio for ratio in ratios if ratio is not None]
+        return cls(
+            measure([report.foot_slide_m for report in reports]),
+            measure([report.floor_penetration_m for report in reports]),
+            measure(with_seams) if with_seams else None,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The figures as plain data."""
         return asdict(self)
@@ -109,10 +136,10 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
 
 
 def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> float:
-    """How far balls and toes sink below the ground they stand on: mean over frames, metres.
+    """How far the balls sink below the ground they stand on: mean over frames, metres.
 
-    The ground under a foot is the height of its ball in the nearest contact; a toe joint
-    may lie lower than the ball as long as it is no lower than it is in that contact.
+    The ground under a foot is the height of its ball in the nearest contact. Of the two feet
+    the deeper one counts.
 
     Examples
     --------
@@ -122,7 +149,7 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
     """
     contacts = _contacts_of(motion, contacts)
     depth = np.zeros((len(motion), 2))
-    for k, side in enumerate(("left", "right")):
+    for k, side in enumerate(SIDES):
         plants = contacts.plants.get(f"{side}_ball", ())
         if not plants:
             continue
@@ -165,11 +192,21 @@ def usual_acceleration(motions: Iterable[Motion]) -> float:
     return float(np.percentile(np.concatenate(sizes), _USUAL)) if sizes else 0.0
 
 
+def seam_ratio(motion: Motion, usual: float) -> float | None:
+    """Largest acceleration at a seam over the `usual_acceleration` of what it was made of.
+
+    None for a motion without seams, or where nothing moves that it could be held against.
+    """
+    jerks = seam_accelerations(motion)
+    return float(jerks.max()) / usual if len(jerks) and usual > 0.0 else None
+
+
 def quality_report(
     motion: Motion,
     contacts: FootContacts | None = None,
     *,
     sources: Iterable[Motion] | None = None,
+    usual: float | None = None,
 ) -> QualityReport:
     """Slide per contact, floor penetration and smoothness of the seams of a motion.
 
@@ -181,6 +218,8 @@ def quality_report(
     sources : iterable of Motion, optional
         What it was made of, on the same skeleton and at the same rate: what joint
         accelerations at its seams are held against. Without them that is left out.
+    usual : float, optional
+        Their `usual_acceleration`, where several motions are held against the same.
 
     Examples
     --------
@@ -189,19 +228,14 @@ def quality_report(
     True
     """
     contacts = _contacts_of(motion, contacts)
-    jerks = seam_accelerations(motion)
-    ratio = None
-    if len(jerks) and sources is not None:
+    has_seams = motion.provenance is not None and bool(motion.provenance.seams)
+    if usual is None and sources is not None and has_seams:
         usual = usual_acceleration(sources)
-        ratio = float(jerks.max()) / usual if usual > 0.0 else None
-    slide = foot_slide(motion, contacts).per_contact_m
-    return QualityReport(slide, floor_penetration(motion, contacts), ratio)
-
-
-def part_path(motion: Motion, part: str) -> NDArray[np.float64]:
-    """World path (T, 3) of a foot part, ``left_heel`` (the ankle), ``left_ball``, ..."""
-    side, kind = part.split("_")
-    return motion.role_positions([f"{side}_{_ROLE_OF[kind]}"])[:, 0].astype(np.float64)
+    return QualityReport(
+        foot_slide(motion, contacts).per_contact_m,
+        floor_penetration(motion, contacts),
+        None if usual is None else seam_ratio(motion, usual),
+    )
 
 
 def _contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:

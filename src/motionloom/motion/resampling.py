@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput
 from motionloom.motion import rotations as rot
+from motionloom.motion.frames import positive_rate
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -16,17 +17,10 @@ if TYPE_CHECKING:
 
 def resample(motion: Motion, fps: float) -> Motion:
     """`motion` at `fps` frames per second; see `Motion.resample`."""
-    if not (np.isfinite(fps) and fps > 0.0):
-        raise InvalidInput(f"fps must be positive; got {fps}")
+    fps = positive_rate(fps)
     if abs(fps - motion.fps) <= 1e-9 * fps or len(motion) == 0:
-        return replace(motion, fps=float(fps))
-    count = resampled_length(len(motion), motion.fps, fps)
-    place = np.minimum(np.arange(count) * (motion.fps / fps), len(motion) - 1.0)
-    nearest = np.rint(place)
-    place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)
-    before = place.astype(np.intp)
-    after = np.minimum(before + 1, len(motion) - 1)
-    share = place - before
+        return replace(motion, fps=fps)
+    before, after, share = frames_around(len(motion), motion.fps, fps)
     between = np.flatnonzero(share)  # all other frames are frames of the original, to the bit
     rotations, root = motion.rotations[before], motion.root[before]
     rotations[between] = rot.slerp(
@@ -44,7 +38,7 @@ def resample(motion: Motion, fps: float) -> Motion:
         rotations=rotations,
         root=root,
         translations=moved,
-        fps=float(fps),
+        fps=fps,
         provenance=None if made_of is None else made_of.resampled(fps / motion.fps),
     )
 
@@ -61,6 +55,32 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
         return 0
     # A frame that would land on the last one but for rounding still counts.
     return int(np.floor((frames - 1) * wanted_fps / fps + 1e-6)) + 1
+
+
+def frames_around(
+    frames: int, fps: float, wanted_fps: float
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Between which of `frames` at `fps` each frame at `wanted_fps` lies, and how far along.
+
+    Returns
+    -------
+    before, after : ndarray of int, shape (N,)
+        The same frame where it lies on one: it then is that frame, to the bit.
+    share : ndarray, shape (N,)
+        Of `after`, from 0 to below 1.
+
+    Examples
+    --------
+    >>> frames_around(3, 30.0, 60.0)
+    (array([0, 0, 1, 1, 2]), array([0, 1, 1, 2, 2]), array([0. , 0.5, 0. , 0.5, 0. ]))
+    """
+    count = resampled_length(frames, fps, wanted_fps)
+    place = np.minimum(np.arange(count) * (fps / wanted_fps), frames - 1.0)
+    nearest = np.rint(place)
+    place = np.where(np.abs(place - nearest) < 1e-6, nearest, place)
+    before = place.astype(np.intp)
+    share = place - before
+    return before, before + (share > 0.0), share
 
 
 def _mixed(a, b, share):

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import rotations as rot
+from motionloom.motion.body_tree import BodyTree
 from motionloom.motion.contacts import SIDES
-from motionloom.motion.kinematics import global_rotations, joint_positions
+from motionloom.motion.kinematics import global_rotations
 
 if TYPE_CHECKING:
     from motionloom.motion.skeleton import Skeleton
@@ -29,27 +30,17 @@ TRUNK = ("hips", "spine", "chest", "neck", "head")
 _SHAPE = np.radians(40.0)
 
 
-def rest_rotations(skeleton: Skeleton) -> Array:
-    """World rotations ``wxyz`` of the joints at rest, shape (J, 4)."""
-    local = skeleton.rest
-    if local is None:
-        return np.tile(rot.IDENTITY, (len(skeleton), 1))
-    return global_rotations(local[None], skeleton.parents)[0].astype(np.float64)
+def global_rest_rotations(skeleton: Skeleton) -> Array:
+    """World rotations ``wxyz`` of the joints at rest, shape (J, 4).
 
-
-def rest_points(skeleton: Skeleton) -> Array:
-    """World positions of joints and end sites at rest, the root at the origin, (J + E, 3)."""
-    local = skeleton.rest
-    if local is None:
-        local = np.tile(rot.IDENTITY, (len(skeleton), 1))
-    return joint_positions(
-        local[None],
-        np.zeros((1, 3)),
-        skeleton.parents,
-        skeleton.offsets,
-        end_parents=skeleton.end_parents,
-        end_offsets=skeleton.end_offsets,
-    )[0].astype(np.float64)
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> global_rest_rotations(ml.demo.clip("walk").skeleton).shape
+    (21, 4)
+    """
+    turned = global_rotations(skeleton.rest_rotations[None], skeleton.parents)
+    return turned[0].astype(np.float64)
 
 
 def into_posture(target: Skeleton, source: Skeleton) -> dict[str, Array]:
@@ -88,7 +79,7 @@ class _Rest:
     """Directions between roles of a skeleton at rest."""
 
     def __init__(self, skeleton: Skeleton) -> None:
-        points = rest_points(skeleton)
+        points = BodyTree(skeleton).rest_positions()
         index = {name: k for k, name in enumerate(skeleton.point_names)}
         self.place = {role: points[index[name]] for role, name in skeleton.roles.items()}
 

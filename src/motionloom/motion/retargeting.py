@@ -25,10 +25,11 @@ from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import SIDES, FootContacts, Plant, foot_contacts
+from motionloom.motion.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.end_effectors import hands_placed
 from motionloom.motion.foot_skate import planted
-from motionloom.motion.rest_matching import TRUNK, into_posture, rest_rotations
+from motionloom.motion.rest_matching import TRUNK, global_rest_rotations, into_posture
+from motionloom.motion.stature import leg_length
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -113,18 +114,23 @@ def retarget(
     return hands_placed(motion, moved, scale=scale, floor=floor, importance=importance)
 
 
-def leg_length(skeleton: Skeleton) -> float:
-    """Thigh and shin, mean of both legs, in metres."""
-    lengths = []
-    for side in SIDES:
-        for first, last in (("hip", "knee"), ("knee", "ankle")):
-            top, point = skeleton.points([f"{side}_{first}", f"{side}_{last}"])
-            way = 0.0
-            while point != top and point >= 0:
-                way += float(np.linalg.norm(skeleton.point_offsets[point]))
-                point = skeleton.point_parents[point]
-            lengths.append(way)
-    return 0.5 * sum(lengths)
+def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
+    """`motion` at `fps` and on `skeleton`, if one is given; itself where it is so already.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> tall, short = ml.demo.clip("walk", performer=2), ml.demo.clip("walk", performer=3)
+    >>> conformed(tall, short.skeleton, 60.0).fps
+    60.0
+    >>> conformed(short, short.skeleton, 30.0) is short
+    True
+    """
+    if abs(motion.fps - fps) > 1e-6 * fps:
+        motion = motion.resample(fps)
+    if skeleton is not None and motion.skeleton.key != skeleton.key:
+        motion = retarget(motion, skeleton)
+    return motion
 
 
 def _has_feet(skeleton: Skeleton) -> bool:
@@ -148,7 +154,7 @@ def turned_onto(motion: Motion, skeleton: Skeleton) -> Motion:
     source = motion.skeleton
     # The turn of every source joint in the world since rest.
     since_rest = rot.multiply(
-        motion.global_rotations().astype(np.float64), rot.inverse(rest_rotations(source))
+        motion.global_rotations().astype(np.float64), rot.inverse(global_rest_rotations(source))
     )
     postures = into_posture(skeleton, source)
     joint_of = {name: joint for joint, name in enumerate(source.names)}
@@ -164,16 +170,14 @@ def turned_onto(motion: Motion, skeleton: Skeleton) -> Motion:
     _spread_over_trunk(skeleton, turn_of_role, world_turn)
     _carry_to_root(skeleton, world_turn)
 
-    rest = rest_rotations(skeleton)
-    rest_local = skeleton.rest
+    rest, rest_local = global_rest_rotations(skeleton), skeleton.rest_rotations
     local = np.empty((len(motion), len(skeleton), 4))
     world = np.empty_like(local)
     for joint, parent in enumerate(skeleton.parents):
         if joint in world_turn:
             world[:, joint] = rot.multiply(world_turn[joint], rest[joint])
         else:
-            own = rot.IDENTITY if rest_local is None else rest_local[joint]
-            world[:, joint] = rot.multiply(world[:, parent], own)
+            world[:, joint] = rot.multiply(world[:, parent], rest_local[joint])
         above = rot.IDENTITY if parent < 0 else world[:, parent]
         local[:, joint] = rot.multiply(rot.inverse(above), world[:, joint])
     return replace(
@@ -307,9 +311,7 @@ def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
     """The same contacts, with the heights this motion's feet have in them."""
     plants = {}
     for part, rows in contacts.plants.items():
-        side, kind = part.split("_")
-        role = f"{side}_{'ankle' if kind == 'heel' else 'foot'}"
-        height = motion.role_positions([role])[:, 0, 1]
+        height = part_path(motion, part)[:, 1]
         plants[part] = tuple(
             Plant(p.start_frame, p.end_frame, float(np.median(height[p.start_frame : p.end_frame])))
             for p in rows

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion.rotations import IDENTITY
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,6 +96,17 @@ class Skeleton:
 
     def __repr__(self) -> str:
         return f"Skeleton({len(self)} joints, {len(self.end_names)} end sites)"
+
+    @property
+    def rest_rotations(self) -> NDArray[np.float64]:
+        """Local rotations ``wxyz`` of the rest pose, shape (J, 4); unturned where none is given.
+
+        Examples
+        --------
+        >>> Skeleton(["hips"], [-1], [[0, 0, 0]]).rest_rotations
+        array([[1., 0., 0., 0.]])
+        """
+        return self.rest if self.rest is not None else np.tile(IDENTITY, (len(self), 1))
 
     @property
     def point_names(self) -> tuple[str, ...]:

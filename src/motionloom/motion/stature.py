@@ -60,6 +60,26 @@ def standing_height(skeleton: Skeleton) -> float | None:
     return float(measured / (1.0 - unmeasured))
 
 
+def leg_length(skeleton: Skeleton) -> float:
+    """Length of the legs, hip to ankle along the bones, mean of both sides.
+
+    Raises
+    ------
+    RoleError
+        If a hip or an ankle is missing.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> skeleton = ml.demo.clip("walk").skeleton
+    >>> round(leg_length(skeleton.scaled(2.0)) / leg_length(skeleton), 6)
+    2.0
+    """
+    tree = BodyTree(skeleton)
+    legs = [skeleton.points([f"{side}_hip", f"{side}_ankle"]) for side in ("left", "right")]
+    return float(np.mean([tree.length(int(hip), int(ankle)) for hip, ankle in legs]))
+
+
 def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
     """Length along the bones from hips to head, without detours.
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from motionloom.motion.body_tree import BodyTree
+from motionloom.motion.named_roles import Found
 from motionloom.motion.naming import Label
-
-Found = dict[str, tuple[int, float]]
 
 _SURE = 0.6  # toes told front from back, or names told the sides
 _GUESSED = 0.4  # no toes: the character is taken to face +Z, as our convention says

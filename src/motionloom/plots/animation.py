@@ -10,10 +10,9 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
+from motionloom.motion.frames import positive_rate
 from motionloom.plots.film import film_of, palette
 from motionloom.whole_file import whole_file
 
@@ -172,7 +171,6 @@ def ffmpeg() -> str:
 def _check(width: int, fps: float, seconds: float | None) -> None:
     if not 64 <= width <= 4096:
         raise InvalidInput(f"width must be 64 to 4096 pixels; got {width}")
-    if not (np.isfinite(fps) and fps > 0.0):
-        raise InvalidInput(f"fps must be positive; got {fps}")
+    positive_rate(fps)
     if seconds is not None and not seconds > 0.0:
         raise InvalidInput(f"seconds must be positive; got {seconds}")

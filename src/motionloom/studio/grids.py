@@ -16,6 +16,7 @@ from motionloom.alignment import grid_minima, valid_region
 from motionloom.distance.feature_store import at_rate
 from motionloom.distance.grid import DistanceGrid, GridFrames, grid_frames
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.motion.frames import intervals
 from motionloom.search.library_web import WEB_DURATIONS
 from motionloom.search.limits import Limits
 from motionloom.search.query import Query, library_query
@@ -220,8 +221,7 @@ def _inside(path: NDArray, pair: Compared) -> list[NDArray]:
     kept = np.all((path >= 0) & (path < size), axis=1)
     if kept.all():
         return [path] if len(path) else []
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(np.int8)))
-    return [path[i:j] for i, j in edges.reshape(-1, 2) if j - i > 1]
+    return [path[i:j] for i, j in intervals(kept) if j - i > 1]
 
 
 def _high(pair: Compared) -> float:

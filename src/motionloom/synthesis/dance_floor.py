@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from motionloom.blend.player import frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.quality import QualityReport, quality_report
+from motionloom.motion.quality import QualityReport, quality_report, usual_acceleration
 from motionloom.synthesis.floor_packing import (
     BODY_WIDTH,
     floor_points,
@@ -66,12 +66,9 @@ class DanceFloor:
 
     def quality(self) -> QualityReport:
         """The worst that any of the characters shows."""
-        reports = [quality_report(motion, sources=self.takes) for motion in self.motions]
-        ratios = [report.seam_acceleration_ratio for report in reports]
-        return QualityReport(
-            max(report.foot_slide_m for report in reports),
-            max(report.floor_penetration_m for report in reports),
-            max((ratio for ratio in ratios if ratio is not None), default=None),
+        usual = usual_acceleration(self.takes)
+        return QualityReport.worst_of(
+            [quality_report(motion, usual=usual) for motion in self.motions]
         )
 
 

@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.motion import Motion
-from motionloom.motion.quality import (
-    QualityReport,
-    quality_report,
-    seam_accelerations,
-    usual_acceleration,
-)
+from motionloom.motion.quality import QualityReport, quality_report, usual_acceleration
 from motionloom.synthesis.crowd.performance import Performance
 from motionloom.synthesis.rhythm.choreography import Choreography
 
@@ -44,19 +38,12 @@ def crowd_quality(performance: Performance, choreography: Choreography) -> Crowd
         usual_acceleration(movement.bodies[body] for movement in choreography.movements)
         for body in range(len(performance.motions[0]))
     ]
-    rows = [
-        _figures(motion, usual[body])
+    reports = [
+        quality_report(motion, usual=usual[body])
         for agent in performance.motions
         for body, motion in enumerate(agent)
     ]
-    slides, depths, jerks = zip(*rows, strict=True)
-    seams = [jerk for jerk in jerks if jerk is not None]
-    return CrowdQuality(
-        QualityReport(max(slides), max(depths), max(seams, default=None)),
-        QualityReport(
-            float(np.mean(slides)), float(np.mean(depths)), float(np.mean(seams)) if seams else None
-        ),
-    )
+    return CrowdQuality(QualityReport.worst_of(reports), QualityReport.mean_of(reports))
 
 
 def crowd_sources(performance: Performance) -> list[dict[str, Any]]:
@@ -66,18 +53,12 @@ def crowd_sources(performance: Performance) -> list[dict[str, Any]]:
     """
     weights: dict[tuple, list[float]] = {}
     for motion in performance.every:
-        for source in motion.provenance.to_json() if motion.provenance else []:
-            weight = source.pop("weight")
-            weights.setdefault(tuple(source.items()), []).append(weight)
+        for source in motion.sources:
+            row = source.as_dict()
+            weight = row.pop("weight")
+            weights.setdefault(tuple(row.items()), []).append(weight)
     rows = [
         {**dict(key), "weight": round(float(np.mean(seen)), 6), "characters": len(seen)}
         for key, seen in weights.items()
     ]
     return sorted(rows, key=lambda row: (row["start"], row["motion"]))
-
-
-def _figures(motion: Motion, usual: float) -> tuple[float, float, float | None]:
-    report = quality_report(motion)
-    jerks = seam_accelerations(motion)
-    ratio = float(jerks.max()) / usual if len(jerks) and usual > 0.0 else None
-    return report.foot_slide_m, report.floor_penetration_m, ratio

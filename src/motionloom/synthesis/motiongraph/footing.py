@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion
-from motionloom.motion.contacts import SIDES, intervals
+from motionloom.motion.contacts import SIDES
+from motionloom.motion.frames import intervals
 
 Mask = NDArray[np.bool_]
 

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from motionloom.blend.player import Stretch
 from motionloom.formats.bvh_stream import bvh_stream
 from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion.contacts import foot_contacts
 from motionloom.motion.provenance import merged
 from motionloom.motion.quality import (
     QualityReport,
     floor_penetration,
-    foot_contacts,
     foot_slide,
-    seam_accelerations,
+    seam_ratio,
     usual_acceleration,
 )
 
@@ -103,8 +101,8 @@ class _Meter:
         self._contacts += slide.contacts
         self._depth += floor_penetration(clip, contacts) * len(clip)
         self._frames += len(clip)
-        if len(seams) and self._usual > 0.0:
-            worst = float(np.max(seam_accelerations(clip))) / self._usual
+        worst = seam_ratio(clip, self._usual)
+        if worst is not None:
             self._abrupt = max(worst, self._abrupt or 0.0)
 
     def report(self) -> QualityReport:

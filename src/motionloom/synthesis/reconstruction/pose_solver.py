@@ -87,14 +87,11 @@ class Body:
             while above >= 0:
                 moved_by[g] |= joints == above
                 above = int(parents[above])
-        rest = skeleton.rest
-        if rest is None:
-            rest = np.tile([1.0, 0.0, 0.0, 0.0], (len(parents), 1))
         return cls(
             parents,
             np.ascontiguousarray(skeleton.offsets, np.float64),
             np.asarray(joints, np.int64),
-            np.ascontiguousarray(rest, np.float64),
+            np.ascontiguousarray(skeleton.rest_rotations, np.float64),
             carriers,
             np.ascontiguousarray(arms, np.float64),
             moved_by,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import FeatureSet, feature_set
-from motionloom.distance.body_frame import REFERENCE_LEG, leg_length
+from motionloom.distance.body_frame import leg_scale
 from motionloom.distance.feature_store import library_features
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.library.shelf import Shelf
@@ -71,7 +71,7 @@ class Prior:
         self.by_pose = None if self.seeks_markers or _is_e15(chosen) else chosen
         by_marker = chosen if self.seeks_markers else _tracked_set(self.tracked)
         self.searched = by_marker.roles
-        self._scale = REFERENCE_LEG / leg_length(skeleton)
+        self._scale = leg_scale(skeleton)
         self._marker = _Table(library, by_marker, within, only, without)
         self._pose = (
             None if self.by_pose is None else _Table(library, self.by_pose, within, only, without)

@@ -26,7 +26,7 @@ from motionloom.blend.player import Player, Stretch
 from motionloom.blend.stitching import Stitch
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton, Source
-from motionloom.motion.retargeting import leg_length
+from motionloom.motion.stature import leg_length
 from motionloom.synthesis.rhythm.beat_clock import BeatClock, TempoClock
 
 if TYPE_CHECKING:
