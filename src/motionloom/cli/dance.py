@@ -104,7 +104,7 @@ def dance(
                 "frames": len(leader),
                 "fps": leader.fps,
                 "quality": quality_report(leader, sources=sources if same else None).to_json(),
-                "sources": leader.provenance.to_json() if leader.provenance else [],
+                "sources": [source.as_dict() for source in leader.sources],
                 "beats_total": total,
                 "beats_within_one_frame": within_one,
                 "nodes": [steps.graph.names[k] for k in made.path],

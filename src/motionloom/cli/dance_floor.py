@@ -89,8 +89,7 @@ def dancefloor(
 
 def _sources(motion: Motion) -> list[dict[str, Any]]:
     """What a character's motion is made of, with the character's name."""
-    parts = motion.provenance.to_json() if motion.provenance else []
-    return [{"character": motion.name, **part} for part in parts]
+    return [{"character": motion.name, **source.as_dict()} for source in motion.sources]
 
 
 def _character(motion: Motion) -> dict[str, Any]:

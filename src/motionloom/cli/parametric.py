@@ -159,7 +159,7 @@ def synthesize(
                 "frames": len(found.motion),
                 "fps": found.motion.fps,
                 "quality": quality_report(found.motion).to_json(),
-                "sources": found.motion.provenance.to_json() if found.motion.provenance else [],
+                "sources": [source.as_dict() for source in found.motion.sources],
             }
         )
         return
