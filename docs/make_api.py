@@ -82,6 +82,7 @@ def _signature(value: object) -> str:
     if not callable(value) or (inspect.isclass(value) and issubclass(value, Exception)):
         return ""
     text = str(inspect.signature(value))
+    text = text.replace("(library: 'Library'", "(self", 1)  # a verb, seen as a method
     text = re.sub(r"<(\w+)[^>]*>", r"\1", text)
     text = re.sub(r"(?:motionloom|numpy|pathlib|collections|typing)(?:\.\w+)*\.(?=\w)", "", text)
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)

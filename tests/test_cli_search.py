@@ -139,7 +139,7 @@ def test_family_is_drawn_and_written_for_other_programs(place, tmp_path):
         ([f"{KICK}_p0:0-99999"], "range must lie within"),
         (["walk_p0", "--k", "0"], "k must be at least 1"),
         (["walk_p0", "--radius", "-1"], "radius must not be negative"),
-        (["walk_p0", "--tiers", "some"], "--tiers must be a number from 1 on, or all"),
+        (["walk_p0", "--tiers", "some"], "tiers must be a number from 1 on, or all; got some"),
         (["walk_p0", "--weights", "odd"], "--weights must be moving or equal"),
         (["walk_p0", "--sheet", "page.txt"], "must end in .html"),
         (["walk_p0", "--strip", "strip.txt"], "suffix must be .png or .pdf"),

@@ -91,7 +91,7 @@ def search(
     matches = lib.search(
         query,
         max=max_matches,
-        tiers=_tiers(tiers),
+        tiers=tiers,
         rank=rank,
         distance=distance,
         **_options(
@@ -166,7 +166,7 @@ def family(
     found = lib.family(
         query,
         max=max_matches,
-        tiers=_tiers(tiers),
+        tiers=tiers,
         **_options(
             method, features, k, radius, max_distance, within, only, without, steps, weights, False
         ),
@@ -220,14 +220,6 @@ def _options(
         "weights": None if weights == "equal" else "moving",
         "exclude_query": exclude_query,
     }
-
-
-def _tiers(text: str) -> int | str:
-    if text == "all":
-        return text
-    if not text.isdigit() or int(text) < 1:
-        raise InvalidInput(f"--tiers must be a number from 1 on, or all; got {text}")
-    return int(text)
 
 
 def _check_targets(sheet: Path | None, strip: Path | None) -> None:
