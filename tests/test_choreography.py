@@ -282,6 +282,9 @@ def test_graphml_is_what_networkx_reads(tmp_path):
         ("g.json", "{", "not a movement transition graph"),
         ("g.json", "{}", "it lacks 'nodes'"),
         ("g.json", '{"nodes": [], "edges": [{"from": "a", "to": "b"}]}', "it lacks 'likelihood'"),
+        ("g.json", "[1]", "not a movement transition graph: it holds a list"),
+        ("g.json", '{"nodes": [7], "edges": []}', "not a movement transition graph"),
+        ("g.json", '{"nodes": [{"name": "a", "movements": [0]}], "edges": [3]}', "not a movement"),
         ("g.graphml", "<graph", "not a movement transition graph"),
         ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type is not read"),
     ],
@@ -316,6 +319,10 @@ def test_wrong_rules_are_told_by_number(tmp_path):
         ({"from": "a", "to": "z", "factor": 1.0}, "rule 2: no node is called 'z'"),
         ({"from": "a", "to": "b", "factor": "much"}, "rule 2: factor must be a number"),
         ("a", "rule 2: a rule is an object"),
+        ({"rename": ["a"]}, "rule 2: rename must be an object of names to names"),
+        ({"rename": {"a": 5}}, "rule 2: rename must be an object of names to names"),
+        ({"start": 1.0}, "rule 2: start must be an object of names to numbers"),
+        ({"start": {"a": "most"}}, "rule 2: start must be an object of names to numbers"),
     ):
         with pytest.raises(InvalidInput, match=words):
             with_rules(small(), [good, rule])
@@ -357,6 +364,46 @@ def test_a_choreography_survives_its_file(made, dances, tmp_path):
         load_choreography(path, takes.__getitem__)
     with pytest.raises(InvalidInput, match=r"node c must hold some of the"):
         made.with_graph(TransitionGraph(("c",), ((999,),), [1.0], [[1.0]]))
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda data: data.pop("fps"), "has fps, beat_frames and cuts.*KeyError 'fps'"),
+        (lambda data: data.update(fps=0), "fps must be positive and beat_frames at least 2; got 0"),
+        (lambda data: data.update(beat_frames=1), "beat_frames at least 2; got 30 and 1"),
+        (lambda data: data.update(cuts=[]), "it holds no movements"),
+        (lambda data: data.update(cuts=[7]), "each with source and beats; this one does not"),
+        (lambda data: data["cuts"][1].pop("source"), "KeyError 'source'"),
+        (lambda data: data["cuts"][1].update(beats=["a"]), "ValueError could not convert"),
+        (lambda data: data["cuts"][1]["beats"].__setitem__(1, float("nan")), "1: its beats must"),
+        (lambda data: data["cuts"][1].update(beats=[3.0]), "movement 1: its beats must rise"),
+        (lambda data: data["cuts"][1].update(lead=1.5), "movement 1: its lead must lie in 0 to 1"),
+        (lambda data: data["cuts"][1].update(source=[]), "as many takes as the others, 1; got 0"),
+        (lambda data: data["cuts"][1].update(source=["a", "b"]), "as the others, 1; got 2"),
+        (lambda data: data["cuts"][0].update(source=[]), "as the others, some; got 0"),
+    ],
+)
+def test_damaged_choreographies_are_told(made, dances, tmp_path, change, words):
+    path = made.save(tmp_path / "dance.json")
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+    takes = {dance.name: dance for dance in dances}
+    with pytest.raises(MotionFormatError, match=words):
+        load_choreography(path, takes.__getitem__)
+
+
+def test_a_graph_alone_is_no_choreography(made, tmp_path):
+    path = made.save(tmp_path / "dance.graphml")
+    with pytest.raises(MotionFormatError, match="a graph without its movements"):
+        load_choreography(path, {}.__getitem__)
+
+
+def test_takes_of_other_numbers_of_dancers_are_left_out(dances):
+    pair = [dancer.motion for dancer in ml.demo.couple()]
+    made = choreography([dances[0], pair], meter=4)
+    assert "as many characters; dance_groove_p0 has 1, this one 2" in made.left_out[pair[0].name]
 
 
 def test_mirrored_takes_double_the_movements(dances):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from motionloom.synthesis.crowd.known_beats import heard_beats
 from motionloom.synthesis.crowd.scene import SWAY
 from motionloom.synthesis.crowd.travel import travel_weights
 from motionloom.synthesis.rhythm.beat_clock import MusicClock
-from motionloom.synthesis.rhythm.choreography import choreography_from
+from motionloom.synthesis.rhythm.choreography_file import choreography_from
 from motionloom.synthesis.rhythm.dance_player import DancePlayer
 from motionloom.synthesis.rhythm.dancing import beats_on_time
 from motionloom.synthesis.rhythm.movements import warped_movement
@@ -176,7 +177,7 @@ def test_beats_of_a_movement_with_a_lead_are_where_its_clock_says(take):
 def test_a_lead_is_kept_with_the_choreography(take, waltz):
     motions = {motion.name: motion for motion in take.motions}
     data = json.loads(json.dumps(waltz.as_dict()))
-    again = choreography_from(data, waltz.graph, motions.__getitem__, path=None)
+    again = choreography_from(data, motions.__getitem__, Path("waltz.json"))
     assert again.lead == waltz.lead and again.meter == 3
     # Beats are kept to a ten thousandth of a frame.
     worst = max(

@@ -10,13 +10,9 @@ from numpy.typing import NDArray
 
 from motionloom.blend.ground import composed, inverse
 from motionloom.blend.player import frame_count
+from motionloom.motion.contacts import landings
 from motionloom.synthesis.crowd.crowd_kernel import marched
-from motionloom.synthesis.crowd.performance import (
-    Performance,
-    gathered,
-    landings,
-    movement_frames,
-)
+from motionloom.synthesis.crowd.performance import Performance, gathered, movement_frames
 from motionloom.synthesis.crowd.scene import MarchScene
 from motionloom.synthesis.crowd.travel import travel_weights
 from motionloom.synthesis.crowd.troupe import Block, Troupe

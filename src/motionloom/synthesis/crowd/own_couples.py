@@ -15,16 +15,12 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.retargeting import conformed
 from motionloom.synthesis.crowd.handover import calm_lead
-from motionloom.synthesis.rhythm.choreography import Choreography, usual_meter
-from motionloom.synthesis.rhythm.meters import downbeat
+from motionloom.synthesis.rhythm.choreography import Choreography
+from motionloom.synthesis.rhythm.meters import downbeat, usual_meter
 from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, Beats, beats
-from motionloom.synthesis.rhythm.movements import (
-    Movement,
-    differences,
-    end_postures,
-    warped_movement,
-)
+from motionloom.synthesis.rhythm.movements import Movement, handover_gaps, warped_movement
 from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -176,7 +172,7 @@ def _movements(
 def _graph(movements: Sequence[Movement], following: Sequence[int]) -> TransitionGraph:
     """A node per movement; each is followed by those that begin most nearly as it ends."""
     count = len(movements)
-    gaps = differences(end_postures(movements, last=True), end_postures(movements, last=False))
+    gaps = handover_gaps(movements)
     np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks like a machine's
     usual = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))
@@ -192,23 +188,18 @@ def _graph(movements: Sequence[Movement], following: Sequence[int]) -> Transitio
 
 def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
     """A couple at the rate asked for, on the skeletons of the first one."""
-    from dataclasses import replace
-
     leader, follower = couple
     if not _as_long(leader, follower, 0.1):
         raise InvalidInput(
             f"{leader.name} and {follower.name} were not danced together: they last "
             f"{leader.duration:.2f} and {follower.duration:.2f} s"
         )
-    out = []
-    for k, motion in enumerate(couple):
-        if abs(motion.fps - fps) > 1e-6 * fps:
-            motion = motion.resample(fps)
-        if like is not None and motion.skeleton.key != like[k].skeleton.key:
-            motion = replace(motion.onto(like[k].skeleton), name=motion.name)
-        out.append(motion)
-    size = min(map(len, out))
-    return out[0][:size], out[1][:size]
+    first, second = (
+        conformed(motion, None if like is None else like[k].skeleton, fps)
+        for k, motion in enumerate(couple)
+    )
+    size = min(len(first), len(second))
+    return first[:size], second[:size]
 
 
 def _as_long(one: Motion, other: Motion, most: float) -> bool:

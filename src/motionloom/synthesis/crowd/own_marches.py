@@ -9,7 +9,6 @@ speed and turn, and blended to each soldier's next place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,11 @@ from numpy.typing import NDArray
 from motionloom.blend.ground import composed, inverse
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.motion.contacts import SIDES, landings
+from motionloom.motion.retargeting import conformed
 from motionloom.synthesis.crowd.handover import calm_lead
 from motionloom.synthesis.rhythm.choreography import Choreography
-from motionloom.synthesis.rhythm.movements import (
-    Movement,
-    differences,
-    end_postures,
-    warped_movement,
-)
+from motionloom.synthesis.rhythm.movements import Movement, handover_gaps, warped_movement
 from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -81,7 +77,7 @@ def marching_steps(
     like: Motion | None = None
     counts: dict[str, int] = {}
     for walk in walks:
-        walk = _alike(walk, like, fps)
+        walk = conformed(walk, None if like is None else like.skeleton, fps)
         like = like or walk
         counts[walk.name] = 0
         for mirrored in (False, True)[: 1 + mirror]:
@@ -111,22 +107,10 @@ def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
     return float(speeds.min()), float(speeds.max())
 
 
-def _alike(walk: Motion, like: Motion | None, fps: float) -> Motion:
-    if abs(walk.fps - fps) > 1e-6 * fps:
-        walk = walk.resample(fps)
-    if like is not None and walk.skeleton.key != like.skeleton.key:
-        walk = replace(walk.onto(like.skeleton), name=walk.name)
-    return walk
-
-
 def _strides(walk: Motion) -> list[Array]:
     """Landings left, right, left, right of every even stride ahead, in frames (4,)."""
     contacts = walk.contacts()
-    falls = sorted(
-        (frame, side)
-        for side in ("left", "right")
-        for frame in np.flatnonzero(np.diff(contacts.standing(side).astype(np.int8)) == 1) + 1
-    )
+    falls = sorted((frame, side) for side in SIDES for frame in landings(contacts.standing(side)))
     frames = np.array([frame for frame, _ in falls], np.float64)
     sides = [side for _, side in falls]
     found = []
@@ -164,7 +148,7 @@ def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> lis
 
 def _alike_strides(movements: list[Movement]) -> list[Movement]:
     """Those that begin and end much as the others do."""
-    gaps = differences(end_postures(movements, last=True), end_postures(movements, last=False))
+    gaps = handover_gaps(movements)
     usual = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
     return [one for one, gap in zip(movements, usual, strict=True) if gap <= _ODD * usual.min()]
 

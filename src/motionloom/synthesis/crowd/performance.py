@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion, Provenance, Source
-from motionloom.motion.contacts import FOOT_PARTS
+from motionloom.motion.contacts import FOOT_PARTS, landings
 from motionloom.synthesis.crowd.troupe import Block
 from motionloom.synthesis.rhythm.beat_clock import MusicClock
 from motionloom.synthesis.rhythm.choreography import Choreography
@@ -57,11 +57,6 @@ class Performance:
                 near = np.abs(landed[None] - heard[:, None]).min(axis=1)
                 within += int(np.sum(near <= 1.0 + 1e-6))
         return len(heard) * len(self.motions), within
-
-
-def landings(stands: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Frames at which a foot part comes down, from whether it stands (T,)."""
-    return np.flatnonzero(stands[1:] & ~stands[:-1]) + 1
 
 
 def movement_frames(music: Music, choreography: Choreography, frames: int) -> Iterator[Array]:

@@ -13,7 +13,7 @@ They can be had with ``kind="acceleration"``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import rotations as rot
+from motionloom.motion.contacts import SIDES, landings
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -59,6 +60,8 @@ class Candidates:
         feet; the second of two characters counts on from the first.
     seconds : float
         Duration of the motion, from the first to the last frame.
+    landings : ndarray, shape (M,)
+        When a foot is put down, seconds; in no order where several move together.
     """
 
     times: Array
@@ -66,6 +69,7 @@ class Candidates:
     weights: Array
     signals: NDArray[np.int64]
     seconds: float
+    landings: Array = field(default_factory=lambda: np.zeros(0))
 
     def __len__(self) -> int:
         return len(self.times)
@@ -103,7 +107,7 @@ def candidate_beats(
     if kind not in ("turns", "acceleration"):
         raise InvalidInput(f"kind must be 'turns' or 'acceleration'; got {kind!r}")
     still = stillness(motions)
-    parts, offset = [], 0
+    parts, feet, offset = [], [np.zeros(0)], 0
     for motion in motions:
         angles = smooth_angles(motion)
         noise = _noise(motion)
@@ -121,11 +125,12 @@ def candidate_beats(
             parts.append((where / motion.fps, size, weight, offset + column))
         if kind == "turns":
             landed = _landings(motion)
+            feet.append(landed)
             sizes = np.full(len(landed), _LANDING)
             weight = np.full(len(landed), _LANDING_WEIGHT)
             parts.append((landed, sizes, weight, offset + angles.shape[1]))
         offset += angles.shape[1] + 1
-    return _in_order(parts, (len(motions[0]) - 1) / motions[0].fps)
+    return _in_order(parts, (len(motions[0]) - 1) / motions[0].fps, np.concatenate(feet))
 
 
 def stillness(motions: Sequence[Motion]) -> Array:
@@ -202,10 +207,7 @@ def _landings(motion: Motion) -> Array:
         contacts = motion.contacts()
     except RoleError:
         return np.zeros(0)
-    down = [
-        np.flatnonzero(np.diff(contacts.standing(side).astype(np.int8)) == 1) + 1
-        for side in ("left", "right")
-    ]
+    down = [landings(contacts.standing(side)) for side in SIDES]
     return np.sort(np.concatenate(down)) / motion.fps
 
 
@@ -213,14 +215,16 @@ def _at(values: Array, places: Array) -> Array:
     return np.interp(places, np.arange(len(values)), values)
 
 
-def _in_order(parts: list[tuple[Array, Array, Array, int]], seconds: float) -> Candidates:
+def _in_order(
+    parts: list[tuple[Array, Array, Array, int]], seconds: float, feet: Array
+) -> Candidates:
     if not parts:
         none = np.zeros(0)
-        return Candidates(none, none, none, np.zeros(0, np.int64), seconds)
+        return Candidates(none, none, none, np.zeros(0, np.int64), seconds, feet)
     times, sizes, weights = (np.concatenate([part[k] for part in parts]) for k in range(3))
     signals = np.concatenate([np.full(len(part[0]), part[3], np.int64) for part in parts])
     order = np.lexsort((signals, times))
-    return Candidates(times[order], sizes[order], weights[order], signals[order], seconds)
+    return Candidates(times[order], sizes[order], weights[order], signals[order], seconds, feet)
 
 
 def _factors(motion: Motion, weights: dict[str, float] | None) -> Array:

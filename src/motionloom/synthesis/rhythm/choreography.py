@@ -1,15 +1,15 @@
 """Choreography: the movements of some takes and the graph that says what may follow what.
 
 From takes to graph in one call: beats, meter, movements, groups, transitions. A choreography is
-kept as one JSON file beside the library: the graph, and where each movement was cut, so that
-nothing is analysed twice and the file can be edited by hand.
+saved as one JSON file: the graph, and where each movement was cut, so that nothing is analysed
+twice and the file can be edited by hand (`motionloom.synthesis.rhythm.choreography_file`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,27 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.retargeting import conformed
 from motionloom.synthesis.rhythm.beat_clock import BeatClock, TempoClock
 from motionloom.synthesis.rhythm.clustering import Groups, k_medoids, subtractive
 from motionloom.synthesis.rhythm.dance_nodes import DanceNode
-from motionloom.synthesis.rhythm.meters import downbeat, estimated_meter
+from motionloom.synthesis.rhythm.meters import downbeat, usual_meter
 from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, Beats, beats
 from motionloom.synthesis.rhythm.movements import (
     Movement,
     cut_movements,
     differences,
-    end_postures,
+    handover_gaps,
     postures,
-    warped_movement,
 )
 from motionloom.synthesis.rhythm.rules import load_rules, with_rules
-from motionloom.synthesis.rhythm.transition_graph import (
-    TransitionGraph,
-    combined_graph,
-    load_graph,
-)
+from motionloom.synthesis.rhythm.transition_graph import TransitionGraph, combined_graph
 from motionloom.synthesis.rhythm.transition_learning import baum_welch, kinematic_continuity
 from motionloom.whole_file import whole_file
 
@@ -76,7 +72,7 @@ class Choreography:
     movements: tuple[Movement, ...]
     graph: TransitionGraph
     kind: str = ""
-    left_out: Mapping[str, str] | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def meter(self) -> int:
@@ -130,17 +126,17 @@ class Choreography:
     @cached_property
     def ease(self) -> Array:
         """How smoothly movement j goes on from movement i, 0 to 1, shape (N, N)."""
-        gaps = differences(
-            end_postures(self.movements, last=True), end_postures(self.movements, last=False)
-        )
+        gaps = handover_gaps(self.movements)
         usual = float(np.median(np.percentile(gaps, 25.0, axis=1)))
         return np.exp(-((gaps / max(usual, 1e-9)) ** 2))
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
         """The same movements, danced by other bodies."""
-        from motionloom.synthesis.rhythm.dancing import retargeted
-
-        return retargeted(self, skeleton)
+        count = len(self.movements[0].bodies)
+        given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
+        if len(given) != count:
+            raise InvalidInput(f"{count} characters dance; got {len(given)} skeletons")
+        return replace(self, movements=tuple(one.onto(given) for one in self.movements))
 
     def player(self, clock: BeatClock | float | None = None, **options: Any) -> DancePlayer:
         """Frames one by one, steered between them: see `DancePlayer`.
@@ -300,7 +296,7 @@ def _analysed(
             found = beats(motions)
             if found.confidence >= confidence and len(found):
                 if out:
-                    motions = [_onto(m, like) for m, like in zip(motions, out[0][0], strict=True)]
+                    motions = _like_first(motions, out[0][0])
                 out.append((motions, found, False))
                 if mirror:
                     out.append(([m.mirror() for m in motions], found, True))
@@ -311,6 +307,16 @@ def _analysed(
         if progress is not None:
             progress(1)
     return out, left_out
+
+
+def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
+    """At the rate and on the skeletons of the first take."""
+    if len(motions) != len(first):
+        raise InvalidInput(
+            f"takes of one choreography need as many characters; {first[0].name or 'the first'} "
+            f"has {len(first)}, this one {len(motions)}"
+        )
+    return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 
 
 def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]:
@@ -331,25 +337,6 @@ def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]
     return [run for run in runs if run]
 
 
-def _onto(motion: Motion, like: Motion) -> Motion:
-    """At the rate and on the skeleton of another."""
-    if abs(motion.fps - like.fps) > 1e-6 * like.fps:
-        motion = motion.resample(like.fps)
-    if motion.skeleton.key != like.skeleton.key:
-        motion = replace(motion.onto(like.skeleton), name=motion.name)
-    return motion
-
-
-def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
-    """The meter that most takes, of known beats, seem to be in."""
-    votes: dict[int, float] = {}
-    for motions, found in takes:
-        meter = estimated_meter(motions, found)
-        for count, score in meter.scores.items():
-            votes[count] = votes.get(count, 0.0) + score * len(found)
-    return max(votes, key=lambda count: votes[count]) if votes else 2
-
-
 def _graph(
     movements: Sequence[Movement],
     sequences: Sequence[Sequence[Movement]],
@@ -359,7 +346,7 @@ def _graph(
     sigma: float | None,
     threshold: float,
 ) -> TransitionGraph:
-    gaps = differences(end_postures(movements, last=True), end_postures(movements, last=False))
+    gaps = handover_gaps(movements)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=sigma)
     seen = np.eye(len(groups))[groups.labels]
     bounds = np.cumsum([0, *(len(sequence) for sequence in sequences)])
@@ -373,75 +360,6 @@ def _graph(
         smooth, learnt.transitions, learnt.start, members,
         behaviour=behaviour, threshold=threshold,
     )  # fmt: skip
-
-
-def load_choreography(path: str | Path, motion_of: Callable[[str], Motion]) -> Choreography:
-    """A choreography from its file; `motion_of` gives the take of a name.
-
-    Raises
-    ------
-    MotionFormatError
-        If the file holds no choreography, or cuts that its takes do not have.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from motionloom.synthesis.rhythm import load_choreography
-    >>> steps = lib.choreography(within="dance", meter=4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     again = load_choreography(steps.save(f"{folder}/groove.json"), lib.__getitem__)
-    ...     print(again.graph.names == steps.graph.names)
-    True
-    """
-    path = Path(path)
-    graph = load_graph(path)
-    return choreography_from(json.loads(path.read_text(encoding="utf-8")), graph, motion_of, path)
-
-
-def choreography_from(
-    data: Mapping[str, Any], graph: TransitionGraph, motion_of: Callable[[str], Motion], path: Path
-) -> Choreography:
-    """A choreography from what its `as_dict` gave; `path` is named in errors."""
-    try:
-        cuts, beat_frames = data["cuts"], int(data["beat_frames"])
-        fps, kind = float(data["fps"]), str(data.get("kind", ""))
-    except (KeyError, TypeError, ValueError):
-        raise MotionFormatError(
-            "a graph without its movements; `motionloom movements` writes both", path=path
-        ) from None
-    like: tuple[Motion, ...] = ()
-    cache: dict[tuple, tuple[Motion, ...]] = {}
-    movements = []
-    for number, cut in enumerate(cuts):
-        names, mirrored = tuple(cut["source"]), bool(cut.get("mirrored", False))
-        if (names, mirrored) not in cache:
-            try:
-                bodies = tuple(motion_of(name) for name in names)
-            except LibraryError as error:
-                raise MotionFormatError(f"movement {number}: {error}", path=path) from None
-            bodies = tuple(b if abs(b.fps - fps) < 1e-6 * fps else b.resample(fps) for b in bodies)
-            if like:
-                bodies = tuple(_onto(b, one) for b, one in zip(bodies, like, strict=True))
-            like = like or bodies
-            cache[names, mirrored] = tuple(b.mirror() if mirrored else b for b in bodies)
-        at = np.asarray(cut["beats"], dtype=np.float64)
-        motions = cache[names, mirrored]
-        if (
-            at.ndim != 1
-            or len(at) < 2
-            or np.any(np.diff(at) <= 0.0)
-            or at[0] < 0.0
-            or (at[-1] > len(motions[0]) - 1)
-        ):
-            raise MotionFormatError(
-                f"movement {number}: its beats must rise within the {len(motions[0])} frames of "
-                f"{names[0]}", path=path,
-            )  # fmt: skip
-        lead = float(cut.get("lead", 0.0))
-        movements.append(warped_movement(motions, names, at, beat_frames, mirrored, lead=lead))
-    if not movements:
-        raise MotionFormatError("it holds no movements", path=path)
-    return Choreography(tuple(movements), graph, kind).with_graph(graph)
 
 
 def for_music(

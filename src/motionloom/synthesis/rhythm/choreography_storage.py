@@ -5,14 +5,12 @@ Kept are the graph, edits included, and where each movement is cut from the libr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from motionloom.library.keepsakes import keep, kept, kept_names
 from motionloom.library.shelf import Shelf
-from motionloom.motion import Motion
-from motionloom.synthesis.rhythm.choreography import Choreography, choreography_from
-from motionloom.synthesis.rhythm.transition_graph import graph_from
+from motionloom.synthesis.rhythm.choreography import Choreography
+from motionloom.synthesis.rhythm.choreography_file import MotionOf, choreography_from
 
 KIND = "choreography"
 
@@ -35,9 +33,7 @@ def keep_choreography(library: Shelf, made: Choreography, name: str) -> None:
     keep(library, KIND, name, replace(made, kind=made.kind or name).as_dict(), {})
 
 
-def open_choreography(
-    library: Shelf, name: str, motion_of: Callable[[str], Motion]
-) -> Choreography:
+def open_choreography(library: Shelf, name: str, motion_of: MotionOf) -> Choreography:
     """The one that is kept under a name; `motion_of` gives the take of a name.
 
     Raises
@@ -45,12 +41,9 @@ def open_choreography(
     LibraryError
         If there is none of that name.
     """
-    about = kept(library, KIND, name).about
-    return choreography_from(about, graph_from(about), motion_of, library.path)
+    return choreography_from(kept(library, KIND, name).about, motion_of, library.path)
 
 
-def kept_choreographies(
-    library: Shelf, motion_of: Callable[[str], Motion]
-) -> tuple[Choreography, ...]:
+def kept_choreographies(library: Shelf, motion_of: MotionOf) -> tuple[Choreography, ...]:
     """All that are kept, by name; `motion_of` gives the take of a name."""
     return tuple(open_choreography(library, name, motion_of) for name in kept_names(library, KIND))

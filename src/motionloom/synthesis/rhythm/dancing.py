@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -210,25 +210,6 @@ def _within(found: Array, heard: Array, limit: float) -> int:
         return 0
     off = np.abs(found[None] - heard[:, None]).min(axis=1)
     return int(np.sum(off <= limit + 1e-6))
-
-
-def retargeted(choreography: Choreography, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
-    """The same movements, danced by other bodies."""
-    count = len(choreography.movements[0].bodies)
-    given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
-    if len(given) != count:
-        raise InvalidInput(f"{count} characters dance; got {len(given)} skeletons")
-    movements = tuple(
-        replace(
-            movement,
-            bodies=tuple(
-                body.onto(one) if body.skeleton.key != one.key else body
-                for body, one in zip(movement.bodies, given, strict=True)
-            ),
-        )
-        for movement in choreography.movements
-    )
-    return replace(choreography, movements=movements)
 
 
 def _checked_path(follow: ArrayLike) -> Array:

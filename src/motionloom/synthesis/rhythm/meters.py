@@ -71,6 +71,16 @@ def estimated_meter(
     return Meter(best, downbeat(beats, best), scores)
 
 
+def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
+    """The meter that most takes, of known beats, seem to be in."""
+    votes: dict[int, float] = {}
+    for motions, found in takes:
+        meter = estimated_meter(motions, found)
+        for count, score in meter.scores.items():
+            votes[count] = votes.get(count, 0.0) + score * len(found)
+    return max(votes, key=lambda count: votes[count]) if votes else 2
+
+
 def downbeat(beats: Beats, meter: int) -> int:
     """Number, below `meter`, of the beats on which the body turns most."""
     if meter <= 1 or len(beats) < 2 * meter:

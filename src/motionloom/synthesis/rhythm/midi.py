@@ -7,7 +7,7 @@ anything is made from them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -213,8 +213,6 @@ def _heard_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Ar
 
 def _by_channel(notes: Candidates) -> Candidates:
     """Chords as one onset: one signal per channel, moments apart."""
-    from dataclasses import replace
-
     channels = notes.signals // 128
     keep = np.ones(len(notes), dtype=bool)
     for channel in np.unique(channels):

@@ -9,14 +9,15 @@ alone, equations (12) to (15).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
+from motionloom.motion.retargeting import conformed
 from motionloom.synthesis.rhythm.motion_beats import Beats
 
 Array = NDArray[np.float64]
@@ -86,6 +87,11 @@ class Movement:
     def source_frames(self, frames: Array) -> Array:
         """Frames of the source that the piece shows at its own `frames`."""
         return np.interp(frames, self.clock, self.beats)
+
+    def onto(self, skeletons: Sequence[Skeleton]) -> Movement:
+        """The same movement of other bodies, one skeleton per character."""
+        bodies = zip(self.bodies, skeletons, strict=True)
+        return replace(self, bodies=tuple(conformed(one, body, one.fps) for one, body in bodies))
 
     @property
     def text(self) -> str:
@@ -188,8 +194,6 @@ def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
 
 def sampled(motion: Motion, frames: Array) -> Motion:
     """The poses of a motion at fractional frames, as a motion of the same rate."""
-    from dataclasses import replace
-
     before = np.clip(np.floor(frames).astype(np.intp), 0, len(motion) - 1)
     after = np.minimum(before + 1, len(motion) - 1)
     share = frames - before
@@ -276,6 +280,11 @@ def differences(a: Postures, b: Postures, *, velocity_weight: float = VELOCITY_W
         vb = (b.velocities[:, k] * scale).reshape(len(b.roots), -1)
         total += velocity_weight * _squared(va, vb)
     return total
+
+
+def handover_gaps(movements: Sequence[Movement]) -> Array:
+    """Difference of the last posture of each movement from the first of each, shape (N, N)."""
+    return differences(end_postures(movements, last=True), end_postures(movements, last=False))
 
 
 def _states(bodies: tuple[Motion, ...], frames: NDArray[np.intp]) -> tuple[Array, Array, Array]:

@@ -64,10 +64,10 @@ def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph
     if not isinstance(rule, Mapping):
         raise InvalidInput(f"a rule is an object with from and to; got {rule!r}")
     if set(rule) == {"rename"}:
-        return graph.renamed(rule["rename"])
+        return graph.renamed(_by_name(rule, "rename", str, "names"))
     if set(rule) == {"start"}:
         start = np.zeros(len(graph))
-        for name, chance in rule["start"].items():
+        for name, chance in _by_name(rule, "start", int | float, "numbers").items():
             start[graph.node(name)] = float(chance)
         return replace(graph, start=start)
     kinds = [kind for kind in _KINDS if kind in rule]
@@ -91,6 +91,13 @@ def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph
             elif there and number:
                 graph = graph.without_edge(source, target)
     return graph
+
+
+def _by_name(rule: Mapping[str, Any], kind: str, values: Any, words: str) -> Mapping[str, Any]:
+    given = rule[kind]
+    if not isinstance(given, Mapping) or not all(isinstance(v, values) for v in given.values()):
+        raise InvalidInput(f"{kind} must be an object of names to {words}; got {given!r}")
+    return given
 
 
 def _named(graph: TransitionGraph, name: str) -> tuple[str, ...]:

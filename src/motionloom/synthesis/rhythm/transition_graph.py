@@ -246,32 +246,46 @@ def load_graph(path: str | Path) -> TransitionGraph:
     ...     print(load_graph(graph.save(f"{folder}/graph.json")).names == graph.names)
     True
     """
+    return graph_from(graph_data(path), path)
+
+
+def graph_data(path: str | Path) -> dict[str, Any]:
+    """What a graph's file says, as plain data; nothing of it is checked yet."""
     path = Path(path)
     if path.stat().st_size > _LARGEST_BYTES:
         raise MotionFormatError(f"a graph file has at most {_LARGEST_BYTES} bytes", path=path)
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
         data = _from_graphml(text) if path.suffix.lower() == ".graphml" else json.loads(text)
-        return graph_from(data)
-    except (json.JSONDecodeError, xml.ParseError, KeyError, TypeError, ValueError) as error:
-        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise MotionFormatError(f"not a movement transition graph: {what}", path=path) from None
+    except (ValueError, KeyError, xml.ParseError, RecursionError) as error:
+        raise _no_graph(error, path) from None
+    if not isinstance(data, dict):
+        raise _no_graph(f"it holds a {type(data).__name__}", path)
+    return data
 
 
-def graph_from(data: Mapping[str, Any]) -> TransitionGraph:
-    """A graph from what its `as_dict` gave."""
-    nodes = data["nodes"]
-    names = [str(node["name"]) for node in nodes]
-    places = {name: k for k, name in enumerate(names)}
-    steps = np.zeros((len(names), len(names)))
-    for edge in data["edges"]:
-        steps[places[str(edge["from"])], places[str(edge["to"])]] = float(edge["likelihood"])
-    return TransitionGraph(
-        tuple(names),
-        tuple(tuple(int(k) for k in node["movements"]) for node in nodes),
-        np.array([float(node.get("start", 0.0)) for node in nodes]),
-        steps,
-    )
+def _no_graph(why: object, path: Path) -> MotionFormatError:
+    what = f"it lacks {why}" if isinstance(why, KeyError) else why
+    return MotionFormatError(f"not a movement transition graph: {what}", path=path)
+
+
+def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
+    """A graph from what its `as_dict` gave; `path` is named in errors."""
+    try:
+        nodes = data["nodes"]
+        names = [str(node["name"]) for node in nodes]
+        places = {name: k for k, name in enumerate(names)}
+        steps = np.zeros((len(names), len(names)))
+        for edge in data["edges"]:
+            steps[places[str(edge["from"])], places[str(edge["to"])]] = float(edge["likelihood"])
+        return TransitionGraph(
+            tuple(names),
+            tuple(tuple(int(k) for k in node["movements"]) for node in nodes),
+            np.array([float(node.get("start", 0.0)) for node in nodes]),
+            steps,
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise _no_graph(error, Path(path)) from None
 
 
 def _as_graphml(data: Mapping[str, Any]) -> xml.Element:
