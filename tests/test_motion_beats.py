@@ -10,6 +10,7 @@ from naive import rhythm as naive
 
 import motionloom as ml
 from motionloom.demo.beat_studies import beat_study
+from motionloom.demo.troupes import waltz_take
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import rotations as rot
 from motionloom.synthesis.rhythm.beat_period import (
@@ -19,7 +20,7 @@ from motionloom.synthesis.rhythm.beat_period import (
     superposed,
 )
 from motionloom.synthesis.rhythm.candidates import Candidates, candidate_beats
-from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, huber_beats
+from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, huber_beats, steps_alternate
 from motionloom.synthesis.rhythm.tracking import grid_phase, steady_beats
 
 
@@ -322,3 +323,22 @@ def test_every_beat_of_a_waltz_is_found(seed):
     found = ml.beats([part.motion for part in pair]).times
     off = 30.0 * np.array([found[np.abs(found - beat).argmin()] - beat for beat in truth])
     assert np.abs(off).max() < 3.0 and off.std() < 0.8  # the first one used to be eight frames off
+
+
+@pytest.mark.parametrize("bodies", [slice(0, 2), slice(0, 1), slice(1, 2)])
+def test_a_waltz_that_lilts_between_its_steps_is_counted_in_steps(bodies):
+    take = waltz_take()
+    found = ml.beats(list(take.motions)[bodies])
+    assert found.bpm == pytest.approx(90.0, rel=0.01)
+    off = np.abs(found.times[None] - take.beats[:, None]).min(axis=1)
+    assert np.mean(off <= 2.0 / 30.0) > 0.9
+    half = next(one for one in found.alternatives if one.ratio == Fraction(1, 2))
+    assert half.seconds == pytest.approx(found.period / 2.0, rel=0.01) and half.strength == 1.0
+
+
+def test_feet_on_every_beat_or_too_few_of_them_change_nothing():
+    beats = np.arange(0.0, 10.0, 0.5)
+
+    assert steps_alternate(beats, beats[::2] + 0.1) and steps_alternate(beats, beats[1::2] - 0.1)
+    for landings in (beats, beats[:14:2], np.zeros(0)):
+        assert not steps_alternate(beats, landings)

@@ -163,6 +163,12 @@ def periods(
     return _distinct(sorted(found, key=lambda one: -one.strength), shortest, longest)
 
 
+def led_by(first: Period, found: list[Period]) -> list[Period]:
+    """Periods with another one of them as the best; ratios and strengths are relative to it."""
+    others = [one for one in found if one is not first]
+    return _distinct([first, *others], 0.0, np.inf)
+
+
 def other_levels(signal: Array, best: Period) -> list[Period]:
     """The levels an octave below and above, with the power they have beside the best.
 
