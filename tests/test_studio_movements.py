@@ -96,6 +96,14 @@ def test_no_dead_end_is_made(client):
     assert answers[-1].status_code == 422 and "dead end" in answers[-1].json()["error"]
 
 
+def test_the_other_windows_hear_of_a_refined_dance(client):
+    a, b = next(iter(likelihoods(look(client))))
+    change = {"action": "connect", "source": a, "target": b, "likelihood": 0.5}
+    with client.websocket_connect("ws://localhost/api/live") as socket:
+        client.post("/api/movements/disco/edits", json=change)
+        assert wire.unpack(socket.receive_bytes())[0] == {"changed": "kept"}
+
+
 def test_a_node_can_be_renamed_and_danced(client):
     name = look(client)["nodes"][0]["name"]
     told = client.post(

@@ -64,12 +64,21 @@ def test_what_could_not_be_made_leaves_nothing(workshop):
     assert workshop.once(("thing", 0), lambda: "now it can") == "now it can"
 
 
-def test_a_grown_library_is_looked_through_anew(workshop):
+@pytest.mark.parametrize("what", ["motions", "labels"])
+def test_a_changed_library_is_looked_through_anew(workshop, what):
     workshop.once(("family", "a"), lambda: "old")
     workshop.once(("music", "b"), lambda: "song")
-    workshop.grown()
+    workshop.changed(what)
     assert workshop.once(("family", "a"), lambda: "new") == "new"
     assert workshop.once(("music", "b"), lambda: "other") == "song"
+
+
+def test_what_is_kept_anew_is_opened_anew_and_nothing_else(workshop):
+    workshop.once(("movements", "disco"), lambda: "old")
+    workshop.once(("family", "a"), lambda: "grown")
+    workshop.rekept(("movements", "disco"))
+    assert workshop.once(("movements", "disco"), lambda: "new") == "new"
+    assert workshop.once(("family", "a"), lambda: "again") == "grown"
 
 
 def test_a_job_tells_how_far_it_is_and_how_it_ended():

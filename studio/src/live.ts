@@ -6,7 +6,8 @@ import { unpack, type Message } from "./wire";
 type Waiting = { resolve: (message: Message) => void; reject: (error: Error) => void };
 
 /** A websocket that comes back after a restart of the server.
- * Fires "lost", "found", and "refused" with the server's words where it is there but wants no more of us. */
+ * Fires "lost", "found", "refused" with the server's words where it is there but wants no more of us, and "changed" with
+ * what somebody has changed in the library: "motions", "labels" or "kept". */
 export class Live extends EventTarget {
   connected = false;
   private socket?: WebSocket;
@@ -56,6 +57,10 @@ export class Live extends EventTarget {
   }
 
   private take(message: Message): void {
+    if (message.meta.changed) {
+      this.dispatchEvent(new CustomEvent("changed", { detail: message.meta.changed }));
+      return;
+    }
     const one = this.waiting.get(message.meta.id);
     this.waiting.delete(message.meta.id);
     if (message.meta.error) one?.reject(new Refusal(message.meta.error));

@@ -3,6 +3,7 @@
 import { LitElement, css, html, svg } from "lit";
 import { finished, getJson, send, sendForArrays, type Job } from "./api";
 import { look } from "./look";
+import { shortName } from "./match-card";
 import { motionFrom } from "./motion";
 import "./progress-line";
 import { word } from "./quoting";
@@ -17,7 +18,7 @@ const SIZE = 460, RING = 166;
 class Movements extends LitElement {
   static properties = {
     studio: { attribute: false }, name: {}, kept: { state: true }, steps: { state: true }, job: { state: true },
-    from: { state: true }, to: { state: true }, label: { state: true },
+    from: { state: true }, to: { state: true }, renaming: { state: true },
   };
   declare studio: Studio;
   declare name: string;
@@ -26,7 +27,8 @@ class Movements extends LitElement {
   declare job: Job | null;
   declare from: string; // the chosen node, or where the chosen edge begins
   declare to: string;
-  declare label: string;
+  /** Whether the chosen node is being given another name. */
+  declare renaming: boolean;
 
   static styles = [look, css`
     svg { width: 100%; max-height: 54vh; background: #12151a; border-radius: 6px; display: block; }
@@ -40,23 +42,41 @@ class Movements extends LitElement {
     #likely { width: 90px; }
   `];
 
-  constructor() { super(); this.name = this.from = this.to = this.label = ""; this.kept = []; this.steps = this.job = null; }
+  constructor() { super(); this.name = this.from = this.to = ""; this.renaming = false; this.kept = []; this.steps = this.job = null; }
 
-  connectedCallback(): void { super.connectedCallback(); void this.list(); }
+  connectedCallback(): void {
+    super.connectedCallback();
+    void this.list();
+    this.studio.addEventListener("kept", this.again);
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.studio.removeEventListener("kept", this.again);
+  }
+
+  /** Somebody has kept or refined a dance. */
+  private readonly again = (): void => {
+    void this.list();
+    if (this.name) void this.attempt(() => this.read());
+  };
 
   protected willUpdate(changed: Map<string, unknown>): void { if (changed.has("name")) void this.open(); }
 
-  private async attempt(work: () => Promise<void>): Promise<void> {
-    try { await work(); } catch (error) { this.studio.say(error); }
+  /** Whether it went well; what did not is told. */
+  private async attempt(work: () => Promise<void>): Promise<boolean> {
+    try { await work(); return true; } catch (error) { this.studio.say(error); return false; }
   }
 
-  private list(): Promise<void> { return this.attempt(async () => { this.kept = await getJson<string[]>("movements"); }); }
+  private list(): Promise<boolean> { return this.attempt(async () => { this.kept = await getJson<string[]>("movements"); }); }
 
-  private open(): Promise<void> {
+  private async open(): Promise<void> {
     this.from = this.to = "";
-    if (!this.name) { this.steps = null; return Promise.resolve(); }
-    return this.attempt(async () => { this.steps = await getJson<Steps>(`movements/${encodeURIComponent(this.name)}`); });
+    this.renaming = false;
+    if (this.name) await this.attempt(() => this.read()); else this.steps = null;
   }
+
+  private async read(): Promise<void> { this.steps = await getJson<Steps>(`movements/${encodeURIComponent(this.name)}`); }
 
   private go(name: string): void { this.studio.go("graph", { ...this.studio.route.query, show: "movements", steps: name || undefined }); }
 
@@ -73,7 +93,7 @@ class Movements extends LitElement {
     });
   }
 
-  private dance(...nodes: string[]): Promise<void> {
+  private dance(...nodes: string[]): Promise<boolean> {
     return this.attempt(async () => {
       const message = await sendForArrays(`movements/${encodeURIComponent(this.name)}/dance`, { nodes });
       this.studio.cast([{ motion: motionFrom(message) }]);
@@ -84,13 +104,39 @@ class Movements extends LitElement {
   private choose(from: string, to = ""): void {
     this.from = from;
     this.to = to;
+    this.renaming = false;
     void (to ? this.dance(from, to) : this.dance(from));
   }
 
-  private edit(change: object): Promise<void> {
+  private edit(change: object): Promise<boolean> {
     return this.attempt(async () => {
       this.steps = await send<Steps>("POST", `movements/${encodeURIComponent(this.name)}/edits`, change);
     });
+  }
+
+  private async rename(event: Event): Promise<void> {
+    event.preventDefault();
+    const name = this.renderRoot.querySelector<HTMLInputElement>("#renamed")!.value.trim();
+    if (name && name !== this.from) {
+      if (!(await this.edit({ action: "rename", source: this.from, target: name }))) return;
+      this.from = name;
+      this.to = "";
+    }
+    this.renaming = false;
+  }
+
+  /** The chosen node's name, to be changed. */
+  private renamer() {
+    if (!this.renaming) return html`<button id="rename" @click=${() => this.beginRenaming()}>Rename</button>`;
+    const leave = (event: KeyboardEvent) => { if (event.key === "Escape") { event.stopPropagation(); this.renaming = false; } };
+    return html`<form class="row" @submit=${this.rename}><input id="renamed" aria-label="Another name for this node" maxlength="60"
+      .value=${this.from} @keydown=${leave} /><button>Keep</button></form>`;
+  }
+
+  private async beginRenaming(): Promise<void> {
+    this.renaming = true;
+    await this.updateComplete;
+    this.renderRoot.querySelector<HTMLInputElement>("#renamed")!.select();
   }
 
   private place(index: number): [number, number] {
@@ -119,15 +165,23 @@ class Movements extends LitElement {
 
   private picture() {
     const { nodes, edges } = this.steps!;
-    return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="img" aria-label="Movement transition graph">
+    return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="group" aria-label="Movement transition graph">
       <defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 8,4 0,8z" fill="#e0823d" /></marker></defs>
       ${edges.map((edge) => { const path = this.curve(edge), chosen = edge.from === this.from && edge.to === this.to; return svg`
         <path class="edge ${chosen ? "chosen" : ""}" d=${path} stroke-width=${1 + 5 * edge.likelihood} opacity=${this.from && !chosen && edge.from !== this.from ? 0.28 : 0.35 + 0.65 * edge.likelihood} marker-end="url(#tip)" />
         <path class="hit" d=${path} data-edge=${`${edge.from}→${edge.to}`} @click=${() => this.choose(edge.from, edge.to)}><title>${edge.from} → ${edge.to}: ${(100 * edge.likelihood).toFixed(0)} %</title></path>`; })}
       ${nodes.map((node, index) => { const [x, y] = this.place(index); return svg`
-        <g class="node ${node.name === this.from && !this.to ? "chosen" : ""}" @click=${() => this.choose(node.name)}>
-          <circle cx=${x} cy=${y} r=${this.radius(node)}><title>${node.members.join("\n")}</title></circle><text x=${x} y=${y - 4}>${node.name}</text>
+        <g class="node ${node.name === this.from && !this.to ? "chosen" : ""}" tabindex="0" role="button" aria-label=${`${node.name}, ${node.members.length} movements`}
+          @click=${() => this.choose(node.name)} @keydown=${(event: KeyboardEvent) => this.key(event, node)}>
+          <circle cx=${x} cy=${y} r=${this.radius(node)}><title>${[node.name, ...node.members].join("\n")}</title></circle><text x=${x} y=${y - 4}>${shortName(node.name, 9)}</text>
           <text class="count" x=${x} y=${y + 8}>${node.members.length} ×</text></g>`; })}</svg>`;
+  }
+
+  private key(event: KeyboardEvent, node: Node): void {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.choose(node.name);
   }
 
   private chosen() {
@@ -144,16 +198,16 @@ class Movements extends LitElement {
           @change=${(e: Event) => set(edge.to, Number((e.target as HTMLInputElement).value))} />
         <span>${(100 * edge.likelihood).toFixed(0)} %</span></div>`)}
       <div class="row" style="margin-top:8px">
-        <button id="remove-edge" ?disabled=${likely === undefined} @click=${async () => { await this.edit({ action: "remove", source: this.from, target: this.to }); }}>Remove ${this.from} → ${this.to || "…"}</button>
+        <button id="remove-edge" ?disabled=${likely === undefined} @click=${() => this.edit({ action: "remove", source: this.from, target: this.to })}>Remove ${this.from} → ${this.to || "…"}</button>
         <select id="other" aria-label="Node to connect">${nodes.map((one) => html`<option ?selected=${one.name === this.to}>${one.name}</option>`)}</select>
         <button id="connect" @click=${() => { const target = this.renderRoot.querySelector<HTMLSelectElement>("#other")!.value; this.to = target; void set(target, 0.25); }}>Connect</button>
-        <button @click=${() => { const name = prompt("Another name for this node", this.from); if (name) void this.edit({ action: "rename", source: this.from, target: name }).then(() => { this.from = name; this.to = ""; }); }}>Rename</button></div></div>
+        ${this.renamer()}</div></div>
       ${this.to ? html`<loom-code
         cli=${likely !== undefined ? `motionloom movements ${word(lib)} --kept ${word(this.name)} --add ${word(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${word(this.name)}` : `motionloom movements ${word(lib)} --kept ${word(this.name)} --remove ${word(`${this.from}:${this.to}`)} --keep ${word(this.name)}`}></loom-code>` : ""}`;
   }
 
   render() {
-    const labels = [...new Set(this.studio.library.motions.flatMap((row) => row.labels))].sort();
+    const labels = [...this.studio.labels.keys()];
     const first = labels.find((one) => /dance|waltz/.test(one));
     return html`<form class="row" @submit=${this.cut}>
         <select id="steps" aria-label="Kept choreographies" @change=${(e: Event) => this.go((e.target as HTMLSelectElement).value)}>

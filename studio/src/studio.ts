@@ -11,7 +11,8 @@ export interface Row { name: string; frames: number; fps: number; seconds: numbe
 export interface LibraryRows { name: string; path: string; fps: number | null; motions: Row[] }
 export interface Selection { motion: string; start: number; end: number } // frames [start, end)
 
-/** Fires "library", "route", "take", "selection", "notice", "help", "import" (somebody wants to), "lost", "found". */
+/** Fires "library" (its rows), "motions" (they may be others now), "kept" (parametric motions or dances), "route", "take",
+ * "selection", "notice", "help", "import" (somebody wants to), "lost", "found". */
 export class Studio extends EventTarget {
   readonly live = new Live();
   /** For motion that is made while it plays; here so that the console has it too. */
@@ -40,19 +41,34 @@ export class Studio extends EventTarget {
     this.live.addEventListener("refused", (event) => this.say((event as CustomEvent<string>).detail));
     this.live.addEventListener("found", () => {
       this.fire("found");
-      if (this.gone) void this.refresh(); // what has happened meanwhile
+      if (this.gone) { void this.refresh(); this.fire("kept"); } // what has happened meanwhile
       this.gone = false;
     });
+    this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));
     this.live.connect();
     await this.refresh();
   }
 
-  async refresh(): Promise<void> {
+  /** A window, this one or another, has changed the library. */
+  private changed(what: string): void {
+    if (what === "kept") this.fire("kept");
+    else void this.refresh(what === "motions");
+  }
+
+  /** Ask for the library's rows; `motions`: what is held of its motions may be out of date. */
+  async refresh(motions = true): Promise<void> {
     try {
       this.library = await getJson<LibraryRows>("library");
-      forgetMotions();
+      if (motions) { forgetMotions(); this.fire("motions"); }
       this.fire("library");
     } catch (error) { this.say(error); }
+  }
+
+  /** All labels in order, each with how many takes have it. */
+  get labels(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const row of this.library.motions) for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+    return new Map([...counts].sort(([a], [b]) => a.localeCompare(b)));
   }
 
   /** A take has other labels now. */

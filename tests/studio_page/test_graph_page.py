@@ -198,3 +198,12 @@ def test_movements_are_cut_danced_and_refined(windows, walks):
     steps.locator("#connect").click()
     page.wait_for_function(f"""() => {graph}.edges.some((edge) => edge.from === '{source}'
         && edge.to === '{target}' && Math.abs(edge.likelihood - 0.25) < 1e-6)""")
+    other = windows(page.url)  # and a window that only looks on
+    other.wait_for_function(f"() => {graph}?.nodes.length")
+    steps.locator("#rename").click()
+    steps.get_by_label("Another name for this node").fill("box step")
+    page.keyboard.press("Enter")
+    for each in (page, other):
+        each.wait_for_function(f"() => {graph}.nodes[0].name === 'box step'")
+    expect(steps.locator(".box b")).to_have_text("box step")
+    expect(steps.locator("#renamed")).to_have_count(0)

@@ -79,7 +79,6 @@ def test_two_windows_see_one_library(windows, own_server):
         """async () => { await fetch('api/library/labels/walk_p0', {method: 'PUT',
         headers: {'Content-Type': 'application/json'}, body: '{"labels": ["seen by both"]}'}); }"""
     )
-    second.evaluate("studio.refresh()")
     second.wait_for_function(
         "() => studio.library.motions.some((row) => row.labels.includes('seen by both'))"
     )

@@ -2,13 +2,16 @@
 
 The page sends ``{"id", "kind", ...}`` as text and gets one packed message (`wire.pack`) back,
 with the same ``id`` in its meta, or ``error`` in words. It sends the next request of a kind
-only when the last was answered, and then the latest: nothing queues up.
+only when the last was answered, and then the latest: nothing queues up. When any window has
+changed the library, all get a message of its own, with ``changed`` in its meta.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from contextlib import suppress
 from typing import Any
 
 from fastapi import WebSocket, WebSocketDisconnect
@@ -18,6 +21,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.studio import wire
 from motionloom.studio.live_kinds import KINDS
 from motionloom.studio.window import Window
+from motionloom.studio.workshop import Change
 
 _LOG = logging.getLogger(__name__)
 _LARGEST = 1 << 20  # characters of one message; paths drawn on the floor are the longest
@@ -26,15 +30,32 @@ _LARGEST = 1 << 20  # characters of one message; paths drawn on the floor are th
 async def live(socket: WebSocket) -> None:
     """Answer one window until it closes."""
     await socket.accept()
-    window = Window(socket.app.state.workshop)
+    workshop = socket.app.state.workshop
+    window, news = Window(workshop), asyncio.Queue[Change]()
+    loop = asyncio.get_running_loop()
+
+    def hear(what: Change) -> None:  # in the thread of whoever has changed something
+        with suppress(RuntimeError):  # the server is ending
+            loop.call_soon_threadsafe(news.put_nowait, what)
+
+    teller = asyncio.create_task(_tell(socket, news))
     try:
-        while True:
-            text = await socket.receive_text()
-            await socket.send_bytes(await run_in_threadpool(_answer, window, text))
+        with workshop.listened(hear):
+            while True:
+                text = await socket.receive_text()
+                await socket.send_bytes(await run_in_threadpool(_answer, window, text))
     except WebSocketDisconnect:
         pass
     finally:
+        teller.cancel()
         window.close()
+
+
+async def _tell(socket: WebSocket, news: asyncio.Queue[Change]) -> None:
+    """Pass on what has changed until the window closes."""
+    with suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            await socket.send_bytes(wire.pack({"changed": await news.get()}))
 
 
 def _answer(window: Window, text: str) -> bytes:

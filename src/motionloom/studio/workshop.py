@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.studio.incoming import Incoming
 from motionloom.studio.jobs import Jobs
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 _KEPT = 12  # things of one kind, as the first words of keys tell: families, graphs, dances
 _OF_THE_WHOLE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
+
+
+# What a window may have changed: which motions there are, their labels, or what is kept by name.
+Change = Literal["motions", "labels", "kept"]
+Listener = Callable[[Change], None]
 
 
 class Workshop:
@@ -32,6 +38,7 @@ class Workshop:
         self._kept: OrderedDict[tuple, Any] = OrderedDict()
         self._making: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
+        self._listeners: list[Listener] = []
 
     def once(self, key: tuple, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for a key and kept among the latest few of its kind.
@@ -66,9 +73,43 @@ class Workshop:
             for key in [key for key in self._kept if matches(key)]:
                 del self._kept[key]
 
-    def grown(self) -> None:
-        """The library has other motions or labels: what was found in it is found anew."""
-        self.forget(lambda key: key[0] in _OF_THE_WHOLE)
+    def changed(self, what: Change) -> None:
+        """Tell every window; with other motions or labels, what was found is found anew."""
+        if what != "kept":
+            self.forget(lambda key: key[0] in _OF_THE_WHOLE)
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener(what)
+
+    def rekept(self, key: tuple) -> None:
+        """Another thing is kept by name in the library, or none: what was opened is forgotten."""
+        self.forget(lambda one: one == key)
+        self.changed("kept")
+
+    @contextmanager
+    def listened(self, listener: Listener) -> Iterator[None]:
+        """Call `listener`, from any thread, with what is changed while the context lasts.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> shop = Workshop(ml.Library.create(f"{folder.name}/takes.loom"))
+        >>> heard = []
+        >>> with shop.listened(heard.append):
+        ...     shop.changed("labels")
+        >>> shop.changed("motions")
+        >>> heard
+        ['labels']
+        """
+        with self._lock:
+            self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners.remove(listener)
 
     def close(self) -> None:
         """End what is under way and remove what was sent but not imported."""

@@ -46,7 +46,7 @@ class LibraryView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.follow("selection", () => this.noteRange());
-    this.follow("library", () => this.store.forget());
+    this.follow("motions", () => this.store.forget());
     this.follow("cast", () => this.requestUpdate(), this.studio.stage);
   }
 
@@ -98,25 +98,19 @@ class LibraryView extends View {
     return order ? found.sort(order) : found;
   }
 
-  private labels(): [string, number][] {
-    const counts = new Map<string, number>();
-    for (const row of this.studio.library.motions) for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-    return [...counts].sort(([a], [b]) => a.localeCompare(b));
-  }
-
   private colours(): Map<string, string> {
     if (this.studio.take === null) return new Map();
     return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.colour.getHexString()}`]));
   }
 
-  private finder(labels: [string, number][]) {
+  private finder(labels: ReadonlyMap<string, number>) {
     const value = (event: Event) => (event.target as HTMLInputElement).value;
     return html`<div class="find">
       <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.asked.find)}
         @input=${(event: Event) => this.ask({ find: value(event) }, true)} />
-      ${labels.length ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
+      ${labels.size ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
         <option value="" ?selected=${!this.asked.label}>all labels</option>
-        ${labels.map(([label, count]) => html`<option value=${label} ?selected=${label === this.asked.label}>${label} (${count})</option>`)}</select>` : nothing}</div>`;
+        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.asked.label}>${label} (${count})</option>`)}</select>` : nothing}</div>`;
   }
 
   private facts(rows: Row[]) {
@@ -129,7 +123,7 @@ class LibraryView extends View {
       <button title="Import a folder and all below it; its folders become labels" @click=${() => this.studio.wantFiles(true)}>Folder…</button></span></div>`;
   }
 
-  private open(labels: [string, number][]) {
+  private open(labels: ReadonlyMap<string, number>) {
     const { library, take, selection } = this.studio;
     const row = library.motions.find((one) => one.name === take);
     if (!row) return nothing;
@@ -137,7 +131,7 @@ class LibraryView extends View {
     const name = `${library.path}:${range ? asText(range) : row.name}`;
     return html`<div class="open">
       <div><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span></div>
-      <loom-take-labels .studio=${this.studio} .row=${row} .known=${labels.map(([label]) => label)}></loom-take-labels>
+      <loom-take-labels .studio=${this.studio} .row=${row} .known=${[...labels.keys()]}></loom-take-labels>
       <loom-code .cli=${`motionloom show ${word(name)}`}
         .python=${`ml.Library(${literal(library.path)})[${literal(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
   }
@@ -145,10 +139,10 @@ class LibraryView extends View {
   render() {
     const { library } = this.studio;
     if (library.name && !library.motions.length) return html`<div class="hint faint"><p>This library is empty.</p>
-      <p>Drop motion files (BVH, FBX, C3D, glTF, …) or a folder anywhere on this page.</p>
+      <p>Drop motion files (BVH, glTF, Acclaim AMC with ASF, AMASS) or a folder anywhere on this page.</p>
       <div class="row"><button class="main" @click=${() => this.studio.wantFiles(false)}>Import files…</button>
         <button @click=${() => this.studio.wantFiles(true)}>Import a folder…</button></div></div>`;
-    const labels = this.labels(), rows = this.rows();
+    const { labels } = this.studio, rows = this.rows();
     return html`${this.finder(labels)}${this.facts(rows)}
       ${rows.length || !library.name ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
         : html`<div class="hint faint">No take is called so.</div>`}

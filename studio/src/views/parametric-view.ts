@@ -75,6 +75,7 @@ class ParametricView extends View {
     this.wasFollowing = stage.look.follow;
     stage.look = { ...stage.look, follow: false }; // what is dragged must not move under the mouse
     this.follow("found", () => { this.opening = ""; this.routed(this.studio.route.query); });
+    this.follow("kept", () => void this.list());
     void this.list();
   }
 
@@ -121,7 +122,7 @@ class ParametricView extends View {
       this.target = target.length === message.meta.axes.length ? target : [...this.examples.slice(0, message.meta.axes.length)];
       this.place();
       await this.ask(this.target);
-    } catch (error) { this.clear(); this.studio.say(error); }
+    } catch (error) { if (turn === this.turn) { this.clear(); this.studio.say(error); } }
   }
 
   /** Where three numbers are a place in space, or two one on the floor, they are seen there. */

@@ -114,7 +114,7 @@ def edit(edited: Edited, shop: Shop) -> dict[str, Any]:
     for name in (spot.source, spot.target):
         shop.library.entry(name)  # complains if there is none
     edits = edit(shop.library, edited.action, spot)
-    shop.forget(lambda key: isinstance(key, tuple) and key[0] == "graph")
+    shop.forget(lambda key: key[0] == "graph")
     return {"removed": len(edits.removed), "locked": len(edits.locked)}
 
 

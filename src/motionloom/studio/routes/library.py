@@ -63,7 +63,7 @@ def library(shop: Shop) -> JSONResponse:
 def set_labels(name: str, given: Labels, shop: Shop) -> Labels:
     """Give a motion these labels instead of those it has."""
     shop.library.set_labels(name, given.labels)
-    shop.grown()  # what was found within labels is found anew
+    shop.changed("labels")
     return Labels(labels=list(shop.library.labels(name)))
 
 

@@ -57,16 +57,13 @@ def kept(shop: Shop) -> list[str]:
 @router.post("")
 def make(cutting: Cutting, shop: Shop) -> dict[str, Any]:
     """Begin to cut takes into movements and learn what follows what; kept by name."""
-    from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
-
     names = {name for label in cutting.within for name in labelled(shop.library, label)}
 
     def work(job: Job) -> dict[str, Any]:
         made = shop.library.choreography(
             meter=cutting.meter, within=cutting.within, progress=job.advance
         )
-        keep_choreography(shop.library, made, cutting.name)
-        _forget(shop, cutting.name)
+        _keep(shop, made, cutting.name)
         return {"name": cutting.name, "left_out": dict(made.left_out or {})}
 
     return shop.jobs.start("cutting movements at their beats", work, total=len(names)).told()
@@ -95,8 +92,6 @@ def opened(name: str, shop: Shop) -> dict[str, Any]:
 @router.post("/{name}/edits")
 def refine(name: str, refined: Refined, shop: Shop) -> dict[str, Any]:
     """Connect two nodes, or change how likely that is; remove an edge; rename a node."""
-    from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
-
     made = _opened(shop, name)
     graph = made.graph
     if refined.action == "connect":
@@ -109,8 +104,7 @@ def refine(name: str, refined: Refined, shop: Shop) -> dict[str, Any]:
             )
     else:
         graph = graph.renamed({refined.source: _new_name(refined.target)})
-    keep_choreography(shop.library, made.with_graph(graph), name)
-    _forget(shop, name)
+    _keep(shop, made.with_graph(graph), name)
     return opened(name, shop)
 
 
@@ -150,5 +144,9 @@ def _opened(shop: Workshop, name: str) -> Choreography:
     )
 
 
-def _forget(shop: Workshop, name: str) -> None:
-    shop.forget(lambda key: key == ("movements", name))
+def _keep(shop: Workshop, made: Choreography, name: str) -> None:
+    """Keep it instead of what was kept under the name, and tell the windows."""
+    from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
+
+    keep_choreography(shop.library, made, name)
+    shop.rekept(("movements", name))

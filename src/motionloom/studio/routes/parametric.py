@@ -112,7 +112,7 @@ def make(making: Making, shop: Shop) -> dict[str, Any]:
             name=making.name,
             progress=job.advance,
         )
-        shop.forget(lambda key: key == ("parametric", making.name))
+        shop.rekept(("parametric", making.name))
         return {
             "name": making.name,
             "examples": len(made.examples),
@@ -149,7 +149,7 @@ def dropped(name: str, shop: Shop) -> dict[str, Any]:
 
     reachable(shop, name)  # complains if there is none
     forget(shop.library, KIND, name)
-    shop.forget(lambda key: key == ("parametric", name))
+    shop.rekept(("parametric", name))
     return {"name": name}
 
 

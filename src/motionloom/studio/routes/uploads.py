@@ -109,7 +109,7 @@ def _imported(shop, batch: Batch, how: Import, progress) -> dict[str, Any]:
     try:
         return batch.add_to(shop.library, by_folder=how.label_by_folder, progress=progress)
     finally:
-        shop.grown()  # also if it was stopped: what came before is in the library
+        shop.changed("motions")  # also if it was stopped: what came before is in the library
 
 
 async def _arrived(batch: Batch, name: str, request: Request) -> int:
