@@ -1,5 +1,6 @@
 // Requests to the server. Mistakes come back as `Refusal` with the server's own words.
 
+import { withQuery } from "./route";
 import { unpack, type Message } from "./wire";
 
 export class Refusal extends Error {}
@@ -18,52 +19,54 @@ async function answered(asking: Promise<Response>): Promise<Response> {
   throw new Refusal(words || `the server answered ${response.status}`);
 }
 
-function address(path: string, query?: Record<string, unknown>): string {
-  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== "");
-  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
-  return `api/${path}${text ? `?${text}` : ""}`;
+async function get(path: string, query?: Record<string, unknown>): Promise<Response> {
+  return answered(fetch(withQuery(`api/${path}`, query)));
+}
+
+/** A body of bytes goes as it is, any other as JSON. */
+async function given(
+  method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, signal?: AbortSignal,
+): Promise<Response> {
+  const raw = body === undefined || body instanceof Blob;
+  return answered(fetch(`api/${path}`, {
+    method, signal,
+    headers: raw ? {} : { "Content-Type": "application/json" },
+    body: raw ? body : JSON.stringify(body),
+  }));
 }
 
 export async function getJson<T = any>(path: string, query?: Record<string, unknown>): Promise<T> {
-  return (await answered(fetch(address(path, query)))).json();
+  return (await get(path, query)).json();
 }
 
-export async function getArrays<Meta = any>(
-  path: string, query?: Record<string, unknown>, signal?: AbortSignal,
-): Promise<Message<Meta>> {
-  const response = await answered(fetch(address(path, query), { signal }));
-  return unpack<Meta>(await response.arrayBuffer());
+export async function getArrays<Meta = any>(path: string, query?: Record<string, unknown>): Promise<Message<Meta>> {
+  return unpack<Meta>(await getBytes(path, query));
 }
 
-export async function send<T = any>(
-  method: "POST" | "PUT" | "DELETE" | "PATCH", path: string, body?: unknown,
-): Promise<T> {
-  const raw = body instanceof Blob;
-  const response = await answered(fetch(address(path), {
-    method,
-    headers: body === undefined || raw ? {} : { "Content-Type": "application/json" },
-    body: body === undefined ? undefined : raw ? body : JSON.stringify(body),
-  }));
-  return response.json();
+/** As they come: sounds, for example. */
+export async function getBytes(path: string, query?: Record<string, unknown>): Promise<ArrayBuffer> {
+  return (await get(path, query)).arrayBuffer();
+}
+
+export async function send<T = any>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
+  return (await given(method, path, body)).json();
 }
 
 export async function sendForArrays<Meta = any>(
   path: string, body: unknown, signal?: AbortSignal,
 ): Promise<Message<Meta>> {
-  const response = await answered(fetch(address(path), {
-    method: "POST", headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body), signal,
-  }));
-  return unpack<Meta>(await response.arrayBuffer());
+  return unpack<Meta>(await (await given("POST", path, body, signal)).arrayBuffer());
 }
 
 /** Ask for a file and hand it to the browser to keep. */
 export async function download(path: string, body: unknown, name: string): Promise<void> {
-  const response = await answered(fetch(address(path), {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
-  }));
+  keep(await (await given("POST", path, body)).blob(), name);
+}
+
+/** Hand a file to the browser, which keeps it where the person wants. */
+export function keep(file: Blob, name: string): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
+  link.href = URL.createObjectURL(file);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

@@ -20,8 +20,8 @@ class App extends LitElement {
   readonly studio = new Studio();
 
   static styles = [look, css`
-    :host { display: grid; height: 100vh; grid: auto minmax(0, 1fr) auto / var(--panel-width, 400px) minmax(0, 1fr); }
-    header { grid-column: 1 / -1; display: flex; gap: 4px; align-items: center; padding: 6px 10px;
+    :host { display: grid; height: 100vh; grid: auto minmax(0, 1fr) auto / var(--panel-width) minmax(0, 1fr); }
+    header { grid-column: 1 / -1; display: flex; gap: 0 4px; align-items: center; flex-wrap: wrap; padding: 6px 10px; white-space: nowrap;
       background: var(--panel); border-bottom: 1px solid var(--line); }
     header b { margin-right: 14px; }
     header a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
@@ -30,7 +30,7 @@ class App extends LitElement {
     aside { overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
     main { position: relative; overflow: hidden; }
     #stage { position: absolute; inset: 0; }
-    footer { grid-column: 1 / -1; background: var(--panel); border-top: 1px solid var(--line); }
+    footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
     .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .lost { color: var(--bad); }
@@ -56,7 +56,7 @@ class App extends LitElement {
   }
 
   protected updated(_changed: PropertyValues): void {
-    this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "400px");
+    this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "min(400px, 56vw)");
   }
 
   private get view() { return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0]; }

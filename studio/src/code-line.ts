@@ -3,6 +3,9 @@
 import { LitElement, css, html } from "lit";
 import { look } from "./look";
 
+/** What does the same elsewhere. */
+export interface CodeLines { cli: string; python: string }
+
 /** Onto the clipboard; the old way where the page was not opened on this machine or by HTTPS. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);

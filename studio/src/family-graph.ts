@@ -1,7 +1,7 @@
 // The match graph, drawn: a figure at every node, strong lines on the cheapest ways to the query.
 
 import { LitElement, css, html, svg } from "lit";
-import { COOL, WARM } from "./figure-loop";
+import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
 import { look } from "./look";
 import { shortName } from "./match-card";
 import type { Figure } from "./together";
@@ -12,9 +12,9 @@ export interface FamilyNode {
 }
 export interface FamilyEdge { a: number; b: number; cost: number; way: boolean }
 
-const AZIMUTH = (38 * Math.PI) / 180;
 const SIZE = 100; // units of the picture per unit of the layout
 const RADIUS = 46;
+const METRE = 39, FEET = 35; // units of a metre of a figure, and from the middle of a node down to its feet
 const READABLE = 0.7; // pixels per unit from which names fit beside each other
 const MOST_WEAK = 400; // further edges are left out, the dearest first
 
@@ -122,13 +122,11 @@ export class FamilyGraph extends LitElement {
   private figure(number: number) {
     const figure = this.figures[number];
     if (!figure) return "";
-    const { body, points, positions } = figure;
-    const from = Math.round(this.moment * (figure.frames - 1)) * points * 3;
-    const anchor = from + body.anchor * 3, cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH), scale = 39;
+    const { body } = figure, frame = Math.round(this.moment * (figure.frames - 1));
+    const view = viewOf(figure, frame, anchorOf(figure, frame));
     const place = (point: number) => {
-      const at = from + point * 3;
-      const dx = positions[at] - positions[anchor], dz = positions[at + 2] - positions[anchor + 2];
-      return [scale * (dx * cos - dz * sin), 35 - scale * (positions[at + 1] - 0.12 * (dx * sin + dz * cos))];
+      const [right, up] = view(point);
+      return [METRE * right, FEET - METRE * up];
     };
     const colours = number === 0 ? COOL : WARM;
     const bones = body.bones.map(([a, b], bone) => {

@@ -28,21 +28,29 @@ const watcher = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "80px" });
 
-/** Paint one pose; `x`, `y` is where `centre` of the floor comes to stand. */
-export function paintFigure(
-  pen: CanvasRenderingContext2D, figure: Figure, frame: number, centre: [number, number],
-  x: number, y: number, scale: number, colours: [string, string, string],
-): void {
-  const { body, points, positions } = figure;
+/** Where the points of a frame are seen: metres to the right of a place on the floor, and up from it. */
+export function viewOf(figure: Figure, frame: number, centre: [number, number]): (point: number) => [number, number] {
+  const { points, positions } = figure;
   const cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH);
   const whole = Math.min(Math.floor(frame), figure.frames - 1), part = frame - whole;
   const from = whole * points * 3, to = Math.min(whole + 1, figure.frames - 1) * points * 3;
-  const place = (point: number): [number, number] => {
+  return (point) => {
     const at = point * 3;
     const mix = (k: number) => positions[from + at + k] + part * (positions[to + at + k] - positions[from + at + k]);
     const dx = mix(0) - centre[0], dz = mix(2) - centre[1];
-    const depth = dx * sin + dz * cos;
-    return [x + scale * (dx * cos - dz * sin), y - scale * (mix(1) - TILT * depth)];
+    return [dx * cos - dz * sin, mix(1) - TILT * (dx * sin + dz * cos)];
+  };
+}
+
+/** Paint one pose; `x`, `y` is where `centre` of the floor comes to stand. */
+function paintFigure(
+  pen: CanvasRenderingContext2D, figure: Figure, frame: number, centre: [number, number],
+  x: number, y: number, scale: number, colours: [string, string, string],
+): void {
+  const { body } = figure, view = viewOf(figure, frame, centre);
+  const place = (point: number): [number, number] => {
+    const [right, up] = view(point);
+    return [x + scale * right, y - scale * up];
   };
   pen.lineCap = "round";
   body.bones.forEach(([a, b], number) => {

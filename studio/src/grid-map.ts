@@ -36,7 +36,7 @@ export class GridMap extends LitElement {
   private grabbed: { x: number; y: number; moved: boolean } | null = null;
   private waiting = false;
   private readonly sized = new ResizeObserver(() => this.again());
-  private paths = new Map<Lines, Path2D>();
+  private readonly paths = new WeakMap<Lines, Path2D>();
 
   static styles = [look, css`
     :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden;
@@ -71,7 +71,7 @@ export class GridMap extends LitElement {
 
   updated(changed: Map<string, unknown>): void {
     if (!this.map) return;
-    if (changed.has("data") && this.data) { this.map.setCells(this.data.cells, this.data.rows, this.data.columns); this.paths.clear(); this.home(); }
+    if (changed.has("data") && this.data) { this.map.setCells(this.data.cells, this.data.rows, this.data.columns); this.home(); }
     if (changed.has("data") || changed.has("marks")) this.map.setMarks(this.data && this.marks?.length === this.data.cells.length ? this.marks : null);
     this.again();
   }

@@ -12,7 +12,7 @@ export const look = css`
   .row { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
   button, select, input { font: inherit; color: var(--ink); background: var(--raised);
     border: 1px solid var(--line); border-radius: 5px; padding: 4px 9px; }
-  button { cursor: pointer; }
+  button { cursor: pointer; white-space: nowrap; }
   button:hover { border-color: var(--accent); }
   button.main { background: var(--accent); color: #14110e; border-color: var(--accent); font-weight: 600; }
   button[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }

@@ -2,6 +2,7 @@
 
 import { LitElement, css, html } from "lit";
 import { finished, getJson, send, type Job } from "./api";
+import type { CodeLines } from "./code-line";
 import { look } from "./look";
 import { fetchMotion, type MotionData } from "./motion";
 import "./progress-line";
@@ -83,7 +84,10 @@ class ParametricForm extends LitElement {
   private readonly again = (): void => { void this.learn(); this.requestUpdate(); };
 
   protected willUpdate(changed: Map<string, unknown>): void {
-    if (changed.has("family") && this.family) this.source = "family";
+    if (changed.has("family")) {
+      this.familyQuery = this.familyLine = "";
+      if (this.family) this.source = "family";
+    }
     if (["family", "source", "label"].some((name) => changed.has(name))) void this.learn();
   }
 
@@ -101,9 +105,7 @@ class ParametricForm extends LitElement {
     try { this.first = await fetchMotion(name); } catch (error) { this.studio.say(error); }
   }
 
-  private labels(): string[] {
-    return [...new Set(this.studio.library.motions.flatMap((row) => row.labels))].sort();
-  }
+  private labels(): string[] { return [...this.studio.labels.keys()]; }
 
   /** What comes first among the examples: NAME:START-END, or the NAME of a whole take. */
   private query(): string {
@@ -147,7 +149,7 @@ class ParametricForm extends LitElement {
   }
 
   /** The same for a terminal and for Python. */
-  private lines(): { cli: string; python: string } {
+  private lines(): CodeLines {
     const lib = this.studio.library.path, body = this.body();
     const within = body.within.map((one) => ` --within ${word(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";

@@ -9,10 +9,13 @@ export function readRoute(): Route {
 
 export type Given = { view: string; query: Record<string, string | number | undefined> };
 
-export function address({ view, query }: Given): string {
+export function address({ view, query }: Given): string { return withQuery(`#/${view}`, query); }
+
+/** A path with ?key=value behind it, of those that have a value. */
+export function withQuery(path: string, query: Record<string, unknown> = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
-  return `#/${view}${text ? `?${text}` : ""}`;
+  return text ? `${path}?${text}` : path;
 }
 
 export function writeRoute(route: Given): void { location.hash = address(route); }

@@ -1,5 +1,7 @@
 // What is searched for, and how: as the form has it, the address, and the server.
 
+import { asText, type Studio } from "./studio";
+
 export interface Method {
   name: string; about: string; unit: string | null; whole_clips: boolean;
   options: string[]; threshold_filters: boolean;
@@ -29,8 +31,17 @@ const LISTS = ["within", "only", "without"] as const;
 const FAMILY = ["tiers", "apart"]; // mean nothing to a plain search
 const SEARCH = ["rank", "exclude_query"]; // mean nothing to a family
 
-/** Of the address. */
-export function settingsFrom(query: Record<string, string>): Settings {
+/** Of the address; where it names no query, of what is selected. */
+export function settingsOf(studio: Studio, address: Record<string, string>): Settings {
+  const settings = settingsFrom(address);
+  if (!settings.query && studio.selection) {
+    settings.query = asText(studio.selection);
+    studio.note(addressOf(settings)); // the address must tell all: it may be reloaded
+  }
+  return settings;
+}
+
+function settingsFrom(query: Record<string, string>): Settings {
   const settings: Settings = { ...DEFAULTS };
   for (const key of ["query", "method", "features", "distance", "steps", "weights", "rank", "tiers"] as const)
     if (query[key]) settings[key] = query[key];

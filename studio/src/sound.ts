@@ -1,5 +1,6 @@
 // Sound that the stage's clock follows: what is seen is what is heard.
 
+import { getBytes } from "./api";
 import type { Clock } from "./clock";
 
 const APART = 0.12; // seconds between clock and sound beyond which the sound is begun anew
@@ -14,12 +15,16 @@ export class SoundTrack {
   private offset = 0;
   private rate = 1;
 
-  constructor(private readonly clock: Clock) {
+  private constructor(private readonly clock: Clock) {
     this.volume.connect(this.context.destination);
   }
 
-  async load(data: ArrayBuffer): Promise<void> {
-    this.buffer = await this.context.decodeAudioData(data);
+  /** A sound of the server, ready to be bound to the clock. */
+  static async load(clock: Clock, path: string): Promise<SoundTrack> {
+    const track = new SoundTrack(clock);
+    try { track.buffer = await track.context.decodeAudioData(await getBytes(path)); }
+    catch (error) { track.release(); throw error; }
+    return track;
   }
 
   /** Seconds of the music that are heard now; null while nothing plays. */
@@ -33,17 +38,19 @@ export class SoundTrack {
 
   /** From now on the clock takes its time from the sound, and the sound obeys the clock. */
   bind(): void {
-    this.clock.master = () => this.time;
+    this.clock.master = this.heard;
     this.clock.addEventListener("change", this.obey);
     void this.context.resume().then(this.obey);
   }
 
   release(): void {
     this.clock.removeEventListener("change", this.obey);
-    this.clock.master = null;
+    if (this.clock.master === this.heard) this.clock.master = null;
     this.stop();
     void this.context.close();
   }
+
+  private readonly heard = (): number | null => this.time;
 
   private readonly obey = (): void => {
     if (!this.clock.playing) { this.stop(); return; }

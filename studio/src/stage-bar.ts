@@ -19,9 +19,11 @@ class StageBar extends LitElement {
   declare studio: Studio;
 
   static styles = [look, css`
-    :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; container-type: size; }
-    .tools { position: absolute; top: 8px; right: 8px; display: flex; flex-wrap: wrap; gap: 4px; justify-content: end;
-      max-width: calc(100% - 16px); pointer-events: auto; }
+    :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
+    /* Names beside the tools; where there is no room, below them. */
+    .top { position: absolute; inset: 8px 8px auto 12px; display: flex; flex-wrap: wrap-reverse; gap: 6px; justify-content: space-between;
+      align-items: start; }
+    .tools { margin-left: auto; display: flex; flex-wrap: wrap; gap: 4px; justify-content: end; pointer-events: auto; }
     .group { display: flex; border-radius: 6px; overflow: clip; background: #20252ecc; border: 1px solid var(--line); }
     .group button { border: 0; border-radius: 0; background: none; padding: 4px 8px; font-size: 12px; color: var(--faint); }
     .group button + button { border-left: 1px solid var(--line); }
@@ -34,8 +36,7 @@ class StageBar extends LitElement {
     details .menu { position: absolute; right: 0; top: 28px; background: var(--raised); border: 1px solid var(--line);
       border-radius: 6px; padding: 6px 10px; display: grid; gap: 3px; z-index: 3; }
     details label { display: flex; gap: 6px; align-items: center; white-space: nowrap; }
-    .cast { position: absolute; top: 10px; left: 12px; display: grid; gap: 2px; font-size: 12px; text-shadow: 0 1px 3px #000; }
-    @container (max-width: 820px) { .cast { top: 46px; } } /* beside a wide panel the tools need the first line */
+    .cast { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px #000; }
     .cast i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
     .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
     .keys { position: absolute; inset: 0; margin: auto; width: min(560px, 92%); height: fit-content; max-height: 92%; overflow: auto;
@@ -94,8 +95,7 @@ class StageBar extends LitElement {
     const { stage } = this, empty = !stage.characters.length;
     return html`
       ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to see it here.</div>` : nothing}
-      ${this.cast()}
-      <div class="tools">
+      <div class="top">${this.cast()}<div class="tools">
         <div class="group" role="group" aria-label="Figure">
           ${this.toggle("body", "Body", "A simple body instead of bones (B)")}
           ${this.toggle("contacts", "Contacts", "Feet light up while they stand")}</div>
@@ -110,7 +110,7 @@ class StageBar extends LitElement {
           <button title="From the side (3)" @click=${() => stage.view("right")}>3</button>
           <button title="From above (7)" @click=${() => stage.view("top")}>7</button>
           <button title="The keys (?)" aria-label="Keys" @click=${() => this.studio.help(!this.studio.helping)}>?</button></div>
-      </div>
+      </div></div>
       ${this.help()}`;
   }
 }

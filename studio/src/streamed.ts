@@ -27,10 +27,10 @@ export class StreamedMotion implements MotionData {
     this.contacts = new Uint8Array(this.capacity * 4);
   }
 
-  /** Add the frames of a message: positions (N, joints, 3) and contacts (N, 4). */
-  push(message: Pick<Message, "arrays">): void {
-    const positions = message.arrays.positions as Float32Array;
-    const contacts = message.arrays.contacts as Uint8Array | undefined;
+  /** Add the frames of a message: positions (N, joints, 3) and contacts (N, 4), of one among several by its suffix. */
+  push(message: Pick<Message, "arrays">, suffix = ""): void {
+    const positions = message.arrays[`positions${suffix}`] as Float32Array;
+    const contacts = message.arrays[`contacts${suffix}`] as Uint8Array | undefined;
     const width = this.parents.length * 3;
     const count = Math.floor(positions.length / width);
     for (let index = Math.max(0, count - this.capacity); index < count; index++) {
@@ -50,26 +50,28 @@ export class StreamedMotion implements MotionData {
 }
 
 export interface FeedOptions {
+  /** The live request that reads the player. */
+  kind?: string;
   /** Seconds to hold ready; short, so that what is steered answers soon. */
   lead?: number;
   /** Frames asked for at once. */
   count?: number;
-  /** What steers the player now. */
-  controls?: () => object;
+  /** What goes along with every request, as what steers the player now. */
+  steered?: () => object;
   /** Told of every answer, as for its seams. */
   heard?: (message: Message) => void;
   /** Told of a mistake; the feed has then ended. */
   failed?: (error: unknown) => void;
 }
 
-/** Keeps a streamed motion a little ahead of the clock by reading its player. */
+/** Keeps the streamed motions of one player a little ahead of the clock. */
 export class Feed {
   private asking = false;
   private ended = false;
 
   constructor(
     private readonly live: Live, private readonly player: number,
-    readonly motion: StreamedMotion, private readonly clock: Clock,
+    readonly motions: StreamedMotion[], private readonly clock: Clock,
     private readonly options: FeedOptions = {},
   ) {}
 
@@ -77,18 +79,17 @@ export class Feed {
   readonly pump = (): void => {
     const { lead = 0.3 } = this.options;
     if (this.ended || this.asking || !this.live.connected) return;
-    if (this.motion.ahead(this.clock.time) < lead) void this.read();
+    if (this.motions[0].ahead(this.clock.time) < lead) void this.read();
   };
 
   async read(): Promise<void> {
-    const { count = 6, controls, heard, failed } = this.options;
+    const { kind = "player/read", count = 6, steered, heard, failed } = this.options;
     this.asking = true;
     try {
-      const message = await this.live.ask("player/read", {
-        player: this.player, count, controls: controls?.() ?? {},
-      });
+      const message = await this.live.ask(kind, { player: this.player, count, ...steered?.() });
       if (this.ended) return;
-      this.motion.push(message);
+      const alone = "positions" in message.arrays;
+      this.motions.forEach((motion, number) => motion.push(message, alone ? "" : `_${number}`));
       heard?.(message);
     } catch (error) {
       this.ended = true;

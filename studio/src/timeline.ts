@@ -30,10 +30,10 @@ class Timeline extends LitElement {
 
   static styles = [look, css`
     :host { display: block; padding: 6px 10px 8px; user-select: none; }
-    .bar { display: flex; gap: 6px; align-items: center; margin-bottom: 5px; min-height: 30px; }
+    .bar { display: flex; gap: 6px; align-items: center; flex-wrap: wrap; margin-bottom: 5px; min-height: 30px; }
     .bar button { padding: 3px 8px; }
     #play { width: 66px; }
-    .where { font-variant-numeric: tabular-nums; min-width: 218px; margin-left: 6px; }
+    .where { font-variant-numeric: tabular-nums; min-width: 180px; margin-left: 6px; }
     .speed { display: flex; gap: 6px; align-items: center; font-size: 12px; color: var(--faint); }
     .speed input { width: 90px; }
     .speed output { width: 34px; font-variant-numeric: tabular-nums; }

@@ -25,9 +25,11 @@ export abstract class View extends LitElement {
   }
 
   /** Listen to the studio (or another target) for as long as the view is shown. */
-  protected follow(name: string, act: () => void, target: EventTarget = this.studio): void {
-    target.addEventListener(name, act);
-    this.undo.push(() => target.removeEventListener(name, act));
+  protected follow(
+    name: string, act: (event: Event) => void, target: EventTarget = this.studio, options: AddEventListenerOptions = {},
+  ): void {
+    target.addEventListener(name, act, options);
+    this.undo.push(() => target.removeEventListener(name, act, options));
   }
 
   /** The address has changed: show what it says. */

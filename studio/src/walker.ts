@@ -28,9 +28,9 @@ export class Walker extends EventTarget {
     const begun = await live.ask("graph/start", { graph: this.graph, seed: this.seed, start: this.start ?? null });
     if (this.stopped) { live.ask("player/close", { player: begun.meta.player }).catch(() => {}); return; }
     this.motion = new StreamedMotion("walk", begun.meta.fps, begun.meta);
-    this.feed = new Feed(live, begun.meta.player, this.motion, stage.clock, {
+    this.feed = new Feed(live, begun.meta.player, [this.motion], stage.clock, {
       lead: LEAD,
-      controls: () => this.due(),
+      steered: () => ({ controls: this.due() }),
       heard: (message) => this.heard(message),
       failed: (error) => { if (!this.stopped) { this.studio.say(error); this.stop(); } },
     });

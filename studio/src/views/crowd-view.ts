@@ -2,15 +2,16 @@
 
 import { css, html } from "lit";
 import { download, finished, getArrays, send, type Job } from "../api";
+import type { CodeLines } from "../code-line";
 import { FloorLines } from "../floor-lines";
 import { look } from "../look";
 import { SoundTrack } from "../sound";
 import { motionsFrom } from "../troupe";
 import { View } from "../view";
 
-interface Told {
+interface Told extends CodeLines {
   id: string; characters: number; beats_total: number; beats_within_one_frame: number;
-  clearance_m?: number; radius_m?: number; left_feet_in_step?: number; misplacement_m?: number; cli: string; python: string;
+  clearance_m?: number; radius_m?: number; left_feet_in_step?: number; misplacement_m?: number;
 }
 type Query = Record<string, string>;
 
@@ -108,20 +109,16 @@ class CrowdView extends View {
       })));
       this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
       clock.seek(0);
-      await this.sound(told.id);
+      const track = await SoundTrack.load(clock, `crowds/${told.id}/sound`);
+      if (wanted !== this.shown || !this.isConnected) { track.release(); return; }
+      this.track = track;
+      track.muted = this.quiet;
+      track.bind();
       clock.play();
     } catch (error) {
       if (wanted === this.shown) { this.shown = ""; this.told = null; }
       this.studio.say(error);
-    } finally { this.busy = ""; }
-  }
-
-  private async sound(id: string): Promise<void> {
-    const track = new SoundTrack(this.studio.stage.clock);
-    track.muted = this.quiet;
-    await track.load(await (await fetch(`api/crowds/${id}/sound`)).arrayBuffer());
-    this.track = track;
-    track.bind();
+    } finally { if (wanted === this.shown || !this.shown) this.busy = ""; }
   }
 
   private change(values: Record<string, string | number | undefined>): void {
@@ -144,10 +141,6 @@ class CrowdView extends View {
     return html`<label><span><b>${value}</b> ${one.words}</span>
       <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
         @input=${show} @change=${(event: Event) => this.change({ [one.key]: (event.target as HTMLInputElement).value })} /></label>`;
-  }
-
-  private labels(): string[] {
-    return [...new Set(this.studio.library.motions.flatMap((row) => row.labels))].sort();
   }
 
   private result() {
@@ -184,7 +177,7 @@ class CrowdView extends View {
           @change=${(event: Event) => this.change({ seed: (event.target as HTMLInputElement).value })} /></label>
         <label>They move as <select id="within" @change=${(event: Event) => this.change({ within: (event.target as HTMLSelectElement).value })}>
           <option value="" ?selected=${!within}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
-          ${this.labels().map((label) => html`<option value=${label} ?selected=${label === within}>takes labelled ${label}</option>`)}</select></label></div>
+          ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes labelled ${label}</option>`)}</select></label></div>
     </section>
     ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
     ${made ? this.result() : html`<p class="faint">Choose a ballroom, where couples waltz around each other, or a march along a street.

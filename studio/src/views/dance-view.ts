@@ -5,6 +5,7 @@ import { download, finished, getJson, send, sendForArrays, type Job } from "../a
 import "../beat-strip";
 import { LiveDance } from "../live-dance";
 import { look } from "../look";
+import { literal, word } from "../quoting";
 import { SoundTrack } from "../sound";
 import { motionsFrom } from "../troupe";
 import { View } from "../view";
@@ -31,11 +32,13 @@ class DanceView extends View {
   declare quiet: boolean;
   declare live: LiveDance | null;
   private track: SoundTrack | null = null;
-  private file: File | null = null;
+  /** Songs of this machine by the ids that the server gave them: it forgets them when it restarts. */
+  private readonly songs = new Map<string, File>();
   private shown = "";
 
   static styles = [look, css`
     section { border-bottom: 1px solid var(--line); padding-bottom: 10px; margin-bottom: 10px; }
+    section > * + * { margin-top: 8px; }
     .grow { flex: 1; min-width: 0; }
     input[type="number"] { width: 76px; }
     .good { color: var(--good); } .off { color: var(--bad); }
@@ -81,9 +84,12 @@ class DanceView extends View {
     const wanted = JSON.stringify(query);
     if (wanted === this.shown || (!query.within && !query.takes)) return;
     this.shown = wanted;
+    const current = () => wanted === this.shown && this.isConnected; // or something else is wanted by now
     void this.attempt(async () => {
-      await this.cut(query);
-      if (query.music) await this.perform(query);
+      try {
+        await this.cut(query);
+        if (query.music && current()) await this.perform(query, current);
+      } catch (error) { if (current()) { this.shown = ""; throw error; } }
     });
   }
 
@@ -100,21 +106,23 @@ class DanceView extends View {
     this.tempo = Number(query.tempo) || Math.round(Math.min(Math.max(this.steps!.tempo, SLOWEST), FASTEST));
   }
 
-  private async perform(query: Record<string, string>): Promise<void> {
+  private async perform(query: Record<string, string>, current: () => boolean): Promise<void> {
     this.busy = "dancing";
     this.silence();
-    this.music = await this.musicOf(query);
-    const asked = this.asked(query);
-    const message = await sendForArrays<Danced & { characters: any[]; frames: number }>("dance/performances", asked);
+    const music = await this.musicOf(query);
+    if (!current()) return;
+    this.music = music;
+    const message = await sendForArrays<Danced>("dance/performances", this.asked(query));
+    if (!current()) return;
     this.danced = message.meta;
     const { clock } = this.studio.stage;
     clock.pause();
     this.studio.cast(motionsFrom(message).map((motion) => ({ motion })));
     clock.seek(0);
-    const track = new SoundTrack(clock);
-    track.muted = this.quiet;
-    await track.load(await (await fetch(`api/dance/music/${encodeURIComponent(this.music.id)}/sound`)).arrayBuffer());
+    const track = await SoundTrack.load(clock, `dance/music/${encodeURIComponent(music.id)}/sound`);
+    if (!current()) { track.release(); return; }
     this.track = track;
+    track.muted = this.quiet;
     track.bind();
     clock.play();
   }
@@ -130,8 +138,12 @@ class DanceView extends View {
     if (query.music === "tune") {
       return send<Music>("POST", "dance/tunes", { meter: this.steps!.meter, tempo: this.tempo });
     }
-    if (!this.file) return getJson<Music>(`dance/music/${encodeURIComponent(query.music)}`);
-    return send<Music>("PUT", `dance/music/${encodeURIComponent(this.file.name)}`, this.file);
+    const song = this.songs.get(query.music);
+    return song ? this.listened(song) : getJson<Music>(`dance/music/${encodeURIComponent(query.music)}`);
+  }
+
+  private listened(song: File): Promise<Music> {
+    return send<Music>("PUT", `dance/music/${encodeURIComponent(song.name)}`, song);
   }
 
   // --- what people do -----------------------------------------------------------------
@@ -142,10 +154,10 @@ class DanceView extends View {
 
   private async choose(file: File | undefined): Promise<void> {
     if (!file) return;
-    this.file = file;
     await this.attempt(async () => {
       this.busy = "listening to the music";
-      this.music = await send<Music>("PUT", `dance/music/${encodeURIComponent(file.name)}`, file);
+      this.music = await this.listened(file);
+      this.songs.set(this.music.id, file);
       this.change({ music: this.music.id, tempo: undefined });
     });
   }
@@ -162,8 +174,11 @@ class DanceView extends View {
     this.danced = null;
     const live = new LiveDance(this.studio, this.steps!.id, this.steps!.meter, this.tempo, Number(this.query.seed ?? 0));
     live.muted = this.quiet;
+    live.addEventListener("ended", () => { if (this.live === live) this.live = null; });
     this.live = live;
-    void this.attempt(() => live.start());
+    void this.attempt(async () => {
+      try { await live.start(); } catch (error) { live.stop(); throw error; }
+    });
   }
 
   private setTempo(tempo: number): void {
@@ -179,24 +194,19 @@ class DanceView extends View {
 
   // --- what they see ------------------------------------------------------------------
 
-  private labels(): string[] {
-    return [...new Set(this.studio.library.motions.flatMap((row) => row.labels))].sort();
-  }
-
   private codeLines() {
-    const { within, takes, music, seed = "0", synced } = this.query;
-    const lib = this.studio.library.path;
+    const { within = "", takes, meter, music, seed = "0", synced } = this.query;
+    const lib = this.studio.library.path, tune = music === "tune", loose = synced === "no";
     const names = (takes ?? "").split(",").filter(Boolean).map((take) => take.trim());
-    const which = names.length ? `--takes ${names.join(",")}` : `--within ${within}`;
-    const song = music === "tune" ? `tune --tempo ${this.tempo}` : this.file?.name ?? this.music?.name ?? "song.mid";
-    const python = names.length
-      ? `takes=[${names.map((take) => take.includes("+") ? `[${take.split("+").map((one) => `"${one}"`).join(", ")}]` : `"${take}"`).join(", ")}]`
-      : `within="${within}"`;
-    const source = music === "tune" ? `tune(meter=${this.steps!.meter}, tempo_bpm=${this.tempo})` : `"${song}"`;
-    const loose = synced === "no";
+    const song = this.songs.get(music)?.name ?? this.music?.name ?? "song.mid";
+    const who = names.length ? `--takes ${word(names.join(","))}` : `--within ${word(within)}`;
+    const bars = meter ? ` --meter ${word(meter)}` : "";
+    const take = (name: string) => name.includes("+") ? `[${name.split("+").map(literal).join(", ")}]` : literal(name);
+    const steps = [names.length ? `takes=[${names.map(take).join(", ")}]` : `within=${literal(within)}`, ...(meter ? [`meter=${Number(meter)}`] : [])];
+    const heard = tune ? `tune(meter=${this.steps!.meter}, tempo_bpm=${this.tempo})` : literal(song);
     return html`<loom-code
-      cli=${`motionloom dance ${lib} ${song} ${which} --seed ${seed}${loose ? " --unsynced" : ""} -o dance.glb`}
-      python=${`${music === "tune" ? "from motionloom.synthesis.rhythm.tunes import tune\n" : ""}ml.Library("${lib}").choreography(${python}).dance(${source}, seed=${seed}${loose ? ", synced=False" : ""})`}></loom-code>`;
+      cli=${`motionloom dance ${word(lib)} ${tune ? `tune --tempo ${this.tempo}` : word(song)} ${who}${bars} --seed ${word(seed)}${loose ? " --unsynced" : ""} -o dance.glb`}
+      python=${`import motionloom as ml; ${tune ? "from motionloom.synthesis.rhythm.tunes import tune; " : ""}dance = ml.Library(${literal(lib)}).choreography(${steps.join(", ")}).dance(${heard}, seed=${Number(seed)}${loose ? ", synced=False" : ""})`}></loom-code>`;
   }
 
   private chosen() {
@@ -206,7 +216,7 @@ class DanceView extends View {
         <select id="label" class="grow" aria-label="Label of the takes" .value=${within}
           @change=${(event: Event) => this.change({ within: (event.target as HTMLSelectElement).value, takes: undefined })}>
           <option value="">takes with the label…</option>
-          ${this.labels().map((label) => html`<option ?selected=${label === within}>${label}</option>`)}</select>
+          ${[...this.studio.labels.keys()].map((label) => html`<option ?selected=${label === within}>${label}</option>`)}</select>
       </div>
       <label class="faint">or takes by name; NAME+NAME dance together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}

@@ -3,21 +3,21 @@
 import { css, html } from "lit";
 import { finished, getJson, send, type Job } from "../api";
 import { exportClips } from "../basket";
+import type { CodeLines } from "../code-line";
 import "../family-graph";
 import type { FamilyEdge, FamilyNode } from "../family-graph";
 import { look } from "../look";
 import { showMatch, type QueryPlace } from "../match-stage";
 import "../progress-line";
 import "../search-form";
-import { addressOf, bodyOf, settingsFrom, DEFAULTS, type Menu, type Settings } from "../search-settings";
-import { asText } from "../studio";
+import { addressOf, bodyOf, settingsOf, DEFAULTS, type Menu, type Settings } from "../search-settings";
 import { fetchFigures, thinned, type Figure } from "../together";
 import { verdicts } from "../verdicts";
 import { View } from "../view";
 
 interface Family {
   id: string; query: string; fps: number; unit: string; seconds: number; nodes: FamilyNode[]; edges: FamilyEdge[];
-  tier_colours: string[]; lines: { cli: string; python: string };
+  tier_colours: string[]; lines: CodeLines;
 }
 
 const SAMPLES = 24, CHUNK = 40;
@@ -35,15 +35,15 @@ class FamilyView extends View {
   declare out: ReadonlySet<number>;
   declare figures: (Figure | null)[];
   declare moment: number;
-  declare lines: { cli: string; python: string };
+  declare lines: CodeLines;
   /** The settings have changed since the family was grown. */
   declare stale: boolean;
   private grown = "";
 
   static styles = [look, css`
     :host { display: grid; gap: 10px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto auto minmax(300px, 1fr) auto; }
-    .query { display: flex; gap: 8px; align-items: center; }
-    .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 120px; }
+    .query { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
+    .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 200px; }
     loom-family-graph { min-height: 300px; height: 100%; }
     .bar { display: flex; gap: 10px; align-items: center; flex-wrap: wrap; }
     .bar .grow { flex: 1; }
@@ -66,21 +66,17 @@ class FamilyView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     verdicts.of(this.studio.library.path);
-    void this.asked();
+    this.follow("library", () => { verdicts.of(this.studio.library.path); void this.learn(); });
+    void this.learn();
   }
 
-  private async asked(): Promise<void> {
-    try { this.menu ??= await getJson<Menu>("search/menu"); } catch (error) { this.studio.say(error); }
+  /** What can be asked for; labels come and go. */
+  private async learn(): Promise<void> {
+    try { this.menu = await getJson<Menu>("search/menu"); } catch (error) { this.studio.say(error); }
   }
 
   protected routed(query: Record<string, string>): void {
-    const settings = settingsFrom(query);
-    const { selection } = this.studio;
-    if (!settings.query && selection) {
-      settings.query = asText(selection);
-      this.studio.note(addressOf(settings)); // the address must tell all: it may be reloaded
-    }
-    this.settings = settings;
+    const settings = this.settings = settingsOf(this.studio, query);
     if (settings.query && JSON.stringify(settings) !== this.grown) void this.grow();
   }
 
@@ -95,7 +91,7 @@ class FamilyView extends View {
     this.grown = JSON.stringify(settings);
     this.stale = false;
     try {
-      await this.asked();
+      this.menu ??= await getJson<Menu>("search/menu");
       const body = bodyOf(this.menu!, settings, true), began = performance.now();
       await finished(await send<Job>("POST", "families/grow", body), (job) => { this.job = job; });
       const family = await send<Family>("POST", "families", body);
@@ -149,7 +145,7 @@ class FamilyView extends View {
   private get body() { return { ...bodyOf(this.menu!, this.settings, true), members: this.members }; }
 
   private async describe(): Promise<void> {
-    try { this.lines = (await send<{ lines: { cli: string; python: string } }>("POST", "families/lines", this.body)).lines; }
+    try { this.lines = (await send<{ lines: CodeLines }>("POST", "families/lines", this.body)).lines; }
     catch (error) { this.studio.say(error); }
   }
 

@@ -1,9 +1,10 @@
 // Graph: where takes may be left for one another; watched, edited, walked in.
 
 import { css, html } from "lit";
-import { download, finished, send, sendForArrays, type Job } from "../api";
+import { download, finished, keep, send, sendForArrays, type Job } from "../api";
 import { spotText, type ArcsElement, type Drawn, type Spot } from "../arcs";
 import "../arcs";
+import type { CodeLines } from "../code-line";
 import { FloorPath, strays } from "../floor";
 import { settingsOf, type GraphQuery } from "../graph-form";
 import "../graph-form";
@@ -17,7 +18,7 @@ import { Walker } from "../walker";
 import type { Message } from "../wire";
 
 interface Info { motions: number; frames: number; transitions: number; transitions_per_minute: number; distance: string; threshold: number; removed: { motions: string[]; transitions: number; footing: number; abrupt: number; by_hand: number } }
-interface Head { names: string[]; frames: number[]; fps: number; playable: string[]; states: string[]; info: Info; lines: { cli: string; python: string }; flags: string[] }
+interface Head { names: string[]; frames: number[]; fps: number; playable: string[]; states: string[]; info: Info; lines: CodeLines; flags: string[] }
 
 class GraphView extends View {
   static properties = {
@@ -217,11 +218,7 @@ class GraphView extends View {
 
   private savePath(): void {
     const text = ["x,z", ...this.path.map((point) => point.join(","))].join("\n");
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/csv" }));
-    link.download = "path.csv";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    keep(new Blob([`${text}\n`], { type: "text/csv" }), "path.csv");
   }
 
   // --- what they see ------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import { css, html } from "lit";
 import { getArrays, getJson } from "../api";
+import type { CodeLines } from "../code-line";
 import "../grid-map";
 import type { Cell, GridData, GridMap, Layer, Lines } from "../grid-map";
 import { colourAt } from "../heat-map";
@@ -44,12 +45,12 @@ class GridView extends View {
   declare threshold: number | null;
   declare chosen: Cell | null;
   declare busy: boolean;
-  declare lines: { cli: string; python: string };
+  declare lines: CodeLines;
   /** Whether the poses follow the pointer. */
   declare live: boolean;
   declare whole: { chains: number; bridges: number } | null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
-  private readonly describing = new Latest<object>(async (query) => { this.lines = await getJson("grid/lines", query as Record<string, unknown>); });
+  private readonly describing = new Latest<Record<string, unknown>>(async (query) => { this.lines = await getJson<CodeLines>("grid/lines", query); });
   private generation = 0;
 
   static styles = [look, css`

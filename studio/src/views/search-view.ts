@@ -4,20 +4,20 @@ import { css, html } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { finished, getJson, send, sendForArrays, type Job } from "../api";
 import "../basket";
+import type { CodeLines } from "../code-line";
 import { Latest } from "../live";
 import { look } from "../look";
 import { cardLook, matchCard, type MatchRow } from "../match-card";
 import { showMatch, showQuery, type Overlay, type QueryPlace } from "../match-stage";
 import "../progress-line";
 import "../search-form";
-import { addressOf, bodyOf, filtersOnly, settingsFrom, DEFAULTS, type Menu, type Settings } from "../search-settings";
+import { addressOf, bodyOf, filtersOnly, settingsOf, DEFAULTS, type Menu, type Settings } from "../search-settings";
 import { asSelection, asText } from "../studio";
 import { counted, fetchFigures, thinned, type Figure } from "../together";
 import { clipText, verdicts, type Verdict } from "../verdicts";
 import { View } from "../view";
 
-interface Lines { cli: string; python: string }
-interface Found { query: QueryPlace; unit: string; seconds: number; matches: MatchRow[]; lines: Lines; frames: Int32Array; length: number }
+interface Found { query: QueryPlace; unit: string; seconds: number; matches: MatchRow[]; lines: CodeLines; frames: Int32Array; length: number }
 interface Lacking { what: string; pairs: number; words: string }
 
 const SAMPLES = 40; // poses of a card
@@ -29,18 +29,18 @@ class SearchView extends View {
   static properties = {
     ...View.properties, menu: { state: true }, settings: { state: true }, found: { state: true }, lines: { state: true },
     job: { state: true }, lacking: { state: true }, busy: { state: true }, current: { state: true }, overlay: { state: true },
-    hidden_rejected: { state: true },
+    hidesRejected: { state: true },
   };
   declare menu: Menu | null;
   declare settings: Settings;
   declare found: Found | null;
-  declare lines: Lines;
+  declare lines: CodeLines;
   declare job: Job | null;
   declare lacking: Lacking | null;
   declare busy: boolean;
   declare current: number;
   declare overlay: Overlay;
-  declare hidden_rejected: boolean;
+  declare hidesRejected: boolean;
   private figures = new Map<string, Figure>();
   private ghost: Figure | null = null;
   private ready = new Set<string>();
@@ -49,13 +49,13 @@ class SearchView extends View {
   private asking: { began: number; give: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(async (settings) => {
-    this.lines = await send<Lines>("POST", "search/lines", bodyOf(this.menu!, settings));
+    this.lines = await send<CodeLines>("POST", "search/lines", bodyOf(this.menu!, settings));
   });
 
   static styles = [look, cardLook, css`
     :host { display: grid; gap: 10px; align-content: start; grid-template-columns: minmax(0, 1fr); }
-    .query { display: flex; gap: 8px; align-items: center; }
-    .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 120px; }
+    .query { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
+    .query input { flex: 1; font: 13px ui-monospace, monospace; min-width: 200px; }
     .state { display: flex; gap: 10px; align-items: center; justify-content: space-between; flex-wrap: wrap; min-height: 30px;
       position: sticky; top: -12px; background: var(--panel); padding: 6px 0; z-index: 1; }
     .state b { font-variant-numeric: tabular-nums; }
@@ -69,7 +69,7 @@ class SearchView extends View {
     this.menu = this.found = this.job = this.lacking = null;
     this.settings = { ...DEFAULTS };
     this.lines = { cli: "", python: "" };
-    this.busy = this.hidden_rejected = false;
+    this.busy = this.hidesRejected = false;
     this.current = -1;
     this.overlay = { timing: "query", beside: false };
   }
@@ -77,30 +77,26 @@ class SearchView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     verdicts.of(this.studio.library.path);
-    getJson<Menu>("search/menu").then((menu) => { this.menu = menu; }).catch((error) => this.studio.say(error));
-    this.follow("library", () => { verdicts.of(this.studio.library.path); this.ready.clear(); });
+    void this.learn();
+    this.follow("library", () => { verdicts.of(this.studio.library.path); this.ready.clear(); void this.learn(); });
     this.follow("change", () => this.requestUpdate(), verdicts);
     this.follow("selection", () => this.selected());
     this.follow("found", () => this.ask());
-    const keys = (event: Event) => this.key(event as KeyboardEvent);
-    addEventListener("keydown", keys, { capture: true });
-    this.undoKeys = () => removeEventListener("keydown", keys, { capture: true });
+    this.follow("keydown", (event) => this.key(event as KeyboardEvent), window, { capture: true });
   }
 
-  private undoKeys = () => {};
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.undoKeys();
     this.figuring?.abort();
   }
 
+  /** What can be asked for; labels come and go. */
+  private async learn(): Promise<void> {
+    try { this.menu = await getJson<Menu>("search/menu"); } catch (error) { this.studio.say(error); }
+  }
+
   protected routed(query: Record<string, string>): void {
-    const settings = settingsFrom(query);
-    const { selection } = this.studio;
-    if (!settings.query && selection) {
-      settings.query = asText(selection);
-      this.studio.note(addressOf(settings)); // the address must tell all: it may be reloaded
-    }
+    const settings = settingsOf(this.studio, query);
     const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.found;
     this.settings = settings;
     if (again) this.ask();
@@ -180,7 +176,7 @@ class SearchView extends View {
   private get rows(): { row: MatchRow; number: number }[] {
     const limit = this.settings.max_distance ?? Infinity;
     return (this.found?.matches ?? []).map((row, number) => ({ row, number }))
-      .filter(({ row }) => row.distance <= limit && !(this.hidden_rejected && verdicts.verdict(row) === "rejected"));
+      .filter(({ row }) => row.distance <= limit && !(this.hidesRejected && verdicts.verdict(row) === "rejected"));
   }
 
   private framesOf(number: number): Int32Array {
@@ -294,8 +290,8 @@ class SearchView extends View {
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of in the query's time"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
-        ${verdicts.rejected.length ? html`<button aria-pressed=${this.hidden_rejected}
-          @click=${() => { this.hidden_rejected = !this.hidden_rejected; }}>hide rejected</button>` : ""}</span></div>`;
+        ${verdicts.rejected.length ? html`<button aria-pressed=${this.hidesRejected}
+          @click=${() => { this.hidesRejected = !this.hidesRejected; }}>hide rejected</button>` : ""}</span></div>`;
   }
 
   render() {
