@@ -28,10 +28,10 @@ class Format:
     name : str
         What people call it.
     module : str
-        Module with ``read(path, **options)`` and ``write(motion, path, **options)``, as
-        far as the format is read and written.
-    reads : {"motion", "markers", ""}
-        What `load` gives; empty where the format is only written.
+        Module with ``read(path, **options)`` and, where the format is written, too,
+        ``write(motion, path, **options)``.
+    reads : {"motion", "markers"}
+        What `load` gives.
     writes : tuple of str
         What `save` takes: ``"motion"``, ``"markers"``; empty where it is only read.
     extra : str
@@ -96,14 +96,13 @@ def load(path: str | Path, **options) -> Motion:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in FORMATS or not FORMATS[suffix].reads:
-        if suffix == ".asf":
-            raise MotionFormatError(
-                "an .asf file is a skeleton; read the .amc file beside it", path=path
-            )
-        what = "written, not read:" if suffix in FORMATS else "unknown"
-        known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].reads)
-        raise MotionFormatError(f"{what} suffix {suffix!r}; one of {known} expected", path=path)
+    if suffix == ".asf":
+        raise MotionFormatError(
+            "an .asf file is a skeleton; read the .amc file beside it", path=path
+        )
+    if suffix not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise MotionFormatError(f"unknown suffix {suffix!r}; one of {known} expected", path=path)
     read = importlib.import_module(FORMATS[suffix].module).read
     _check_options(read, options, f"reading {FORMATS[suffix].name}")
     return read(path, **options)

@@ -21,7 +21,7 @@ from motionloom.formats.conventions import (
     check_fps,
     check_up,
     file_bytes,
-    free_name,
+    free_names,
     in_metres,
     upright,
     with_given_roles,
@@ -31,6 +31,7 @@ from motionloom.formats.repairs import Repairs
 from motionloom.formats.units import UNITS, Unit, infer_unit, unit_from
 from motionloom.motion import Motion, Origin, Skeleton
 from motionloom.motion import rotations as rot
+from motionloom.motion.frames import intervals
 from motionloom.motion.stature import standing_height
 
 _USUAL_RATE = 120.0  # the CMU database and HDM05
@@ -153,13 +154,10 @@ def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
     bones, parents = acclaim.bones, acclaim.parents
     offsets = [np.zeros(3) if parent <= 0 else bones[parent].tip for parent in parents]
     leaves = sorted(set(range(1, len(bones))) - set(parents))
-    taken = {bone.name for bone in bones}
-    end_names: list[str] = []
-    for leaf in leaves:
-        end_names.append(free_name(f"{bones[leaf].name}_End", taken))
-        taken.add(end_names[-1])
+    names = tuple(bone.name for bone in bones)
+    end_names = free_names((f"{names[leaf]}_End" for leaf in leaves), taken=names)
     return Skeleton(
-        tuple(bone.name for bone in bones),
+        names,
         np.array(parents),
         np.array(offsets),
         tuple(end_names),
@@ -196,7 +194,7 @@ def _poses(
         _check_still(bone.name, bone.dof, own[told], path, is_root=index == 0)
         missing = int(np.count_nonzero(~told))
         if missing:
-            longest = _longest_run(np.logical_not(told))
+            longest = max(end - start for start, end in intervals(np.logical_not(told)))
             if longest > max(most, 1):
                 raise MotionFormatError(
                     f"bone {bone.name!r} has no line in {longest} frames on end; up to {most} "
@@ -248,11 +246,6 @@ def _places(times: NDArray[np.int64], count: int):
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
     span = np.maximum(times[after] - times[before], 1)
     return before, after, np.clip((wanted - times[before]) / span, 0.0, 1.0)
-
-
-def _longest_run(flags: NDArray[np.bool_]) -> int:
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 def _check_still(name: str, dof, values, path: Path, *, is_root: bool) -> None:

@@ -13,6 +13,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.conventions import check_fps, check_up, with_given_roles
+from motionloom.formats.conventions import check_fps, check_up, refuse_folder, with_given_roles
 from motionloom.formats.frame_rate import nominal_rate
 from motionloom.formats.posture import turn_upright
 from motionloom.formats.repairs import Repairs
@@ -124,7 +125,7 @@ def read(
         repairs=repairs.sentences(),
         warnings=tuple(warnings),
     )
-    return Motion(skeleton, rotations, root, motion.fps, motion.name, origin=origin)
+    return replace(motion, origin=origin)
 
 
 class _Archive:
@@ -132,8 +133,7 @@ class _Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.is_dir():
-            self.refuse("this is a folder, not an AMASS file")
+        refuse_folder(path, "an AMASS file")
         size = path.stat().st_size
         self.room = max(_ROOM, _GROWTH * size)
         try:

@@ -9,7 +9,7 @@ every leaf.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh_figure import Figure
-from motionloom.formats.bvh_hierarchy import Node, read_hierarchy
-from motionloom.formats.bvh_layout import Layout, plain_layout
+from motionloom.formats.bvh_hierarchy import read_hierarchy
+from motionloom.formats.bvh_layout import Layout, channel_names, plain_layout
 from motionloom.formats.bvh_rows import read_rows
 from motionloom.formats.bvh_text import BvhText, split_bvh
 from motionloom.formats.bvh_writer import write
@@ -93,8 +93,8 @@ def read(
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
     known = plain_layout(text.hierarchy)
     nodes = known.nodes if known else read_hierarchy(text.hierarchy, 1, path, repairs)
-    columns = known.channel_names if known else _column_names(nodes)
-    table = read_rows(text, columns, path, repairs, partial=partial)
+    columns = known.channel_names if known else channel_names(nodes)
+    table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
     frame_time = _frame_time(text, fps, path, repairs)
     nodes, table = _one_figure(nodes, table, root, path)
     layout = known or Layout(nodes)
@@ -173,11 +173,6 @@ def _one_figure(nodes, table, root, path):
         for node in nodes[first:last]
     ]
     return chosen, table[:, skipped : skipped + width]
-
-
-def _column_names(nodes: Sequence[Node]) -> list[str]:
-    names = [f"{channel} of {node.name}" for node in nodes for channel in node.channels]
-    return names or ["nothing"]
 
 
 def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:

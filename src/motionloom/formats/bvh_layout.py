@@ -14,7 +14,7 @@ import numpy as np
 
 from motionloom.formats.bvh_hierarchy import Node
 from motionloom.formats.bvh_plain import plain_nodes
-from motionloom.formats.conventions import free_name
+from motionloom.formats.conventions import free_names
 from motionloom.motion import Skeleton
 
 _KEPT = 64  # layouts; about 50 kB each
@@ -59,9 +59,7 @@ class Layout:
         self.end_parents = [number[nodes[index].parent] for index in self.ends]
         self.offsets = _places(nodes, self.joints)
         self.end_offsets = _places(nodes, self.ends)
-        self.channel_names = [
-            f"{channel} of {node.name}" for node in nodes for channel in node.channels
-        ]
+        self.channel_names = channel_names(nodes)
         self.columns: list[dict[str, int]] = []
         self.turn_columns = np.full((len(self.joints), 3), -1)
         self.turn_axes = np.zeros((len(self.joints), 3), np.int64)
@@ -88,25 +86,21 @@ class Layout:
     @cached_property
     def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:
         """Unique names of joints and of end sites, and what had to be mended, with lines."""
-        taken: set[str] = set()
-        mended = []
-        joint_names: list[str] = []
-        for index in self.joints:
-            node = self.nodes[index]
-            name = free_name(node.name, taken)
-            if name != node.name:
-                mended.append((f"a second joint called {node.name!r}, renamed {name!r}", node.line))
-            taken.add(name)
-            joint_names.append(name)
-        end_names: list[str] = []
-        for parent, index in zip(self.end_parents, self.ends, strict=True):
-            name = self.nodes[index].name or f"{joint_names[parent]}_End"
-            end_names.append(free_name(name, taken))
-            taken.add(end_names[-1])
+        nodes = [self.nodes[index] for index in self.joints]
+        joint_names = free_names(node.name for node in nodes)
+        mended = [
+            (f"a second joint called {node.name!r}, renamed {name!r}", node.line)
+            for node, name in zip(nodes, joint_names, strict=True)
+            if name != node.name
+        ]
+        ends = zip(self.end_parents, self.ends, strict=True)
+        wanted = [self.nodes[end].name or f"{joint_names[parent]}_End" for parent, end in ends]
+        end_names = free_names(wanted, taken=joint_names)
         leaves = set(range(len(self.joints))) - set(self.parents) - set(self.end_parents)
-        for joint in sorted(leaves):
-            node = self.nodes[self.joints[joint]]
-            mended.append((f"{node.name!r} ends without an End Site", node.line))
+        mended += [
+            (f"{nodes[joint].name!r} ends without an End Site", nodes[joint].line)
+            for joint in sorted(leaves)
+        ]
         return joint_names, end_names, mended
 
     @cached_property
@@ -127,6 +121,11 @@ class Layout:
             np.array(self.end_parents, np.int32),
             self.end_offsets,
         )
+
+
+def channel_names(nodes: Sequence[Node]) -> list[str]:
+    """What each column of a table is, for messages: ``"Zrotation of LeftArm"``."""
+    return [f"{channel} of {node.name}" for node in nodes for channel in node.channels]
 
 
 def _places(nodes: Sequence[Node], chosen: list[int]) -> np.ndarray:

@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.bvh_writer import depth_first, frame_time, hierarchy, rows
+from motionloom.formats.bvh_writer import (
+    DEFAULT_ORDER,
+    DEFAULT_UNIT,
+    bvh_file,
+    depth_first,
+    frame_time,
+    head,
+    rows,
+)
 from motionloom.motion import Skeleton
 from motionloom.motion import rotations as rot
-from motionloom.whole_file import whole_file
-
-_ORDER = "ZYX"
-_UNIT = 0.01  # centimetres
 
 
 class BvhStream:
@@ -37,12 +41,12 @@ class BvhStream:
             raise InvalidInput(
                 f"frames from {self.frames} on hold NaN or infinite values; mend them first"
             )
-        angles = rot.to_euler(turned, _ORDER)
+        angles = rot.to_euler(turned, DEFAULT_ORDER)
         # Angles go on from those of the frame before, without jumps of a whole turn.
         before = angles[:1] if self._last is None else self._last
         angles = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
         self._last = angles[-1:]
-        places = np.asarray(root, np.float64) / _UNIT
+        places = np.asarray(root, np.float64) / DEFAULT_UNIT
         flat = np.degrees(angles)[:, self._visit].reshape(len(turned), -1)
         table = np.round(np.concatenate([places, flat], axis=1), 6) + 0.0
         self._file.writelines(rows(table))
@@ -83,13 +87,9 @@ def bvh_stream(
     if frames < 1:
         raise InvalidInput(f"{path}: a BVH file needs at least one frame; got {frames}")
     still = np.zeros(len(skeleton), bool)
-    with (
-        whole_file(path) as scratch,
-        scratch.open("w", encoding="utf-8", newline="\n") as file,
-    ):
-        file.write("HIERARCHY\n")
-        file.writelines(hierarchy(skeleton, still, _ORDER, _UNIT))
-        file.write(f"MOTION\nFrames: {frames}\nFrame Time: {frame_time(fps)}\n")
+    seconds = frame_time(fps)
+    with bvh_file(path) as file:
+        file.writelines(head(skeleton, still, DEFAULT_ORDER, DEFAULT_UNIT, frames, seconds))
         stream = BvhStream(file, skeleton)
         yield stream
         if stream.frames != frames:

@@ -6,6 +6,7 @@ import codecs
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,6 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
     motion = _motion_keyword(data)
     if motion is None:
         _refuse_without_motion(data, path, repairs)
-    assert motion is not None
     if motion.start() > _MAX_HIERARCHY:
         raise MotionFormatError(
             f"the hierarchy is longer than {_MAX_HIERARCHY >> 20} MB; this is no skeleton",
@@ -173,7 +173,7 @@ def _decode_names(head: bytes, repairs: Repairs) -> str:
     return text
 
 
-def _refuse_without_motion(data: bytes, path: str | Path, repairs: Repairs) -> None:
+def _refuse_without_motion(data: bytes, path: str | Path, repairs: Repairs) -> NoReturn:
     """Say what is wrong with a file that has no MOTION: not a BVH file, or cut off."""
     from motionloom.formats.bvh_hierarchy import read_hierarchy
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.conventions import check_up, laid_along
+from motionloom.formats.conventions import check_up, free_names, laid_along
 from motionloom.formats.units import unit_from
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.whole_file import whole_file
 
-_DEFAULT_ORDER = "ZYX"
-_DEFAULT_UNIT = 0.01  # centimetres, for motions that did not come from a BVH file
+DEFAULT_ORDER = "ZYX"
+DEFAULT_UNIT = 0.01  # centimetres, for motions that did not come from a BVH file
 
 
 def write(
@@ -55,7 +59,7 @@ def write(
         raise InvalidInput(f"{path}: a BVH file needs at least one frame; this motion has none")
     origin = motion.origin
     metres = unit_from(unit) if unit is not None else _source_unit(motion)
-    order = (order or origin.euler_order or _DEFAULT_ORDER).upper()
+    order = (order or origin.euler_order or DEFAULT_ORDER).upper()
     if sorted(order) != ["X", "Y", "Z"]:
         raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
     arrays = [motion.rotations, motion.root, motion.translations]
@@ -67,20 +71,29 @@ def write(
         motion = _with_rest_frame(motion)
     moving = _moving_joints(motion)
     visit = depth_first(motion.skeleton)
-    table = channel_table(motion, visit, moving, order, metres)
-    with (
-        whole_file(path) as scratch,
-        scratch.open("w", encoding="utf-8", newline="\n") as file,
-    ):
-        file.write("HIERARCHY\n")
-        file.writelines(hierarchy(motion.skeleton, moving, order, metres))
-        seconds = frame_time(motion.fps, origin.frame_time)
-        file.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {seconds}\n")
+    table = _channel_table(motion, visit, moving, order, metres)
+    seconds = frame_time(motion.fps, origin.frame_time)
+    with bvh_file(path) as file:
+        file.writelines(head(motion.skeleton, moving, order, metres, len(motion), seconds))
         file.writelines(rows(table))
 
 
+@contextmanager
+def bvh_file(path: str | Path) -> Iterator[TextIO]:
+    """A text file that appears when it is complete."""
+    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def head(skeleton, moving, order, metres, frames: int, seconds: str) -> Iterator[str]:
+    """The lines before the rows; `moving` (J,): joints that have position channels."""
+    yield "HIERARCHY\n"
+    yield from _hierarchy(skeleton, moving, order, metres)
+    yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
+
+
 def _source_unit(motion: Motion) -> float:
-    return motion.origin.unit_m if motion.origin.format == "bvh" else _DEFAULT_UNIT
+    return motion.origin.unit_m if motion.origin.format == "bvh" else DEFAULT_UNIT
 
 
 def frame_time(fps: float, exact: float | None = None) -> str:
@@ -92,8 +105,6 @@ def frame_time(fps: float, exact: float | None = None) -> str:
 
 
 def _with_rest_frame(motion: Motion) -> Motion:
-    from dataclasses import replace
-
     rest = motion.rest_pose()
     moved = motion.translations
     return replace(
@@ -115,10 +126,7 @@ def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
 
 def depth_first(skeleton: Skeleton) -> list[int]:
     """Joints in the order in which they are written."""
-    children: list[list[int]] = [[] for _ in skeleton.names]
-    for joint, parent in enumerate(skeleton.parents):
-        if parent >= 0:
-            children[parent].append(joint)
+    children = _children(skeleton)
     visit, stack = [], [0]
     while stack:
         joint = stack.pop()
@@ -127,13 +135,21 @@ def depth_first(skeleton: Skeleton) -> list[int]:
     return visit
 
 
+def _children(skeleton: Skeleton) -> list[list[int]]:
+    children: list[list[int]] = [[] for _ in skeleton.names]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(joint)
+    return children
+
+
 def rows(table: NDArray[np.float64]):
     """The lines of a table of channels."""
     template = " ".join(["%.6f"] * table.shape[1]) + "\n"
     return (template % tuple(row) for row in table.tolist())
 
 
-def channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
+def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
     """Degrees and file units, one row per frame, in the order of the hierarchy."""
     angles = np.degrees(np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0))
     columns = [motion.root.astype(np.float64) / metres]
@@ -145,13 +161,9 @@ def channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
     return np.round(np.concatenate(columns, axis=1), 6) + 0.0
 
 
-def hierarchy(skeleton: Skeleton, moving, order: str, metres: float):
-    """The lines of the hierarchy; `moving` (J,): joints that have position channels."""
-    names = _plain_names(skeleton.names)
-    children: list[list[int]] = [[] for _ in skeleton.names]
-    for joint, parent in enumerate(skeleton.parents):
-        if parent >= 0:
-            children[parent].append(joint)
+def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterator[str]:
+    names = free_names(re.sub(r"[\s:{}]+", "_", name.strip()) or "joint" for name in skeleton.names)
+    children = _children(skeleton)
     ends: list[list[int]] = [[] for _ in skeleton.names]
     for end, parent in enumerate(skeleton.end_parents):
         ends[parent].append(end)
@@ -184,16 +196,3 @@ def hierarchy(skeleton: Skeleton, moving, order: str, metres: float):
             yield f"{tab}\tEnd Site\n{tab}\t{{\n{tab}\t\tOFFSET {offset(tip)}\n{tab}\t}}\n"
         stack.append(f"{tab}}}\n")
         stack.extend((child, depth + 1) for child in reversed(children[joint]))
-
-
-def _plain_names(names: tuple[str, ...]) -> list[str]:
-    plain: list[str] = []
-    for name in names:
-        clean = re.sub(r"[\s:{}]+", "_", name.strip()) or "joint"
-        number = 1
-        candidate = clean
-        while candidate in plain:
-            number += 1
-            candidate = f"{clean}_{number}"
-        plain.append(candidate)
-    return plain

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.c3d_parameters import BLOCK, C3dHead, floats, read_head
+from motionloom.formats.c3d_parameters import BLOCK, FULL, C3dHead, floats, read_head
 from motionloom.formats.c3d_writer import write
-from motionloom.formats.conventions import check_fps, check_up, file_bytes, free_name
+from motionloom.formats.conventions import check_fps, check_up, file_bytes, free_names
 from motionloom.formats.frame_rate import nominal_rate
 from motionloom.formats.marker_posture import infer_marker_unit, infer_marker_up, with_y_up
 from motionloom.formats.repairs import Repairs
@@ -28,7 +28,6 @@ from motionloom.motion import Markers, Origin
 
 __all__ = ["read", "write"]
 
-_FULL = 0xFFFF  # a 16-bit counter that ran full
 _FARTHEST = 1e5  # metres; a point beyond is a fault, not a place
 _UNIT_WORDS = {
     **UNITS,
@@ -178,7 +177,7 @@ def _frame_count(head, space: int, body: bytes, size: int, path, repairs, partia
             told = last - first + 1
     elif long and np.isfinite(long) and long > told:
         told = int(long)
-    elif _FULL in (head.last_frame, counted) and space > told:
+    elif FULL in (head.last_frame, counted) and space > told:
         # Behind the last frame there is less than one block of padding, all zero.
         told = space
         padding = body[(space - min(space, BLOCK // size)) * size : space * size]
@@ -222,19 +221,12 @@ def _labels(head: C3dHead, repairs: Repairs) -> list[str]:
         number += 1
     if len(listed) < head.points:
         repairs.add(f"{len(listed)} labels for {head.points} points; the others are unnamed")
-    labels: list[str] = []
-    taken: set[str] = set()
-    numbers: dict[str, int] = {}
-    for point in range(head.points):
-        wanted = (listed[point] if point < len(listed) else "") or f"*{point}"
-        label = wanted
-        if label in taken:
-            number = numbers.get(wanted, 1) + 1
-            label = free_name(f"{wanted}_{number}", taken)
-            numbers[wanted] = number
-            repairs.add(f"a second marker {wanted[:40]!r}, labelled {label[:40]!r}")
-        taken.add(label)
-        labels.append(label)
+    listed = listed + [""] * (head.points - len(listed))
+    wanted = [listed[point] or f"*{point}" for point in range(head.points)]
+    labels = free_names(wanted)
+    for old, new in zip(wanted, labels, strict=True):
+        if old != new:
+            repairs.add(f"a second marker {old[:40]!r}, labelled {new[:40]!r}")
     return labels
 
 

@@ -17,6 +17,7 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.repairs import Repairs
 
 BLOCK = 512
+FULL = 0xFFFF  # a 16-bit counter that ran full
 _MAGIC = 0x50
 _PROCESSORS = {84: "intel", 85: "dec", 86: "mips"}
 
@@ -63,7 +64,7 @@ class C3dHead:
         value = self.parameters.get((group, name))
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
             return []
-        return [int(v) & 0xFFFF for v in value.flat]
+        return [int(v) & FULL for v in value.flat]
 
     def strings(self, group: str, name: str) -> list[str]:
         """A text parameter as a list; empty if there is none."""

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.conventions import check_up
+from motionloom.formats.c3d_parameters import BLOCK, FULL
+from motionloom.formats.conventions import check_up, labelled_points
 from motionloom.formats.marker_posture import with_up
 from motionloom.formats.units import UNITS, unit_from
 from motionloom.motion import Markers, Motion
 from motionloom.whole_file import whole_file
 
-_BLOCK = 512
-_FULL = 0xFFFF
 _UNIT_NAMES = {UNITS[name]: name for name in ("m", "dm", "cm", "mm")}
 _ROWS = 65_536  # values held at a time while writing
 
@@ -61,20 +60,17 @@ def write(
             rows[..., :3] = np.where(np.expand_dims(hidden, -1), 0.0, part)
             rows[..., 3] = np.where(hidden, -1.0, 0.0)
             file.write(rows.tobytes())
-        if len(positions) <= _FULL:  # else readers count frames by the size of the file
-            file.write(bytes(-file.tell() % _BLOCK))
+        if len(positions) <= FULL:  # else readers count frames by the size of the file
+            file.write(bytes(-file.tell() % BLOCK))
 
 
 def _points(motion: Motion | Markers) -> tuple[tuple[str, ...], NDArray, int]:
-    if isinstance(motion, Markers):
-        labels, positions, first = motion.labels, motion.positions, motion.first_frame
-    else:
-        labels, first = motion.skeleton.point_names, 1
-        positions = motion.positions(end_sites=True)
+    labels, positions = labelled_points(motion)
+    first = motion.first_frame if isinstance(motion, Markers) else 1
     if len(positions) == 0 or len(labels) == 0:
         raise InvalidInput("a C3D file must hold at least one frame and one point")
-    if len(labels) > _FULL:
-        raise InvalidInput(f"a C3D file holds up to {_FULL} points; got {len(labels)}")
+    if len(labels) > FULL:
+        raise InvalidInput(f"a C3D file holds up to {FULL} points; got {len(labels)}")
     return labels, positions, first if first >= 1 else 1
 
 
@@ -94,7 +90,7 @@ def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> by
     """Header block and parameter blocks; the data follow at once."""
     last = first + frames - 1
     draft = _parameters(labels, frames, first, last, fps, unit, up, 0)
-    blocks = -(-len(draft) // _BLOCK)
+    blocks = -(-len(draft) // BLOCK)
     if blocks > 255:
         raise InvalidInput(
             f"{len(labels)} labels of up to {max(map(len, labels))} letters are more than the "
@@ -103,16 +99,16 @@ def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> by
     start = 2 + blocks
     parameters = _parameters(labels, frames, first, last, fps, unit, up, start)
     # Frames beyond 65,535: both counters full, the truth is in TRIAL.
-    if last > _FULL:
-        shown = (1, min(frames, _FULL))
+    if last > FULL:
+        shown = (1, min(frames, FULL))
     else:
         shown = (first, last)
     header = struct.pack("<BBHHHHHfHHf", 2, 0x50, len(labels), 0, *shown, 0, -1.0, start, 0, fps)
-    return header.ljust(_BLOCK, b"\0") + parameters.ljust(blocks * _BLOCK, b"\0")
+    return header.ljust(BLOCK, b"\0") + parameters.ljust(blocks * BLOCK, b"\0")
 
 
 def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes:
-    long = lambda number: struct.pack("<HH", number & _FULL, number >> 16)  # noqa: E731
+    long = lambda number: struct.pack("<HH", number & FULL, number >> 16)  # noqa: E731
     word = lambda number: struct.pack("<H", number)  # noqa: E731
     single = lambda number: struct.pack("<f", number)  # noqa: E731
     point = [
@@ -120,7 +116,7 @@ def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes
         _parameter("SCALE", 4, [], single(-1.0)),
         _parameter("RATE", 4, [], single(fps)),
         _parameter("DATA_START", 2, [], word(start)),
-        _parameter("FRAMES", 2, [], word(min(frames, _FULL))),
+        _parameter("FRAMES", 2, [], word(min(frames, FULL))),
         _texts("UNITS", [unit]),
         _texts("X_SCREEN", ["+X" if up[-1] != "x" else "+Z"]),
         _texts("Y_SCREEN", [up.upper() if up.startswith("-") else f"+{up.upper()}"]),
@@ -130,7 +126,7 @@ def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes
         point.append(_texts(f"LABELS{number}", labels[part : part + 255]))
         empty = [""] * len(labels[part : part + 255])
         point.append(_texts(f"DESCRIPTIONS{number}", empty))
-    if frames > _FULL:
+    if frames > FULL:
         point.append(_parameter("LONG_FRAMES", 4, [], single(frames)))
     trial = [
         _parameter("ACTUAL_START_FIELD", 2, [2], long(first)),
@@ -147,7 +143,7 @@ def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes
         items.append((name, -group_id, b"\0"))
         items += [(label, group_id, value) for label, value in parameters]
     body = b"".join(_item(*item, is_last=item is items[-1]) for item in items)
-    blocks = -(-(4 + len(body)) // _BLOCK)
+    blocks = -(-(4 + len(body)) // BLOCK)
     return struct.pack("<BBBB", 1, 0x50, min(blocks, 255), 84) + body
 
 

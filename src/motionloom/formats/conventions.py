@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.posture import UP_AXES, turn_upright
-from motionloom.motion import Motion, Skeleton
+from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion import rotations as rot
+from motionloom.motion.frames import positive_rate
 
 
 def with_given_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
@@ -84,22 +85,46 @@ def check_up(up: str | None) -> None:
 
 def check_fps(fps: float | None) -> None:
     """Raise `InvalidInput` unless `fps` is positive or None."""
-    if fps is not None and not (np.isfinite(fps) and fps > 0.0):
-        raise InvalidInput(f"fps must be positive; got {fps}")
+    if fps is not None:
+        positive_rate(fps)
+
+
+def refuse_folder(path: Path, kind: str) -> None:
+    """Raise `MotionFormatError` if `path` is a folder, not `kind` (``"a BVH file"``)."""
+    if path.is_dir():
+        raise MotionFormatError(f"this is a folder, not {kind}", path=path)
 
 
 def file_bytes(path: Path, kind: str) -> bytes:
     """All bytes of a file; a folder is refused by name of the format."""
-    if path.is_dir():
-        raise MotionFormatError(f"this is a folder, not {kind}", path=path)
+    refuse_folder(path, kind)
     return path.read_bytes()
 
 
-def free_name(name: str, taken: set[str]) -> str:
-    """`name`, or `name` with a number behind it if it is taken."""
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
+def labelled_points(motion: Motion | Markers) -> tuple[tuple[str, ...], NDArray[np.floating]]:
+    """Names of joints and end sites, or of markers, and their positions (T, P, 3)."""
+    if isinstance(motion, Markers):
+        return motion.labels, motion.positions
+    return motion.skeleton.point_names, motion.positions(end_sites=True)
+
+
+def free_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """`names` in their order, with a number behind those that come again or are `taken`.
+
+    Examples
+    --------
+    >>> free_names(["arm", "leg", "arm"], taken=["leg"])
+    ['arm', 'leg_2', 'arm_2']
+    """
+    used = set(taken)
+    numbers: dict[str, int] = {}  # given last: ten thousand equal names take no longer than others
+    free = []
+    for name in names:
+        number, candidate = numbers.get(name, 1), name
+        while candidate in used:
+            number += 1
+            candidate = f"{name}_{number}"
+        numbers[name] = number
+        used.add(candidate)
+        free.append(candidate)
+    return free

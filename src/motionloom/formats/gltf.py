@@ -18,14 +18,14 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import (
     check_fps,
     check_up,
-    free_name,
+    free_names,
     in_metres,
     upright,
     with_given_roles,
 )
 from motionloom.formats.gltf_curves import Curve, frame_count, read_curves, steady_times
 from motionloom.formats.gltf_file import GltfFile
-from motionloom.formats.gltf_tree import JointTree, joint_tree, one_scale, placing, skin_members
+from motionloom.formats.gltf_tree import JointTree, joint_tree, node_scale, placing, skin_members
 from motionloom.formats.gltf_writer import write
 from motionloom.formats.node_motion import NodeCourse, node_motion
 from motionloom.formats.repairs import Repairs
@@ -145,7 +145,7 @@ def _motion(
             if (node, way) in curves:
                 parts[way] = curves[node, way].at(times)
                 if way == "scale":
-                    parts[way] = one_scale(file, parts[way], node, repairs)
+                    parts[way] = node_scale(file, parts[way], node, repairs)
         return NodeCourse(parts["translation"], parts["rotation"], parts["scale"], rest.rotation)
 
     names, end_names = _names(file, tree, repairs)
@@ -164,15 +164,12 @@ def _motion(
 
 
 def _names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
-    taken: set[str] = set()
-    names = []
-    for node in [*tree.joints, *tree.ends]:
-        given = str(file.item("nodes", node).get("name") or f"node_{node}")
-        name = free_name(given, taken)
-        if name != given:
-            repairs.add(f"a second joint called {given[:40]!r}, renamed {name[:40]!r}")
-        taken.add(name)
-        names.append(name)
+    nodes = [*tree.joints, *tree.ends]
+    given = [str(file.item("nodes", node).get("name") or f"node_{node}") for node in nodes]
+    names = free_names(given)
+    for old, new in zip(given, names, strict=True):
+        if old != new:
+            repairs.add(f"a second joint called {old[:40]!r}, renamed {new[:40]!r}")
     return names[: len(tree.joints)], names[len(tree.joints) :]
 
 

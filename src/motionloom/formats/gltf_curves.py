@@ -103,9 +103,7 @@ def steady_times(
     """
     if not curves:
         return np.zeros(1), fps or told or _USUAL_RATE
-    finest = max((curve.times for curve in curves.values()), key=len)
-    start = min(float(curve.times[0]) for curve in curves.values())
-    end = max(float(curve.times[-1]) for curve in curves.values())
+    start, end, finest = _extent(curves)
     if fps is None:
         fps = _key_rate(finest) or told or _USUAL_RATE
     count = int(np.floor((end - start) * fps + _STEADY)) + 1
@@ -120,10 +118,14 @@ def frame_count(curves: dict[tuple[int, str], Curve], fps: float | None) -> floa
     """About how many frames `steady_times` would give."""
     if not curves:
         return 1.0
-    start = min(float(curve.times[0]) for curve in curves.values())
-    end = max(float(curve.times[-1]) for curve in curves.values())
-    finest = max((curve.times for curve in curves.values()), key=len)
+    start, end, finest = _extent(curves)
     return (end - start) * (fps or _key_rate(finest) or _USUAL_RATE) + 1.0
+
+
+def _extent(curves: dict[tuple[int, str], Curve]) -> tuple[float, float, NDArray[np.float64]]:
+    """First and last time of any key, and the times of the curve with most."""
+    times = [curve.times for curve in curves.values()]
+    return min(float(t[0]) for t in times), max(float(t[-1]) for t in times), max(times, key=len)
 
 
 def _key_rate(times: NDArray[np.float64]) -> float | None:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.formats.gltf_file import GltfFile
+from motionloom.formats.node_motion import one_scale
 from motionloom.formats.repairs import Repairs
 from motionloom.motion import rotations as rot
 
 _MOST_JOINTS = 10_000
 _MOST_ROOTS = 100
 _MOST_ABOVE = 1_000
-_EVEN = 0.01  # scales that differ by less are one
 
 
 @dataclass(frozen=True)
@@ -123,20 +123,17 @@ def placing(file: GltfFile, index: int, repairs: Repairs) -> Placing:
         scales = file.numbers(node.get("scale", [1, 1, 1]), 3, "scale")
         if np.linalg.norm(rotation) < 1e-6:
             file.refuse(f"the rotation of node {index} is the zero quaternion")
-    scale = one_scale(file, scales[None], index, repairs)[0]
+    scale = node_scale(file, scales[None], index, repairs)[0]
     return Placing(translation, rot.normalize(rotation), float(scale))
 
 
-def one_scale(
+def node_scale(
     file: GltfFile, scales: NDArray[np.float64], node: int, repairs: Repairs
 ) -> NDArray[np.float64]:
-    """One scale (T,) for each three (T, 3): a skeleton has no other."""
+    """One scale (T,) for each three (T, 3) of a node; a mirrored node is refused."""
     if np.any(scales <= 1e-9):
         file.refuse(f"node {node} is mirrored or flattened by its scale")
-    mean = scales.mean(axis=1)
-    if np.abs(scales - mean[:, None]).max() > _EVEN * mean.max():
-        repairs.add("scales that differ between the axes, read as their mean")
-    return mean
+    return one_scale(scales, repairs)
 
 
 def skin_members(file: GltfFile, skin: dict[str, Any]) -> list[int]:

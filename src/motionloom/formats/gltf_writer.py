@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.formats.gltf_file import glb_bytes, gltf_bytes
-from motionloom.formats.stick_mesh import rest_frames, stick_mesh
+from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.whole_file import whole_file
@@ -23,10 +23,6 @@ from motionloom.whole_file import whole_file
 _COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122}
 _PACKED = 32767.0  # a normalised short: 3e-5, or 0.1 mm at the end of a body
 _STILL = 1e-6  # quaternions that differ by less do not turn
-_COLOURS = [  # Okabe and Ito: told apart by everyone
-    (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
-    (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
-]  # fmt: skip
 
 
 def write(
@@ -120,7 +116,7 @@ class _Scene:
         name = motion.name or f"character {number + 1}"
         frames = rest_frames(skeleton)
         first = len(self.document["nodes"])
-        rest = skeleton.rest if skeleton.rest is not None else None
+        rest = skeleton.rest
         places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
         for point, joint_name in enumerate(skeleton.point_names):
             node: dict[str, Any] = {"name": joint_name, "translation": places[point].tolist()}
@@ -151,7 +147,7 @@ class _Scene:
             },
         )
         if mesh:
-            figure = self._figure(skeleton, number % len(_COLOURS))
+            figure = self._figure(skeleton, number % len(COLOURS))
             sticks = self.add("nodes", {"name": f"{name} sticks", "mesh": figure, "skin": skin})
             self.document["scenes"][0]["nodes"].append(sticks)
         self._add_curves(motion, first)
@@ -166,7 +162,7 @@ class _Scene:
                 {
                     "name": f"sticks {colour + 1}",
                     "pbrMetallicRoughness": {
-                        "baseColorFactor": [*_COLOURS[colour], 1.0],
+                        "baseColorFactor": [*COLOURS[colour], 1.0],
                         "metallicFactor": 0.0,
                         "roughnessFactor": 0.8,
                     },

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from motionloom.errors import MissingExtra, MotionFormatError
 from motionloom.formats.conventions import check_fps, file_bytes
 from motionloom.formats.units import unit_from
-from motionloom.motion import Markers
-from motionloom.motion.motion import Origin
+from motionloom.motion import Markers, Origin
 
 _AXIS = re.compile(r"^(?P<label>.+)[._ ](?P<axis>[xyzXYZ])$")
 _UNEVEN = 0.02  # share of a frame by which times may be off an even rate
@@ -54,11 +53,23 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
     positions = scale * values[:, columns].reshape(len(values), len(labels), 3)
     origin = Origin(
         path=str(path),
-        format="Parquet" if parquet else "CSV",
+        format="parquet" if parquet else "csv",
         unit_m=scale,
         unit_reason="given" if unit is not None else "tables are in metres",
     )
     return Markers(labels, positions, rate, name=path.stem, origin=origin)
+
+
+def parquet_library():
+    """pyarrow, with its module for Parquet; `MissingExtra` if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "Parquet files need pyarrow; install it with: pip install 'motionloom[parquet]'"
+        ) from None
+    return pyarrow
 
 
 def _csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
@@ -94,13 +105,7 @@ def _number(cell: str, name: str, path: Path, line: int) -> float:
 
 
 def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra(
-            "Parquet files need pyarrow; install it with: pip install 'motionloom[parquet]'"
-        ) from None
+    pyarrow = parquet_library()
     content = file_bytes(path, "a Parquet file")
     try:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))

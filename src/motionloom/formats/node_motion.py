@@ -13,10 +13,12 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.formats.repairs import Repairs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 
 _STILL = 1e-5  # of the largest offset: bones that change less keep their length
+_EVEN = 0.01  # scales that differ by less are one
 _FARTHEST = 1e7  # file units
 
 
@@ -38,6 +40,14 @@ class NodeCourse:
     spins: NDArray[np.float64]
     scales: NDArray[np.float64]
     rest: NDArray[np.float64]
+
+
+def one_scale(scales: NDArray[np.float64], repairs: Repairs) -> NDArray[np.float64]:
+    """One scale (...) for each three (..., 3), one per axis: a skeleton has no other."""
+    mean = scales.mean(axis=-1)
+    if np.abs(scales - mean[..., None]).max() > _EVEN * mean.max():
+        repairs.add("scales that differ between the axes, read as their mean")
+    return mean
 
 
 def node_motion(

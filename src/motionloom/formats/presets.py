@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.conventions import free_name
+from motionloom.formats.conventions import free_names
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 
@@ -138,11 +138,9 @@ def renamed(motion: Motion, names: Mapping[str, str]) -> Motion:
     for role, name in names.items():
         if role in skeleton.roles:
             new.setdefault(skeleton.roles[role], name)  # a joint of two roles has one name
-    taken = set(new.values())
-    for name in skeleton.point_names:  # a joint without a role must not steal a name
-        if name not in new:
-            new[name] = free_name(name, taken)
-            taken.add(new[name])
+    others = [name for name in skeleton.point_names if name not in new]
+    # A joint without a role must not steal a name.
+    new.update(zip(others, free_names(others, taken=new.values()), strict=True))
     changed = replace(
         skeleton,
         names=tuple(new[name] for name in skeleton.names),
@@ -167,7 +165,7 @@ def with_ground_root(motion: Motion, *, name: str = "root") -> Motion:
     skeleton = motion.skeleton
     if skeleton.names[0] == name and skeleton.roles.get("hips") != name:
         return motion
-    name = free_name(name, set(skeleton.point_names))
+    (name,) = free_names([name], taken=skeleton.point_names)
     heading = motion.headings()
     turn = rot.yaw(heading)
     way = motion.root.astype(np.float64) * [1.0, 0.0, 1.0]

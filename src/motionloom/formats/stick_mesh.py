@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 
+COLOURS = [  # of characters in one file; Okabe and Ito: told apart by everyone
+    (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
+    (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
+]  # fmt: skip
 _WAIST = 0.2  # where the octahedron is widest, as a part of the bone
 _SLIMNESS = 0.11  # half width per length
 _THINNEST, _THICKEST = 0.008, 0.045  # half widths in metres
@@ -54,8 +58,7 @@ class StickMesh:
 
 def rest_frames(skeleton: Skeleton) -> RestFrames:
     """World positions and rotations of all points in the rest pose."""
-    still = np.tile(rot.IDENTITY, (1, len(skeleton), 1))
-    pose = Motion(skeleton, still, np.zeros((1, 3)), 1.0).rest_pose()
+    pose = Motion(skeleton, skeleton.rest_rotations[None], np.zeros((1, 3)), 1.0).rest_pose()
     turns = pose.global_rotations()[0].astype(np.float64)
     return RestFrames(
         pose.positions(end_sites=True)[0].astype(np.float64),

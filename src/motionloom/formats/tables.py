@@ -12,10 +12,10 @@ import io
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput, MissingExtra
-from motionloom.formats.marker_tables import read
+from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import labelled_points
+from motionloom.formats.marker_tables import parquet_library, read
 from motionloom.motion import Markers, Motion
 from motionloom.whole_file import whole_file
 
@@ -39,19 +39,13 @@ def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> N
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")
     path = Path(path)
-    names, positions = _points(motion)
+    names, positions = labelled_points(motion)
     columns = ["frame", "time", *(f"{name}.{axis}" for name in names for axis in "xyz")]
     times = np.arange(len(positions)) / motion.fps
     if path.suffix.lower() == ".parquet":
         _write_parquet(path, columns, times, positions)
     else:
         _write_csv(path, columns, times, positions, decimals)
-
-
-def _points(motion: Motion | Markers) -> tuple[tuple[str, ...], NDArray]:
-    if isinstance(motion, Markers):
-        return motion.labels, motion.positions
-    return motion.skeleton.point_names, motion.positions(end_sites=True)
 
 
 def _write_csv(path: Path, columns, times, positions, decimals: int) -> None:
@@ -70,13 +64,7 @@ def _write_csv(path: Path, columns, times, positions, decimals: int) -> None:
 
 
 def _write_parquet(path: Path, columns, times, positions) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra(
-            "Parquet files need pyarrow; install it with: pip install 'motionloom[parquet]'"
-        ) from None
+    pyarrow = parquet_library()
     flat = positions.reshape(len(positions), -1)
     arrays = [pyarrow.array(np.arange(len(times), dtype=np.int64)), pyarrow.array(times)]
     # from_pandas: NaN, a gap, becomes null.

@@ -23,13 +23,14 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.conventions import (
     check_fps,
     check_up,
-    free_name,
+    free_names,
     in_metres,
+    refuse_folder,
     upright,
     with_given_roles,
 )
 from motionloom.formats.frame_rate import nominal_rate
-from motionloom.formats.node_motion import NodeCourse, node_motion
+from motionloom.formats.node_motion import NodeCourse, node_motion, one_scale
 from motionloom.formats.repairs import Repairs
 from motionloom.formats.units import unit_from
 from motionloom.formats.usd_writer import usd_library, write
@@ -40,7 +41,6 @@ __all__ = ["read", "write"]
 
 _MEMORY = 4 << 30  # bytes a child may use for any file
 _GROWTH = 200  # ... and for a large one, per byte
-_EVEN = 0.01  # scales that differ by less are one
 
 
 def read(
@@ -93,8 +93,7 @@ def read(
     if not timeout > 0.0:
         raise InvalidInput(f"timeout must be positive; got {timeout}")
     usd_library()
-    if path.is_dir():
-        raise MotionFormatError("this is a folder, not a USD file", path=path)
+    refuse_folder(path, "a USD file")
     repairs = Repairs(path, strict=strict)
     facts, arrays = _asked(path, skeleton, fps, timeout)
     motion = _motion(facts, arrays, path, repairs)
@@ -204,18 +203,11 @@ def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArra
     lengths = np.linalg.norm(rows, axis=-1)
     if not np.all(np.isfinite(rows)) or np.any(lengths < 1e-9) or np.any(np.linalg.det(rows) <= 0):
         refuse("a joint is mirrored, flattened or not finite")
-    mean = lengths.mean(axis=-1)
-    if np.abs(lengths - mean[..., None]).max() > _EVEN * mean.max():
-        repairs.add("scales that differ between the axes, read as their mean")
-    return rot.from_matrix(np.swapaxes(rows / lengths[..., None], -1, -2)), mean
+    turns = rot.from_matrix(np.swapaxes(rows / lengths[..., None], -1, -2))
+    return turns, one_scale(lengths, repairs)
 
 
 def _names(facts: dict[str, Any]) -> list[str]:
     """Names as they were before USD's rules, where the file keeps them; else the last of a path."""
     wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
-    taken: set[str] = set()
-    names = []
-    for name in wanted:
-        names.append(free_name(name, taken))
-        taken.add(names[-1])
-    return names
+    return free_names(wanted)

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 
+END_SITES = "motionloom:endSites"  # how many of the joints, the last ones, are end sites
 _ROOM = 4_000_000  # joints times frames that any file may give
 _GROWTH = 64  # ... and that a file with many samples may give, per sample
 
@@ -74,7 +75,7 @@ def _read(asked: dict) -> dict:
         world[frame] = np.array(at)
     rest = np.array(query.ComputeJointLocalTransforms(Usd.TimeCode.Default(), True))
     names = bones.GetJointNamesAttr().Get() if bones.GetJointNamesAttr() else None
-    ends = bones.GetPrim().GetCustomDataByKey("motionloom:endSites")
+    ends = bones.GetPrim().GetCustomDataByKey(END_SITES)
     np.savez(asked["output"], turns=turns, steps=steps, world=world, rest=rest, parents=parents)
     up = str(UsdGeom.GetStageUpAxis(stage)).lower()
     return {

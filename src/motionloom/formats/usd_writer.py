@@ -14,17 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from motionloom.errors import InvalidInput, MissingExtra
-from motionloom.formats.conventions import free_name
-from motionloom.formats.stick_mesh import rest_frames, stick_mesh, transform_matrices
+from motionloom.formats.conventions import free_names
+from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh, transform_matrices
+from motionloom.formats.usd_child import END_SITES
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.whole_file import whole_file
-
-END_SITES = "motionloom:endSites"
-_COLOURS = [
-    (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),
-    (0.0, 0.45, 0.7), (0.8, 0.4, 0.0), (0.8, 0.6, 0.7),
-]  # fmt: skip
 
 
 def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = True) -> None:
@@ -63,14 +58,13 @@ def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = T
     top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
     stage.SetDefaultPrim(top.GetPrim())
     shared = _shared_figures(pxr, stage, [one.skeleton for one in motions], mesh)
-    taken = {"Looks"}
-    for number, one in enumerate(motions):
-        name = free_name(_identifier(pxr, one.name or "Character"), taken)
-        taken.add(name)
+    wanted = [_identifier(pxr, one.name or "Character") for one in motions]
+    names = free_names(wanted, taken=["Looks"])
+    for number, (one, name) in enumerate(zip(motions, names, strict=True)):
         place = f"/Characters/{name}"
         _add_character(pxr, stage, one, place, shared.get(one.skeleton.key), mesh)
         if mesh:
-            _paint(pxr, stage, f"{place}/Sticks", number % len(_COLOURS))
+            _paint(pxr, stage, f"{place}/Sticks", number % len(COLOURS))
     with whole_file(path) as scratch:
         if not stage.GetRootLayer().Export(str(scratch)):
             raise InvalidInput(f"USD could not write {path}")
@@ -120,9 +114,8 @@ def _add_figure(pxr, stage, skeleton: Skeleton, place: str, mesh: bool) -> None:
     bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
     paths = _joint_paths(pxr, skeleton)
     frames = rest_frames(skeleton)
-    rest_turns = np.tile(rot.IDENTITY, (len(paths), 1))
-    if skeleton.rest is not None:
-        rest_turns[: len(skeleton)] = skeleton.rest
+    unturned = np.tile(rot.IDENTITY, (len(skeleton.end_names), 1))
+    rest_turns = np.concatenate([skeleton.rest_rotations, unturned])
     rest_places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
     local = transform_matrices(rest_places, rest_turns)
     # USD multiplies row vectors from the left: its matrices are transposed.
@@ -180,7 +173,7 @@ def _add_sticks(pxr, stage, skeleton: Skeleton, place: str) -> None:
 
 def _paint(pxr, stage, place: str, number: int) -> None:
     """Give sticks a colour: for viewers that go by materials, and for those that do not."""
-    colour = pxr.Gf.Vec3f(*_COLOURS[number])
+    colour = pxr.Gf.Vec3f(*COLOURS[number])
     sticks = stage.OverridePrim(place)
     pxr.UsdGeom.Mesh(sticks).CreateDisplayColorAttr([colour])
     look = f"/Characters/Looks/Sticks_{number + 1}"
@@ -198,11 +191,9 @@ def _paint(pxr, stage, place: str, number: int) -> None:
 
 def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
     """Paths of joints and end sites, as in ``Hips/Spine/Head``, in names that USD allows."""
-    taken: set[str] = set()
+    names = free_names(_identifier(pxr, name) for name in skeleton.point_names)
     paths: list[str] = []
-    for name, parent in zip(skeleton.point_names, skeleton.point_parents, strict=True):
-        plain = free_name(_identifier(pxr, name), taken)
-        taken.add(plain)
+    for plain, parent in zip(names, skeleton.point_parents, strict=True):
         paths.append(plain if parent < 0 else f"{paths[parent]}/{plain}")
     return paths
 
