@@ -1,13 +1,16 @@
 """Searching a library: queries of all kinds, filters, messages."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from small_takes import small_motion
 
 import motionloom as ml
-from motionloom.distance import DISTANCES, FEATURES
+from motionloom.distance import DISTANCES
 from motionloom.errors import InvalidInput, LibraryError, RoleError
-from motionloom.search import INDEXES, METHODS
+from motionloom.search import INDEXES, METHODS, Match, Matches
+from motionloom.search.query import Query
 
 KICK = "kick_front_high_right"
 
@@ -34,6 +37,27 @@ def test_a_stretch_finds_itself_first_and_at_no_distance(lib, method, features):
     np.testing.assert_array_equal(best.alignment[:, 1] - best.alignment[:, 0], 12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_keeps_what_all_of_them_promise(lib, method):
+    """One row per method: the query first, in order, within what was asked for."""
+    lib.build_web(within=["kick", "punch"])
+    query, asked = f"{KICK}_p1", {"method": method, "within": ["kick", "punch"], "k": 400}
+    hits = lib.search(query, max=4, **{**asked, "k": None})
+    assert 1 <= len(hits) <= 4 and hits.query == query and hits.unit
+    assert (hits[0].motion, hits[0].start_frame, hits[0].end_frame) == (query, 0, len(lib[query]))
+    assert hits[0].distance < 1e-6 and {hit.label for hit in hits} <= {"kick", "punch"}
+    gaps = [hit.distance for hit in hits]
+    assert gaps == sorted(gaps)
+    for hit in hits:
+        frames = hit.alignment[:, 1]
+        assert (frames[0], frames[-1] + 1) == (hit.start_frame, hit.end_frame)
+        assert hit.alignment[:, 0].max() < len(lib[query])
+    away = lib.search(query, exclude_query=True, **asked)
+    assert not any(hit.motion == query and hit.distance < 1e-6 for hit in away)
+    family = lib.family(query, max=3, max_distance=hits[-1].distance + 1e-6, **asked)
+    assert family.nodes[0].text == f"{query}:0-{len(lib[query])}" and len(family) <= 4
+
+
 def test_kicks_find_kicks(lib):
     hits = lib.search(f"{KICK}_p0", within=["kick", "walk", "punch"], max=3)
     assert [hit.label for hit in hits] == ["kick"] * 3
@@ -58,6 +82,19 @@ def test_a_query_may_be_a_motion_or_a_file_of_another_rate_and_skeleton(lib, tmp
     assert by_file.motion == f"{KICK}_p1" and abs(by_file.start_frame - 12) <= 1
     part = lib.search(f"{path}:0s-0.5s", max=1)[0]
     assert part.motion == f"{KICK}_p1" and part.end_frame <= 29
+
+
+def test_a_query_of_nearly_the_same_rate_is_not_shifted(lib):
+    """29.97 and 30 fps count as one, for the last frames of a long query too."""
+    take = lib["take_strikes_p0"]
+    near = replace(take, fps=29.97)
+    start = len(take) - 120
+    for features in ("e15", "pc1"):
+        chosen = {"features": features, "only": "take_strikes_p0", "max": 1, "rank": "distance"}
+        own = lib.search(f"take_strikes_p0:{start}-{start + 40}", **chosen)[0]
+        other = lib.search(Query("near", near, start, start + 40, None), **chosen)[0]
+        assert (other.start_frame, other.end_frame) == (own.start_frame, own.end_frame)
+        assert other.distance < 1e-3
 
 
 def test_seconds_are_frames_over_the_rate(lib):
@@ -148,6 +185,20 @@ def test_an_index_follows_the_library(tmp_path):
     assert len(kept) == 1
 
 
+@pytest.mark.parametrize(
+    ("method", "file"),
+    [("lazy", "blocks.*/low.npy"), ("emd", "clip-heaps.*/mass.npy"), ("emd", "clips-emd.*/*.npy")],
+)
+def test_a_damaged_index_is_made_again(tmp_path, method, file):
+    lib = ml.Library.create(tmp_path / "takes.loom")
+    for name in ("walk", "jog"):
+        lib.add_motion(ml.demo.clip(name), name=name)
+    told = lib.search("walk", method=method).to_json()
+    for path in (lib.path / "derived").glob(file):
+        path.write_bytes(path.read_bytes()[:40])
+    assert ml.Library(lib.path).search("walk", method=method).to_json() == told
+
+
 def test_matches_are_a_sequence(lib):
     hits = lib.search(f"{KICK}_p0:10-40", max=4)
     assert len(hits) == 4 and len(hits[1:3]) == 2 and hits[-1] is list(hits)[3]
@@ -155,6 +206,8 @@ def test_matches_are_a_sequence(lib):
     keys = {"motion", "start_frame", "end_frame", "start", "end", "distance", "tier", "label"}
     assert set(hits.to_json()[0]) == keys
     assert "<table>" in hits._repr_html_()
+    odd = Matches([Match("<b>walk & co</b>", 0, 30, 0.0, 1.0, 0.02)])
+    assert "&lt;b&gt;walk &amp; co&lt;/b&gt;" in odd._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -181,6 +234,8 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"bridge": -1}, InvalidInput, "bridge must not be negative"),
         ("walk_p0", {"tiers": 0}, InvalidInput, "tiers must be a number from 1 on"),
         ("walk_p0", {"tiers": "few"}, InvalidInput, "tiers must be a number from 1 on"),
+        ("walk_p0", {"tiers": 1.5}, InvalidInput, "or all; got 1.5"),
+        ("x" * 300, {}, LibraryError, "no motion 'xxx"),
         ("walk_p0", {"within": "walks"}, InvalidInput, "labelled 'walks'; there are walk"),
         ("walk_p0", {"only": "walk_p9"}, LibraryError, "no motion 'walk_p9'"),
         ("walk_p0", {"only": "walk_p0", "without": "walk_p0"}, InvalidInput, "leave no motion"),
@@ -193,6 +248,17 @@ def test_matches_are_a_sequence(lib):
 def test_says_what_is_wrong(lib, query, options, error, message):
     with pytest.raises(error, match=message):
         lib.search(query, **options)
+
+
+@pytest.mark.parametrize("option", ["method", "max", "max_distance", "sorcery"])
+def test_neighbours_take_no_options_that_mean_nothing_to_them(lib, option):
+    with pytest.raises(InvalidInput, match=f"no option '{option}'; there are apart"):
+        lib.neighbours("walk_p0:0-4", **{option: 1})
+
+
+def test_tiers_may_be_written_out(lib):
+    query = f"{KICK}_p0:10-40"
+    assert lib.search(query, tiers="1", max=3).to_json() == lib.search(query, max=3).to_json()
 
 
 def test_a_query_without_a_needed_joint_is_refused(lib):
@@ -210,7 +276,5 @@ def test_an_empty_library_says_so(tmp_path, method):
     lib = ml.Library.create(tmp_path / "empty.loom")
     with pytest.raises(LibraryError, match="the library is empty"):
         lib.search(ml.demo.clip("walk"), method=method)
-
-
-def test_registries_name_what_there_is():
-    assert set(METHODS) >= {"dtw", "lazy"} and "e15" in FEATURES
+    with pytest.raises(LibraryError, match="the library is empty"):
+        lib.neighbours(ml.demo.clip("walk"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, overload
 
 import numpy as np
@@ -120,8 +121,8 @@ class Matches(Sequence[Match]):
         names = ("motion", "start", "end", f"distance ({self.unit})", "tier")
         head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
         rows = "".join(
-            f"<tr><td>{match.motion}</td><td>{match.start:.2f} s</td><td>{match.end:.2f} s</td>"
-            f"<td>{match.distance:.4f}</td><td>{match.tier}</td></tr>"
+            f"<tr><td>{escape(match.motion)}</td><td>{match.start:.2f} s</td>"
+            f"<td>{match.end:.2f} s</td><td>{match.distance:.4f}</td><td>{match.tier}</td></tr>"
             for match in self._matches
         )
         return f"<table>{head}{rows}</table>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +130,10 @@ def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
     if isinstance(query, Motion):
         return _cut(query.name or "motion", query, None, None)
     text = str(query)
-    name, cut = (text, None) if Path(text).exists() else _parts(library, text)
+    name, cut = (text, None) if os.path.exists(text) else _parts(library, text)
     if name in library:
         return _cut(text, library[name], cut, name)
-    if Path(name).is_file():
+    if os.path.isfile(name):
         motion = load(name)
         if not isinstance(motion, Motion):
             raise InvalidInput(f"{name} holds markers without a skeleton; a query is a motion")
