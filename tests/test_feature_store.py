@@ -13,11 +13,19 @@ from plain_motions import snake
 
 import motionloom as ml
 from motionloom import Library, LibraryError
-from motionloom.distance import FEATURES, FeatureSet, feature_set, frame_features
+from motionloom.distance import (
+    FEATURES,
+    FeatureSet,
+    feature_set,
+    frame_features,
+    principal_components,
+)
 from motionloom.distance import feature_store as store
 from motionloom.distance.principal import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.library import batches
+from motionloom.library.derived_rows import build_rows
+from motionloom.library.row_table import load_rows
 
 
 @pytest.fixture(scope="module")
@@ -277,16 +285,48 @@ def test_a_library_without_anything_usable_is_told_so(name, tmp_path):
         lib.features(name)
 
 
-def test_damaged_rows_are_made_again(lib, clips):
-    folder = lib.features("e15").folder
-    (folder / "index.json").write_text("{")
-    np.testing.assert_array_equal(
-        lib.features("e15").of(clips["kick"]), frame_features(clips["kick"], "e15")
-    )
-    with open(folder / "rows.npy", "rb+") as file:
-        file.truncate(1000)
+@pytest.mark.parametrize(
+    ("file", "damage", "message"),
+    [
+        ("index.json", "{", "index.json: damaged: "),
+        ("index.json", "[]", "index.json: damaged: "),
+        ("index.json", "{}", "index.json: damaged: 'names'"),
+        ("rows.npy", "short", "rows.npy: damaged: "),
+        ("rows.npy", "narrow", r"rows.npy: damaged: expected float32 of \(.*, 15\), found float32"),
+    ],
+)
+def test_damaged_rows_are_told_and_made_again(lib, file, damage, message):
     features = lib.features("e15")
-    assert len(features) == len(clips["kick"]) + len(clips["walk"])
+    rows, folder = np.array(features.rows), features.folder
+    if damage == "short":
+        with open(folder / file, "rb+") as out:
+            out.truncate(1000)
+    elif damage == "narrow":
+        np.save(folder / file, rows[:, :7])
+    else:
+        (folder / file).write_text(damage)
+    with pytest.raises(LibraryError, match=message):
+        load_rows(folder)
+    np.testing.assert_array_equal(lib.features("e15").rows, rows)
+
+
+def test_a_damaged_basis_is_told_and_fitted_again(lib):
+    variances = principal_components(lib, "pca8").variances
+    (file,) = lib.path.glob("derived/basis.*/basis.npz")
+    np.savez(file, mean=variances)
+    np.testing.assert_array_equal(principal_components(lib, "pca8").variances, variances)
+
+
+def test_work_that_gives_other_rows_than_promised_is_told(lib, tmp_path):
+    with pytest.raises(LibraryError, match=r"kick: expected 1 rows of 2 numbers, got shape \(3, 2"):
+        build_rows(
+            tmp_path, None, lib, _three_rows, width=2, length=lambda entry: 1, left_out={},
+            workers=1,
+        )  # fmt: skip
+
+
+def _three_rows(motion):
+    return np.zeros((3, 2))
 
 
 def test_a_failure_leaves_nothing_behind(lib, monkeypatch):

@@ -161,7 +161,7 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
     first, second = np.asarray(path, dtype=np.int64).reshape(-1, 2).T
     frames, begins, counts = np.unique(first, return_index=True, return_counts=True)
     middles = np.add.reduceat(second.astype(np.float64), begins) / counts
-    return np.interp(times, frames, middles)
+    return np.interp(np.asarray(times, dtype=np.float64), frames, middles)
 
 
 def accumulated(

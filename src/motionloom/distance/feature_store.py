@@ -24,10 +24,11 @@ from motionloom.library.batches import over_motions
 from motionloom.library.derived import derived
 from motionloom.library.derived_rows import build_rows
 from motionloom.library.records import Entry
-from motionloom.library.row_table import load_rows
+from motionloom.library.row_table import RowTable, load_rows
 from motionloom.library.shelf import Shelf
 from motionloom.library.stored_folder import Folder
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.frames import positive_rate
 from motionloom.motion.resampling import resampled_length
 
 RATE = 30.0  # frames per second of features where the library has no rate of its own
@@ -38,27 +39,18 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class LibraryFeatures:
+class LibraryFeatures(RowTable):
     """Features of all motions of a library, one after the other.
 
     Attributes
     ----------
-    rows : ndarray of float32, shape (N, D)
-        Memory-mapped, read-only.
-    starts : ndarray of int64, shape (M + 1,)
-        Motion m has rows ``starts[m]`` to ``starts[m + 1]``.
-    names : tuple of str, length M
-        Sorted.
-    fps : ndarray, shape (M,)
-        Rate of each motion as stored.
-    frames : ndarray of int64, shape (M,)
-        Frames of each motion as stored.
+    rows, starts, names, fps, frames, left_out
+        See `motionloom.library.row_table.RowTable`: `rows` (N, D) of all motions, memory-mapped;
+        `left_out` names those whose skeletons lack a joint that is needed, and which.
     rate : float
         Rate of the rows: one for all.
     feature_set : FeatureSet
         With the options and, for principal components, the basis.
-    left_out : dict of str to str
-        Motions whose skeletons lack a joint that is needed, and which.
     folder : Path or StoredFolder
         Where it is kept.
 
@@ -69,14 +61,8 @@ class LibraryFeatures:
     ('dance_groove', 30.0)
     """
 
-    rows: NDArray[np.float32]
-    starts: NDArray[np.int64]
-    names: tuple[str, ...]
-    fps: NDArray[np.float64]
-    frames: NDArray[np.int64]
     rate: float
     feature_set: FeatureSet
-    left_out: dict[str, str]
     folder: Folder
 
     def __len__(self) -> int:
@@ -181,18 +167,8 @@ def library_features(
         )
 
     def load(folder: Folder) -> LibraryFeatures:
-        table = load_rows(folder)
-        return LibraryFeatures(
-            table.rows,
-            table.starts,
-            table.names,
-            table.fps,
-            table.frames,
-            rate,
-            chosen,
-            table.left_out,
-            folder,
-        )
+        table = vars(load_rows(folder))
+        return LibraryFeatures(**table, rate=rate, feature_set=chosen, folder=folder)
 
     found = derived(library, chosen.name, options, build=build, load=load)
     if not len(found):
@@ -302,10 +278,7 @@ def _same_rate(fps: float, rate: float) -> bool:
 
 
 def _rate(library: Shelf, fps: float | None) -> float:
-    rate = fps if fps is not None else library.fps or RATE
-    if not 0.0 < rate < float("inf"):
-        raise InvalidInput(f"fps must be positive; got {rate}")
-    return float(rate)
+    return positive_rate(fps if fps is not None else library.fps or RATE)
 
 
 def _options(features: FeatureSet, rate: float) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def derived(
     stem = _stem(kind, options)
     if isinstance(library.store, ObjectStore):
         content = partial(content_key, library)
-        return stored_derived(library, library.store, stem, content, build=build, load=load)
+        return stored_derived(library, library.store, FOLDER, stem, content, build=build, load=load)
     place = library.path.absolute() / FOLDER  # workers of a cluster are in other folders
     damage: LibraryError | None = None
     for _ in range(_ATTEMPTS):

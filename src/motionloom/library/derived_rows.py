@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -24,7 +24,7 @@ from motionloom.library.derived import FOLDER as DERIVED
 from motionloom.library.derived import motion_key
 from motionloom.library.importing import Progress
 from motionloom.library.records import Entry
-from motionloom.library.row_table import INDEX, ROWS, load_rows, read_index
+from motionloom.library.row_table import INDEX, ROWS, load_rows, read_index, row_total
 from motionloom.library.shelf import Shelf
 from motionloom.library.store import ObjectStore, Piece
 from motionloom.library.stored_folder import Folder, StoredFolder, between, joined, point_to
@@ -48,7 +48,8 @@ def build_rows(
 
     Parameters
     ----------
-    folder, previous : Path
+    folder : Path
+    previous : Path, StoredFolder or None
         As `motionloom.library.derived.derived` hands them to its `build`.
     library : Shelf
     work : callable
@@ -66,12 +67,15 @@ def build_rows(
     entries = [entry for entry in library.entries() if entry.name not in left_out]
     counts = np.array([length(entry) for entry in entries], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)])
-    table = _Table(entries, [motion_key(entry) for entry in entries], starts, width, stamp)
-    where = _in_store if library.store.remote else _in_folder
-    where(folder, previous, table, library, work, workers, progress)
+    keys = [motion_key(entry) for entry in entries]
+    job = _Job(library, work, entries, keys, starts, width, stamp, workers, progress)
+    if isinstance(library.store, ObjectStore):
+        _in_store(folder, previous, job, library.store)
+    else:
+        _in_folder(folder, previous, job)
     index = {
         "names": [entry.name for entry in entries],
-        "keys": table.keys,
+        "keys": keys,
         "starts": starts.tolist(),
         "width": width,
         "fps": [entry.fps for entry in entries],
@@ -83,17 +87,26 @@ def build_rows(
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
-    """What is to be written: whose rows, and how many."""
+class _Job:
+    """What is to be written, whose rows and how many, and how it is computed."""
 
+    library: Shelf
+    work: Callable[[Motion], NDArray]
     entries: list[Entry]
     keys: list[str]
     starts: NDArray[np.int64]
     width: int
     stamp: str
+    workers: int | None
+    progress: Progress | None
 
     def __len__(self) -> int:
         return int(self.starts[-1])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return 4 * self.width
 
     @property
     def header(self) -> bytes:
@@ -115,7 +128,7 @@ class _Table:
             held = read_index(previous)
         except (LibraryError, OSError):
             return {}
-        if (held["stamp"], held.get("width", self.width)) != (self.stamp, self.width):
+        if (held["stamp"], held["width"]) != (self.stamp, self.width):
             return {}
         counts = np.diff(held["starts"])
         rows = {key: (held["starts"][n], counts[n]) for n, key in enumerate(held["keys"])}
@@ -126,46 +139,39 @@ class _Table:
                 found[m] = start
         return found
 
+    def new(self, known: Collection[int]) -> dict[str, tuple[int, int]]:
+        """The other motions, by name: the first row of each, and how many it has."""
+        return {entry.name: self.place(m) for m, entry in enumerate(self.entries) if m not in known}
 
-def _in_folder(
-    folder: Path,
-    previous: Folder | None,
-    table: _Table,
-    library: Shelf,
-    work: Callable[[Motion], NDArray],
-    workers: int | None,
-    progress: Progress | None,
-) -> None:
+
+def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
     """Write the rows to one file, to which workers add theirs."""
-    path, offset, row_bytes = folder / ROWS, len(table.header), 4 * table.width
+    path, offset = folder / ROWS, len(job.header)
     with open(path, "wb") as out:
-        out.write(table.header)
-        out.truncate(offset + row_bytes * len(table))
-    known = _copy_known(path, offset, previous, table)
-    new = [m for m in range(len(table.entries)) if m not in known]
-    place = {table.entries[m].name: table.place(m) for m in new}
-    fill = partial(_fill, work=work, path=path, offset=offset, width=table.width, place=place)
-    for _ in over_motions(library, fill, [table.entries[m] for m in new], workers, progress):
+        out.write(job.header)
+        out.truncate(offset + job.row_bytes * len(job))
+    place = job.new(_copy_known(path, offset, previous, job))
+    fill = partial(_fill, work=job.work, path=path, offset=offset, width=job.width, place=place)
+    new = [entry for entry in job.entries if entry.name in place]
+    for _ in over_motions(job.library, fill, new, job.workers, job.progress):
         pass
     with open(path, "rb+") as out:
         os.fsync(out.fileno())
 
 
-def _copy_known(path: Path, offset: int, previous: Folder | None, table: _Table) -> dict[int, int]:
+def _copy_known(path: Path, offset: int, previous: Folder | None, job: _Job) -> dict[int, int]:
     """Copy rows that an earlier table has; whose, by number."""
-    known = table.known(previous)
+    known = job.known(previous)
     if previous is None or not known:
         return {}
     try:
         held = load_rows(previous).rows
     except (LibraryError, OSError):
         return {}
-    if held.shape[1] != table.width:
-        return {}
     with open(path, "rb+") as out:
         for m, old in known.items():
-            start, count = table.place(m)
-            out.seek(offset + 4 * table.width * start)
+            start, count = job.place(m)
+            out.seek(offset + job.row_bytes * start)
             out.write(np.ascontiguousarray(held[old : old + count]).data)
     return known
 
@@ -187,42 +193,32 @@ def _fill(
         out.write(rows.data)
 
 
-def _in_store(
-    folder: Path,
-    previous: Folder | None,
-    table: _Table,
-    library: Shelf,
-    work: Callable[[Motion], NDArray],
-    workers: int | None,
-    progress: Progress | None,
-) -> None:
+def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectStore) -> None:
     """Have workers write rows to the store, some motions at a time; note here what they are."""
-    store = library.store
-    if not isinstance(store, ObjectStore):
-        raise LibraryError(f"{library.path}: its frames lie in no store")
-    name, row_bytes = f"{DERIVED}/{folder.name}/{ROWS}", 4 * table.width
-    known = table.known(previous)
+    name = f"{DERIVED}/{folder.name}/{ROWS}"
+    known = job.known(previous) if isinstance(previous, StoredFolder) else {}
     pieces: dict[str, tuple[Piece, ...]] = {}
     if isinstance(previous, StoredFolder) and known:
-        rows = read_index(previous)["starts"][-1]
+        rows = row_total(previous)
         for m, old in known.items():
-            first = previous.size(ROWS) - row_bytes * (rows - old)
-            last = first + row_bytes * table.place(m)[1]
-            pieces[table.entries[m].name] = between(previous.files[ROWS], first, last)
-    new = [m for m in range(len(table.entries)) if m not in known]
-    task = partial(
+            first = previous.size(ROWS) - job.row_bytes * (rows - old)
+            last = first + job.row_bytes * job.place(m)[1]
+            pieces[job.entries[m].name] = between(previous.files[ROWS], first, last)
+    place = job.new(known)
+    put = partial(
         _put_rows,
-        library=library,
-        work=work,
+        library=job.library,
+        work=job.work,
         store=store,
         name=name,
-        width=table.width,
-        counts={table.entries[m].name: table.place(m)[1] for m in new},
+        width=job.width,
+        counts={one: count for one, (_, count) in place.items()},
     )
-    for made in over_batches(library, task, [table.entries[m] for m in new], workers, progress):
+    new = [entry for entry in job.entries if entry.name in place]
+    for made in over_batches(job.library, put, new, job.workers, job.progress):
         pieces |= made
-    every = [store.put(table.header, name)]
-    for entry in table.entries:
+    every = [store.put(job.header, name)]
+    for entry in job.entries:
         every += pieces[entry.name]
     point_to(folder / ROWS, joined(every))
 

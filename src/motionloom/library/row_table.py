@@ -17,6 +17,7 @@ from motionloom.errors import LibraryError
 from motionloom.library.stored_folder import Folder, StoredFolder
 
 ROWS, INDEX = "rows.npy", "index.json"
+_TOLD = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,6 @@ class RowTable:
         Frames of each motion as stored.
     left_out : dict of str to str
         Motions without rows, and why.
-    stamp : str
-        What else the rows depend on.
     """
 
     rows: NDArray[np.float32]
@@ -47,14 +46,11 @@ class RowTable:
     fps: NDArray[np.float64]
     frames: NDArray[np.int64]
     left_out: dict[str, str]
-    stamp: str
 
 
 def row_total(folder: Folder) -> int:
     """How many rows a table has."""
-    if isinstance(folder, StoredFolder):
-        return read_index(folder)["starts"][-1]
-    return len(np.load(folder / ROWS, mmap_mode="r", allow_pickle=False))
+    return read_index(folder)["starts"][-1]
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
@@ -76,8 +72,9 @@ def load_rows(folder: Folder) -> RowTable:
     index = read_index(folder)
     try:
         rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
-        if len(rows) != index["starts"][-1] or rows.dtype != np.float32:
-            raise ValueError(f"{len(rows)} rows of {rows.dtype}")
+        shape = (index["starts"][-1], index["width"])
+        if rows.shape != shape or rows.dtype != np.float32:
+            raise ValueError(f"expected float32 of {shape}, found {rows.dtype} of {rows.shape}")
     except (ValueError, EOFError) as error:
         raise LibraryError(f"{folder / ROWS}: damaged: {error}") from None
     return RowTable(
@@ -87,13 +84,19 @@ def load_rows(folder: Folder) -> RowTable:
         np.array(index["fps"], dtype=np.float64),
         np.array(index["frames"], dtype=np.int64),
         index["left_out"],
-        index["stamp"],
     )
 
 
 def read_index(folder: Folder) -> dict[str, Any]:
-    """What ``index.json`` says."""
+    """What ``index.json`` says.
+
+    Raises
+    ------
+    LibraryError
+        If it does not say all it should.
+    """
     try:
-        return json.loads((folder / INDEX).read_text(encoding="utf-8"))
-    except ValueError as error:
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+        return {key: index[key] for key in _TOLD}
+    except (ValueError, KeyError, TypeError) as error:
         raise LibraryError(f"{folder / INDEX}: damaged: {error}") from None

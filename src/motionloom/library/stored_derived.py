@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from motionloom.errors import LibraryError
@@ -19,7 +19,6 @@ from motionloom.library.shelf import Shelf
 from motionloom.library.store import ObjectStore, StoreError
 from motionloom.library.stored_folder import Folder, StoredFolder, objects_of, uploaded
 
-FOLDER = "derived"
 _ATTEMPTS = 6
 
 Thing = TypeVar("Thing")
@@ -28,6 +27,7 @@ Thing = TypeVar("Thing")
 def stored_derived(
     library: Shelf,
     store: ObjectStore,
+    place: str,
     stem: str,
     content: Callable[[], str],
     *,
@@ -41,6 +41,8 @@ def stored_derived(
     library : Shelf
     store : ObjectStore
         Where its files are.
+    place : str
+        Folder of the store for derived things.
     stem : str
         Of the folder's name: the kind of thing, and how it is made.
     content : callable
@@ -65,7 +67,7 @@ def stored_derived(
         with library.writing():
             name = f"{stem}.{content()}"
             if damage >= 2 or not library.catalogue.stored(name):
-                _make(library, store, stem, name, build)
+                _make(library, store, f"{place}/{stem}", name, build)
         damage = 0
     raise LibraryError(
         f"{library.path}: the library keeps changing; try again when nobody writes to it"
@@ -75,11 +77,11 @@ def stored_derived(
 def _make(
     library: Shelf,
     store: ObjectStore,
-    stem: str,
+    place: str,
     name: str,
     build: Callable[[Path, Folder | None], None],
 ) -> None:
-    catalogue, place = library.catalogue, f"{FOLDER}/{stem}"
+    catalogue, stem = library.catalogue, PurePosixPath(place).name
     earlier = {other: catalogue.stored(other) for other in catalogue.stored_folders(stem)}
     earlier.pop(name, None)  # damaged
     known = objects_of(earlier.values())
