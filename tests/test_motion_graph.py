@@ -12,7 +12,7 @@ from naive import motion_graph as naive
 
 import motionloom as ml
 from motionloom.distance import frame_distance
-from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
 from motionloom.motion.contacts import SIDES
 from motionloom.motion.frames import intervals
 from motionloom.motion.quality import foot_slide
@@ -21,6 +21,7 @@ from motionloom.synthesis.motiongraph.components import endless
 from motionloom.synthesis.motiongraph.error_function import error_bands, error_function
 from motionloom.synthesis.motiongraph.footing import Footing, agreement
 from motionloom.synthesis.motiongraph.mogra import graph_from_mogra, read_mogra, write_mogra
+from motionloom.synthesis.motiongraph.store import read_graph
 from motionloom.synthesis.motiongraph.sweet_spots import Spots, candidates, pruned
 from motionloom.synthesis.motiongraph.transitions import Finding, find_transitions
 
@@ -351,18 +352,27 @@ def test_it_begins_and_ends_with_the_poses_that_were_asked_for(graph):
     ("wishes", "message"),
     [
         ({"path": [[0, 0]]}, r"path must have shape \(n, 2\)"),
+        ({"path": [[0, 0], [1]]}, r"path must have shape \(n, 2\)"),
         ({"path": [[0, 0], [0, 0.01]]}, "path must be longer"),
         ({"path": [[0, 0], [0, np.nan]]}, "path must be finite"),
         ({"path": [[0, 0], [0, 5]], "seconds": 3.0}, "leave out seconds"),
         ({"path": [[0, 0], [0, 5]], "goal": (1, 1)}, "only one of them"),
         ({"goal": (1, 1)}, "after how many seconds"),
         ({"goal": (1,), "seconds": 3.0}, "goal must be x, z"),
+        ({"goal": "there", "seconds": 3.0}, "goal must be x, z"),
+        ({"goal": (1, 1), "seconds": -3.0}, "seconds must be positive; got -3.0"),
+        ({"end": ("walk_p0", 60), "labels": [("walk", 2.0)]}, "to an end pose takes no labels"),
+        ({"end": ("walk_p0", 60), "start": ("walk_left_p0", 10**9)}, "walk_left_p0 has frames"),
+        ({"end": ("walk_p0", 1)}, "no transition leads to frame 1 of walk_p0; choose a later"),
         ({"labels": [("fly", 2.0)]}, "no motion of the graph has the label 'fly'"),
         ({"labels": [("walk", -1.0)]}, "must last for some time"),
         ({"labels": ["walk"]}, "pairs of label and seconds"),
         ({"labels": []}, "at least one pair"),
         ({"start": ("fly", 3), "seconds": 3.0}, "holds no motion 'fly'"),
         ({"start": "walk_p0", "seconds": 3.0}, "a place in a graph is NAME:FRAME"),
+        ({"start": "walk_p0:²", "seconds": 3.0}, "a place in a graph is NAME:FRAME"),
+        ({"start": "walk_p0:" + 5000 * "9", "seconds": 3.0}, "a place in a graph is NAME:FRAME"),
+        ({"start": 7, "seconds": 3.0}, "a place in a graph is a name and a frame"),
         ({"start": ("walk_p0", 10**6), "seconds": 3.0}, "walk_p0 has frames 0 to"),
         ({}, "say how many seconds"),
         ({"seconds": -1.0}, "at least one frame"),
@@ -371,6 +381,24 @@ def test_it_begins_and_ends_with_the_poses_that_were_asked_for(graph):
 def test_says_what_is_wrong_with_wishes(graph, wishes, message):
     with pytest.raises(InvalidInput, match=message):
         graph.walk(**wishes)
+
+
+def test_a_pose_that_nothing_leads_away_from_is_told(graph):
+    late = len(graph.motions[1]) - 1
+    with pytest.raises(InvalidInput, match=f"no way leads from {graph.names[1]}:{late}"):
+        graph.walk(start=(graph.names[1], late), end=(graph.names[0], 60))
+
+
+def test_looking_for_a_route_can_be_watched_and_stopped(graph):
+    steps = []
+    graph.walk(path=[[0, 0], [0, 5]], seed=1, progress=steps.append)
+    assert len(steps) > 10 and min(steps) > 0
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graph.walk(4.0, goal=(0, 5), progress=stop)
 
 
 # --- files ----------------------------------------------------------------------------------
@@ -415,6 +443,7 @@ def test_a_transition_file_is_read_as_written(tmp_path):
         ("Transitions: 1 0 7\n3 4\n", ":1: motion 7 is named; there are 2"),
         ("Transitions: 1 0 1\n3 90\n", ":2: frame 90 is beyond the end of motion 1"),
         ("Transitions: 99999999999999999999 0 1\n", ":1: expected"),
+        (f"Transitions: 1 0 1\n{5000 * '9'} 4\n", ":2: expected two frames"),
     ],
 )
 def test_says_where_a_transition_file_is_wrong(tmp_path, text, message):
@@ -497,6 +526,12 @@ def test_a_library_keeps_its_graph_and_follows_changes(tmp_path, walks):
     assert len(lib.motion_graph(only="walk_p0").motions) == 1
     with pytest.raises(InvalidInput, match="no motion is labelled"):
         lib.motion_graph(within="dance")
+
+
+def test_a_damaged_file_of_a_graph_is_named(tmp_path, walks):
+    (tmp_path / "graph.sqlite").write_text("no tables at all")
+    with pytest.raises(LibraryError, match="graph.sqlite: damaged: file is not a database"):
+        read_graph(tmp_path / "graph.sqlite", walks, {})
 
 
 def test_a_damaged_graph_is_made_again(tmp_path, walks):

@@ -275,7 +275,7 @@ def _learn(lib: Library, tags: Path | None, output: Path | None, top: int | None
 
 def _pose(lib: Library, text: str, file: Path, line: int):
     name, _, frame = text.strip().rpartition(":")
-    if not frame.isdigit():
+    if not frame.isdecimal() or len(frame) > 15:
         raise MotionFormatError(f"expected NAME:FRAME; got {text!r}", path=file, line=line)
     motion = lib[name]
     if int(frame) >= len(motion):

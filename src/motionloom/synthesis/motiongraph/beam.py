@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,6 +80,7 @@ def best_route(
     wish: Wish,
     rng: np.random.Generator,
     start: tuple[int, int] | None,
+    progress: Callable[[int], None] | None = None,
 ) -> Route:
     """The route that costs least, as far as the beam sees.
 
@@ -90,6 +92,8 @@ def best_route(
         Draws the places to begin.
     start : (int, int), optional
         Motion and frame to begin with; default: any.
+    progress : callable, optional
+        Called with the number of ways followed since the last call.
 
     Raises
     ------
@@ -105,7 +109,10 @@ def best_route(
     best: tuple[float, _Way, int] | None = None
     while queue:
         stage = heapq.heappop(queue)
-        for way in _fittest(stages.pop(stage)):
+        fittest = _fittest(stages.pop(stage))
+        if progress is not None:
+            progress(len(fittest))
+        for way in fittest:
             if best is not None and way.cost >= best[0]:
                 break
             ended, further = _followed(graph, ground, wish, way)

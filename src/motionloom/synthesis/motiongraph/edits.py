@@ -24,7 +24,6 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
 from motionloom.synthesis.motiongraph.building import connected
-from motionloom.synthesis.motiongraph.footing import Footing
 from motionloom.synthesis.motiongraph.graph import MotionGraph
 from motionloom.synthesis.motiongraph.transitions import Found, Transitions, at_spots
 
@@ -197,7 +196,7 @@ def with_edits(
     removed, locked = (keys - {None} for keys in mine)
     added = locked - set(_keys(every))
     if added:
-        every = _joined(every, _at(motions, added, distance, every.blend))
+        every = Transitions.joined([every, _at(motions, added, distance, every.blend)])
     keys = _keys(every)
     out = np.array([key in removed for key in keys])
     if not out.any() and not added:
@@ -244,26 +243,11 @@ def _keys(transitions: Transitions) -> list[tuple[int, int, int, int]]:
 
 def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) -> Transitions:
     """Transitions at given places, one way; those too near to an end of a motion are not."""
-    before, after = blend // 2, blend - blend // 2
-    spots: dict[tuple[int, int], NDArray[np.int64]] = {}
+    rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, i, b, j in sorted(keys):
-        ends = (len(motions[a]) - after, len(motions[b]) - after)
-        if before <= i <= ends[0] and before <= j <= ends[1]:
-            rows = spots.get((a, b), np.zeros((0, 2), np.int64))
-            spots[a, b] = np.concatenate([rows, [[i, j]]])
-    if not spots:
-        none = np.zeros((0, 2), np.int64)
-        flat = np.zeros(0)
-        return Transitions(none, none, flat, flat, np.zeros((0, 3)), flat, blend)
-    footings = [Footing.of(motion) for motion in motions]
-    made = at_spots(motions, distance, footings, spots, blend, None).transitions
-    wanted = np.array([key in keys for key in _keys(made)])
-    first = np.zeros(len(made), bool)  # a spot of a motion with itself is made twice
-    first[np.unique(np.array(_keys(made)), axis=0, return_index=True)[1]] = True
-    return made.kept(wanted & first)
-
-
-def _joined(a: Transitions, b: Transitions) -> Transitions:
-    names = ("source", "target", "errors", "means", "moves", "accelerations")
-    parts = {name: np.concatenate([getattr(a, name), getattr(b, name)]) for name in names}
-    return replace(a, **parts)  # type: ignore[arg-type]
+        rows.setdefault((a, b), []).append((i, j))
+    spots = {pair: np.array(frames, np.int64) for pair, frames in rows.items()}
+    made = at_spots(motions, distance, spots, blend).transitions
+    number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
+    # Made both ways, and twice where a motion meets itself: each that is wanted, once.
+    return made.kept(np.array(sorted(number[key] for key in keys & set(number)), np.int64))

@@ -8,7 +8,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from motionloom.synthesis.motiongraph.player import GraphPlayer
 
 _REMEMBERED = 512  # transitions whose frames are kept ready
+_FRAME = re.compile(r"[0-9]{1,15}")
 
 Place = tuple[str, int]
 
@@ -49,6 +51,12 @@ class Removed:
         Of the motions that remain, frames that are never played.
     by_hand : int
         Transitions that somebody has ruled out.
+
+    Examples
+    --------
+    >>> removed = lib.motion_graph(only=["walk", "walk_fast"]).removed
+    >>> removed.motions, removed.by_hand
+    ((), 0)
     """
 
     transitions: int
@@ -189,11 +197,11 @@ class MotionGraph:
         Raises
         ------
         InvalidInput
-            If the graph does not hold it, or nothing leads away from there.
+            If the graph does not hold it.
         """
         name, frame = _named_place(place)
         if name not in self.names:
-            known = ", ".join(self.names[:8])
+            known = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
             raise InvalidInput(f"the graph holds no motion {name!r}; it holds {known}")
         number = self.names.index(name)
         if not 0 <= frame < len(self.motions[number]):
@@ -256,6 +264,7 @@ class MotionGraph:
         goal: Any = None,
         labels: Any = None,
         planted: bool = True,
+        progress: Callable[[int], None] | None = None,
     ) -> Motion:
         """New motion: at random, or along a path, to a place, or as labels say.
 
@@ -276,6 +285,9 @@ class MotionGraph:
             What to do from the beginning on, and how long each.
         planted : bool
             Whether standing feet are held where they stand.
+        progress : callable, optional
+            Called with the number of ways followed since the last call while a route along
+            a path, to a goal or by labels is looked for; what it raises ends the search.
 
         Returns
         -------
@@ -296,7 +308,10 @@ class MotionGraph:
         if path is None and goal is None and labels is None and end is None:
             player = self.player(seed, start=start, planted=planted)
             return player.record(seconds=_given(seconds), name="walk")
-        route = plan(self, seconds, seed, start=start, end=end, path=path, goal=goal, labels=labels)
+        route = plan(
+            self, seconds, seed, start=start, end=end, path=path, goal=goal, labels=labels,
+            progress=progress,
+        )  # fmt: skip
         player = GraphPlayer(self, seed, route=route, planted=planted)
         return player.record(frames=route.frames, name="walk")
 
@@ -308,11 +323,16 @@ class MotionGraph:
 def _named_place(place: Place | str) -> tuple[str, int]:
     if isinstance(place, str):
         name, _, number = place.rpartition(":")
-        if not name or not number.isdigit():
+        if not name or not _FRAME.fullmatch(number):
             raise InvalidInput(f"a place in a graph is NAME:FRAME; got {place!r}")
         return name, int(number)
-    name, frame = place
-    return str(name), int(frame)
+    try:
+        name, frame = place
+        return str(name), int(frame)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"a place in a graph is a name and a frame, or NAME:FRAME; got {place!r}"
+        ) from None
 
 
 def _given(seconds: float | None) -> float:

@@ -23,14 +23,13 @@ from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
 from motionloom.synthesis.motiongraph.building import connected
-from motionloom.synthesis.motiongraph.footing import Footing
 from motionloom.synthesis.motiongraph.graph import MotionGraph
 from motionloom.synthesis.motiongraph.likeness import alike
-from motionloom.synthesis.motiongraph.transitions import Found, at_spots
+from motionloom.synthesis.motiongraph.transitions import at_spots
 from motionloom.whole_file import whole_file
 
 _HEAD = "Transitions:"
-_LONGEST = 2**53  # frames and counts beyond this are no numbers of frames
+_DIGITS = 15  # numbers with more of them are no numbers of frames
 
 Spots = dict[tuple[int, int], NDArray[np.int64]]
 
@@ -152,19 +151,12 @@ def graph_from_mogra(
     ready = alike(motions)
     spots = read_mogra(path, [len(motion) for motion in ready])
     blend = max(round(blend_seconds * ready[0].fps), 2)
-    before, after = blend // 2, blend - blend // 2
-    fitting = {}
-    for (a, b), frames in spots.items():
-        ends = np.array([len(ready[a]), len(ready[b])]) - after
-        fitting[a, b] = frames[np.all((frames >= before) & (frames <= ends), axis=1)]
-    footings = [Footing.of(motion) for motion in ready]
     chosen = frame_distance(distance)
-    found: Found = at_spots(ready, chosen, footings, fitting, blend, smooth)
-    return connected(ready, found, chosen.name, {})
+    return connected(ready, at_spots(ready, chosen, spots, blend, smooth), chosen.name, {})
 
 
 def _numbers(path, number: int, words: list[str], expected: str, count: int) -> list[int]:
-    if len(words) != count or not all(word.isdigit() and int(word) < _LONGEST for word in words):
+    if len(words) != count or not all(w.isdigit() and len(w) <= _DIGITS for w in words):
         raise MotionFormatError(
             f"expected {expected}; got {' '.join(words)[:40]!r}", path=path, line=number
         )

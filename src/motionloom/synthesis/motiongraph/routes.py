@@ -8,6 +8,7 @@ that is dear at first may still win, as long as it is among the best at every st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,7 @@ def plan(
     path: Any = None,
     goal: Any = None,
     labels: Any = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Route:
     """The route that serves the wishes best; see `MotionGraph.walk`."""
     from motionloom.synthesis.motiongraph.beam import best_route
@@ -84,7 +86,7 @@ def plan(
     if labels is not None:
         wish = label_wish(wish, labels, seconds, graph)
     begin = None if start is None else graph.place(start)
-    return best_route(graph, wish, np.random.default_rng(seed), begin)
+    return best_route(graph, wish, np.random.default_rng(seed), begin, progress)
 
 
 def _to_place(
@@ -111,15 +113,16 @@ def _to_place(
     while True:
         frames, which = graph.departures(*here)
         rest = frames - here[1] + ways[which] if len(which) else np.zeros(0)
+        nearest = rest.min(initial=np.inf)
         ahead = frame - here[1] if here[0] == motion and frame >= here[1] else np.inf
         if limit is None:
-            stop = ahead <= rest.min(initial=np.inf)
-            good = rest == rest.min(initial=np.inf)
+            good = rest == nearest
+            stop = np.isfinite(ahead) and ahead <= nearest
         else:
             good = np.isfinite(rest) & (played + rest <= limit)
-            stop = not good.any() and np.isfinite(ahead)
+            stop = np.isfinite(ahead) and not good.any()
             if not good.any() and not stop:
-                good = rest == rest.min(initial=np.inf)
+                good = rest == nearest
         if stop:
             break
         if not len(which) or not np.isfinite(rest[good]).any():

@@ -13,7 +13,7 @@ meet others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -100,6 +100,23 @@ class Transitions:
             accelerations=self.accelerations[mask],
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Transitions]) -> Transitions:
+        """Those of several, of at least one, one after the other."""
+
+        def every(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        return cls(
+            every("source"),
+            every("target"),
+            every("errors"),
+            every("means"),
+            every("moves"),
+            every("accelerations"),
+            parts[0].blend,
+        )
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -126,6 +143,12 @@ class Finding:
     smooth : float or None
         How abrupt a transition may be, in usual accelerations of the motions (99.9th
         percentile); None: as it comes.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.motiongraph import Finding
+    >>> Finding(per_minute=30.0).blend_seconds
+    0.4
     """
 
     method: Method = "sectors"
@@ -213,45 +236,49 @@ def find_transitions(
         for pair, found in good.items():
             if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
-    whole = _joined(list(made.values()))
+    whole = Transitions.joined(list(made.values()))
     return Found(whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth)
 
 
 def at_spots(
     motions: Sequence[Motion],
     distance: FrameDistance,
-    footings: Sequence[Footing],
-    spots: dict[tuple[int, int], Ints],
+    spots: Mapping[tuple[int, int], Ints],
     blend: int,
-    smooth: float | None,
+    smooth: float | None = None,
 ) -> Found:
     """Transitions at given frames, both ways.
 
     Parameters
     ----------
     motions : sequence of Motion
+        Of one skeleton and rate.
     distance : FrameDistance
-    footings : sequence of Footing
-    spots : dict of (int, int) to ndarray of int64, shape (n, 2)
-        Frames of each pair of motions.
+    spots : mapping of (int, int) to ndarray of int64, shape (n, 2)
+        Frames of each of at least one pair of motions; those too near to an end of theirs
+        for a blend are left out.
     blend : int
-    smooth : float or None
-        As in `Finding`.
+    smooth : float, optional
+        As in `Finding`. Default: as it comes.
     """
-    rows = [distance.prepare(motion) for motion in motions]
-    maker = _Maker(motions, footings, blend, smooth)
+    used = sorted({number for pair in spots for number in pair})
+    rows = {n: distance.prepare(motions[n]) for n in used}
+    maker = _Maker(motions, {n: Footing.of(motions[n]) for n in used}, blend, smooth)
+    before, after = blend // 2, blend - blend // 2
     made = []
-    for (a, b), frames in spots.items():
+    for (a, b), wanted in spots.items():
+        ends = np.array([len(motions[a]), len(motions[b])]) - after
+        frames = wanted[np.all((wanted >= before) & (wanted <= ends), axis=1)]
         errors = mean_errors(distance, rows[a], rows[b], frames, 1)
         means = mean_errors(distance, rows[a], rows[b], frames, blend)
         made.append(maker.made((a, b), Spots(frames, errors, means, frames)))
-    whole = _joined(made)
+    whole = Transitions.joined(made)
     return Found(whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth)
 
 
 def blended(
     motions: Sequence[Motion],
-    footings: Sequence[Footing],
+    footings: Sequence[Footing] | Mapping[int, Footing],
     source: Ints,
     target: Ints,
     blend: int,
@@ -261,7 +288,7 @@ def blended(
     for motion, frame in (source, target):
         part = slice(int(frame) - blend // 2, int(frame) - blend // 2 + blend)
         clip = motions[motion]
-        contacts = footings[motion].parts[part]
+        contacts = footings[int(motion)].parts[part]
         windows.append(Window(clip.rotations[part], clip.root[part], contacts))
     return transition(motions[0].skeleton, *windows)
 
@@ -284,24 +311,9 @@ def _threshold(good: dict[tuple[int, int], Spots], wanted: int, options) -> floa
 
 def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
     """Motions that are not in the largest part that can be played for ever."""
-    whole = _joined(list(made.values()))
+    whole = Transitions.joined(list(made.values()))
     kept = endless(whole.leave, whole.enter)
     return set(range(count)) - {int(motion) for motion in whole.source[kept, 0]}
-
-
-def _joined(parts: Sequence[Transitions]) -> Transitions:
-    def joined(name):
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    return Transitions(
-        joined("source"),
-        joined("target"),
-        joined("errors"),
-        joined("means"),
-        joined("moves"),
-        joined("accelerations"),
-        parts[0].blend,
-    )
 
 
 class _Maker:
@@ -309,8 +321,6 @@ class _Maker:
 
     def __init__(self, motions, footings, blend: int, smooth: float | None) -> None:
         self.motions, self.footings, self.blend, self.smooth = motions, footings, blend, smooth
-        self.usual = _usual(motions)
-        self.each = [_usual([motion]) for motion in motions]
         self.abrupt: set[tuple[int, ...]] = set()
         self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
 
@@ -335,13 +345,25 @@ class _Maker:
                 made = blended(self.motions, self.footings, source, target, self.blend)
                 self._known[key] = (made.move, _abruptness(self.motions, planned, k, made))
             planned.moves[k], planned.accelerations[k] = self._known[key]
-            # Held against the whole set and against the livelier of the two: among runs a
-            # walk must not jerk as runs do.
-            usual = min(self.usual, max(self.each[source[0]], self.each[target[0]]))
-            good[k] = self.smooth is None or planned.accelerations[k] <= self.smooth * usual
-            if not good[k]:
+            if self.smooth is not None and (
+                planned.accelerations[k] > self.smooth * self._usual(int(source[0]), int(target[0]))
+            ):
+                good[k] = False
                 self.abrupt.add(key)
         return planned.kept(good)
+
+    def _usual(self, source: int, target: int) -> float:
+        """What a transition between two motions is held against, m/s^2.
+
+        The whole set, and the livelier of the two: among runs a walk must not jerk as runs do.
+        """
+        whole, each = self._accelerations
+        return min(whole, max(each[source], each[target]))
+
+    @cached_property
+    def _accelerations(self) -> tuple[float, list[float]]:
+        """Usual accelerations of all motions together, and of each."""
+        return _usual(self.motions), [_usual([motion]) for motion in self.motions]
 
 
 def _usual(motions: Sequence[Motion]) -> float:

@@ -60,7 +60,7 @@ def path_wish(path: Any, seconds: float | None) -> Wish:
     """Along floor positions (n, 2), x and z in metres."""
     if seconds is not None:
         raise InvalidInput("a walk along a path lasts as long as the path takes; leave out seconds")
-    points = np.asarray(path, np.float64)
+    points = _numbers(path)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
         raise InvalidInput(
             f"path must have shape (n, 2), at least two floor positions x, z; got {points.shape}"
@@ -77,7 +77,7 @@ def path_wish(path: Any, seconds: float | None) -> Wish:
 
 def goal_wish(goal: Any, seconds: float | None, graph: MotionGraph) -> Wish:
     """To x, z (and a heading) at a time, from the origin, facing +Z."""
-    values = np.asarray(goal, np.float64)
+    values = _numbers(goal)
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
@@ -92,6 +92,14 @@ def goal_wish(goal: Any, seconds: float | None, graph: MotionGraph) -> Wish:
     guide = (u**3 - 2 * u**2 + u) * first + (3 * u**2 - 2 * u**3) * there + (u**3 - u**2) * last
     guide = _lengthened(guide, there, usual_speed(graph) * seconds)
     return Wish(guide=guide, frames=frames, goal=there, heading=heading)
+
+
+def _numbers(given: Any) -> NDArray[np.float64]:
+    """What was given as an array; an empty one where it is not made of numbers."""
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 def usual_speed(graph: MotionGraph) -> float:
