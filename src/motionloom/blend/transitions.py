@@ -38,10 +38,15 @@ _HELD = 20.0  # a foot part that stands in both windows counts as so many joints
 
 
 class Window(NamedTuple):
-    """A few frames of a motion: rotations (k, J, 4), root (k, 3), contacts (k, 4) if known.
+    """A few frames of a motion.
 
-    Contacts say which foot parts stand, in the order of
-    `motionloom.motion.contacts.FOOT_PARTS`.
+    Attributes
+    ----------
+    rotations : ndarray of float32, shape (k, J, 4)
+    root : ndarray of float32, shape (k, 3)
+    contacts : ndarray of bool, shape (k, 4), or None
+        Which foot parts stand, in the order of `motionloom.motion.contacts.FOOT_PARTS`, if
+        that is known.
 
     Examples
     --------
@@ -73,6 +78,15 @@ class Transition:
     move : ndarray, shape (3,)
         The move along the floor, ``x, z, yaw``, that takes frames of the second motion to
         where they go on.
+
+    Examples
+    --------
+    >>> from motionloom.blend import Window, transition
+    >>> walk = ml.demo.clip("walk")
+    >>> late, early = (Window(m.rotations, m.root) for m in (walk[40:50], walk[6:16]))
+    >>> crossing = transition(walk.skeleton, late, early)
+    >>> crossing.rotations.shape, crossing.move.shape
+    ((10, 21, 4), (3,))
     """
 
     rotations: NDArray[np.float32]

@@ -51,6 +51,14 @@ class FatEdge:
         Clips that were found, of which the examples are some.
     parametric : ParametricMotion
         By ``turn`` in radians and ``average_speed`` in m/s.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.fatgraph import fat_graph
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> edge = fat_graph(walks, examples=4).edges[0]
+    >>> edge.turns[0] < 0.0 < edge.turns[1], edge.members >= len(edge.clips) == 4
+    (True, True)
     """
 
     source: int
@@ -93,6 +101,14 @@ class FatGraph:
     edges : tuple of FatEdge
     removed : dict
         Why base poses and clips were left out, and how many.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.fatgraph import fat_graph
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> graph = fat_graph(walks, examples=4)
+    >>> graph, graph.leaving(0)
+    (FatGraph(2 base poses, 2 fat edges), [0])
     """
 
     motions: tuple[Motion, ...]

@@ -52,6 +52,15 @@ class FatPlayer(Player):
         As in `steer`.
     start : int
         Base pose to begin with, over the origin and going along +Z.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.fatgraph import FatPlayer, fat_graph
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> player = FatPlayer(fat_graph(walks, examples=4), speed=1.2)
+    >>> player.steer(direction=0.8)
+    >>> player.record(seconds=2)
+    Motion(60 frames at 30 fps = 2.00 s, 21 joints)
     """
 
     controls = ("direction", "speed")

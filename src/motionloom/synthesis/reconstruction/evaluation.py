@@ -55,6 +55,13 @@ class ReconstructionError:
     left_out : tuple of str
         Motions that the library was without.
     result : Reconstruction
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.reconstruction import evaluate_reconstruction
+    >>> error = evaluate_reconstruction(lib, "walk", mode="online")
+    >>> error.frames.shape == (len(lib["walk"]),), error.mean_cm <= error.max_cm
+    (True, True)
     """
 
     motion: str
@@ -109,6 +116,13 @@ def evaluate_reconstruction(
     seed : int
     **options
         For `reconstruct`: ``mode``, ``features``, ``neighbours``, ``skeleton``.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.reconstruction import evaluate_reconstruction
+    >>> error = evaluate_reconstruction(lib, "walk", noise=0.002, seed=1)
+    >>> error.left_out, 0.0 < error.mean_cm < 10.0
+    (('walk',), True)
     """
     motion = library[name]
     markers = _markers(

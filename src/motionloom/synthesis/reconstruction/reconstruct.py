@@ -38,6 +38,12 @@ class Reconstruction(Motion):
         Roles that were tracked, and what the markers were called.
     lost : tuple of str
         Roles whose markers were never seen.
+
+    Examples
+    --------
+    >>> body = lib.reconstruct(ml.demo.clip("walk", performer=1)[:10])
+    >>> body.confidence.shape, list(body.markers)[:2], body.lost
+    ((10,), ['hips', 'left_wrist'], ())
     """
 
     confidence: NDArray[Any] | None = None
@@ -71,7 +77,14 @@ def reconstruct(
     without: str | Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Reconstruction:
-    """A whole body from a few tracked points; see `motionloom.Library.reconstruct`."""
+    """A whole body from a few tracked points; see `motionloom.Library.reconstruct`.
+
+    Examples
+    --------
+    >>> from motionloom.synthesis.reconstruction import reconstruct, tracked
+    >>> reconstruct(lib, tracked(ml.demo.clip("walk", performer=1)[:10]), mode="online")
+    Motion('walk_p1', 10 frames at 30 fps = 0.33 s, 21 joints)
+    """
     if mode not in ("offline", "online"):
         raise InvalidInput(f'mode must be "offline" or "online"; got {mode!r}')
     signal = control_signal(markers, roles)
