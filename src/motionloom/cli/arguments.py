@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +15,6 @@ from motionloom.errors import InvalidInput
 if TYPE_CHECKING:
     from motionloom.motion import Motion
 
-_RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
-
 
 def motion_from(text: str, **options) -> Motion:
     """The motion (or the part of it) that `text` names; `options` go to `motionloom.load`."""
@@ -26,16 +23,14 @@ def motion_from(text: str, **options) -> Motion:
 
 def cut_from(text: str, **options) -> tuple[Motion, int]:
     """The same, and the frame of the whole motion that it begins with."""
-    name, cut = split_range(text)
+    from motionloom.motion.written_range import split_range
+
+    # A file may be called anything.
+    name, cut = (text, None) if Path(text).exists() else split_range(text)
     motion = _whole(name, **options)
     if cut is None:
         return motion, 0
-    start, end = (round(value * motion.fps) if seconds else int(value) for value, seconds in cut)
-    if not 0 <= start < end <= len(motion):
-        raise InvalidInput(
-            f"{text}: the range must lie within the motion's {len(motion)} frames "
-            f"({motion.duration:.2f} s); got {start} to {end}"
-        )
+    start, end = cut.frames(motion)
     return motion[start:end], start
 
 
@@ -93,19 +88,6 @@ def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
         if Path(source).exists() and target.exists() and target.samefile(source):
             raise InvalidInput(f"{target} would overwrite what is read; give another output")
         sources[target] = source
-
-
-def split_range(text: str) -> tuple[str, list[tuple[float, bool]] | None]:
-    """Name, and start and end as (number, is it seconds) or None if there is no range."""
-    if Path(text).exists():  # a file may be called anything
-        return text, None
-    match = _RANGE.match(text)
-    if match is None:
-        return text, None
-    name, start, start_s, end, end_s = match.groups()
-    if not (start_s or end_s) and ("." in start or "." in end):
-        raise InvalidInput(f"{text}: frames are whole numbers; write seconds with an s, 1.5s-3s")
-    return name, [(float(start), bool(start_s)), (float(end), bool(end_s))]
 
 
 def _whole(text: str, **options) -> Motion:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import check_targets, motion_from, motions_in, split_range
+from motionloom.cli.arguments import check_targets, motion_from, motions_in
 from motionloom.cli.options import JSON, ROLES_HELP
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
@@ -114,6 +114,8 @@ def _stem(source: str) -> str:
     """What to call a file, a motion of a library, or a part of either."""
     if Path(source).exists():
         return Path(source).stem
+    from motionloom.motion.written_range import split_range
+
     whole, cut = split_range(source)
     name = Path(whole).stem if Path(whole).exists() else whole.split(":", 1)[-1]
     return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"

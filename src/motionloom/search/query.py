@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import load
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
+from motionloom.motion.written_range import WrittenRange, split_range
 from motionloom.search.match_graph import Node
-
-_RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,32 +157,13 @@ def library_query(library: Shelf, text: str) -> Query:
     return _cut(text, library[library.entry(name).name], cut, name)
 
 
-def _parts(library: Shelf, text: str) -> tuple[str, tuple[str, str, str, str] | None]:
+def _parts(library: Shelf, text: str) -> tuple[str, WrittenRange | None]:
     """Name and range; a name of the library may look like one with a range."""
-    found = None if text in library else _RANGE.match(text)
-    return (text, None) if found is None else (found[1], (found[2], found[3], found[4], found[5]))
+    return (text, None) if text in library else split_range(text)
 
 
-def _cut(
-    text: str, motion: Motion, cut: tuple[str, str, str, str] | None, name: str | None
-) -> Query:
-    start, end = 0, len(motion)
-    if cut is not None:
-        start = _frame(text, cut[0], cut[1], motion.fps)
-        end = _frame(text, cut[2], cut[3], motion.fps)
-        if not 0 <= start < end <= len(motion):
-            raise InvalidInput(
-                f"{text}: the range must lie within the motion's {len(motion)} frames "
-                f"({motion.duration:.2f} s); got {start} to {end}"
-            )
+def _cut(text: str, motion: Motion, cut: WrittenRange | None, name: str | None) -> Query:
+    start, end = (0, len(motion)) if cut is None else cut.frames(motion)
     if end - start < 2:
         raise InvalidInput(f"{text}: a query must have at least two frames; got {end - start}")
     return Query(text, motion, start, end, name)
-
-
-def _frame(text: str, number: str, seconds: str, fps: float) -> int:
-    if seconds:
-        return round(float(number) * fps)
-    if "." in number:
-        raise InvalidInput(f"{text}: frames are whole numbers; write seconds with an s, 1.5s-3s")
-    return int(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numba as nb
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
+from motionloom.motion.frames import intervals
 from motionloom.search.limits import ANY, Limits
 from motionloom.search.minima import Found, non_overlapping
 from motionloom.search.scan import TILE, end_costs
@@ -156,13 +157,9 @@ def differences(
     return _differences(query.astype(np.float64) * factors, np.asarray(rows), factors)
 
 
-def _stretches(allowed: NDArray[np.bool_] | None, count: int) -> Iterator[tuple[int, int]]:
+def _stretches(allowed: NDArray[np.bool_] | None, count: int) -> list[tuple[int, int]]:
     """First and last + 1 of the runs of motions that are allowed."""
-    if allowed is None:
-        yield 0, count
-        return
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], allowed, [False]]).astype(np.int8)))
-    yield from zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    return [(0, count)] if allowed is None else intervals(allowed)
 
 
 @nb.njit(cache=True, nogil=True)

@@ -1,0 +1,57 @@
+"""Ranges behind names: frames, seconds, both, and what is wrong with them."""
+
+import pytest
+
+import motionloom as ml
+from motionloom.cli.arguments import cut_from
+from motionloom.errors import InvalidInput
+from motionloom.motion.written_range import split_range
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return ml.demo.clip("walk")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "frames"),
+    [
+        ("walk:10-40", "walk", (10, 40)),
+        ("walk:0.5s-1.5s", "walk", (15, 45)),
+        ("walk:10-1.5s", "walk", (10, 45)),
+        ("takes.loom:a:b:3-4", "takes.loom:a:b", (3, 4)),
+        (":0-2", "", (0, 2)),
+    ],
+)
+def test_a_range_is_read_from_behind(walk, text, name, frames):
+    found, cut = split_range(text)
+    assert (found, cut.frames(walk)) == (name, frames)
+
+
+@pytest.mark.parametrize("text", ["walk", "walk:10", "walk:-3-4", "walk:a-b", "walk:1e3-2", ""])
+def test_what_is_no_range_is_a_name(text):
+    assert split_range(text) == (text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("walk:40-10", "walk:40-10: the range must lie within .* got 40 to 10"),
+        ("walk:10-10", "got 10 to 10"),
+        ("walk:0-9999", r"frames \(.* s\); got 0 to 9999"),
+        ("walk:1.5-3", "frames are whole numbers; write seconds with an s"),
+        ("walk:1.5-3s", "frames are whole numbers"),
+        ("walk:1s-2.5", "frames are whole numbers"),
+    ],
+)
+def test_says_what_is_wrong(walk, text, message):
+    with pytest.raises(InvalidInput, match=message):
+        split_range(text)[1].frames(walk)
+
+
+def test_a_file_may_be_called_like_a_range(walk, tmp_path):
+    path = walk.save(tmp_path / "walk.bvh")
+    odd = path.rename(tmp_path / "walk:0-9.bvh")
+    assert len(cut_from(str(odd))[0]) == len(walk)
+    part, first = cut_from(f"{odd}:5-25")
+    assert (len(part), first) == (20, 5)
