@@ -10,7 +10,8 @@ import sys
 import wave
 
 import numpy as np
-from browser import drawn_joints
+import pytest
+from browser import drawn_joints, go, open_take
 
 PLAYED = "#/dance?within=dance_groove&music=tune&seed=1"
 
@@ -107,6 +108,21 @@ def test_the_live_dance_follows_the_pointer_and_the_slider(windows, studio_addre
     page.wait_for_function(f"() => studio.stage.characters[0].spec.motion.frames > {frames} + 60")
     page.click("#follow")
     assert page.evaluate("studio.stage.clock.playing") is False
+
+
+@pytest.mark.parametrize("awaited", ["**/api/dance/performances", "**/api/dance/music/*/sound"])
+def test_a_dance_that_is_no_longer_wanted_stays_away(windows, studio_address, awaited):
+    page, held = windows(studio_address), []
+    page.route(awaited, lambda route: held.append(route))
+    go(page, "dance", within="dance_groove", music="tune", seed="2")
+    while not held:
+        page.wait_for_timeout(50)
+    open_take(page, "walk_p0")  # before the answer comes
+    with page.expect_event("requestfinished", lambda asked: asked == held[0].request):
+        held[0].continue_()
+    page.wait_for_timeout(300)
+    assert page.evaluate("[studio.take, studio.stage.clock.master]") == ["walk_p0", None]
+    assert page.evaluate("studio.stage.characters.map((one) => one.motion.name)") == ["walk_p0"]
 
 
 def _loudness(sound: bytes):
