@@ -2,11 +2,15 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
-STAMP := $(VENV)/.ready
+PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check
+# What the product needs, and with what its tests and checks need.
+READY := $(VENV)/.ready
+STAMP := $(VENV)/.dev-ready
 
 .PHONY: page demo test test-all lint format docs pictures bench clean
 
-demo: page  ## make the built-in corpus, import it, draw it
+demo: $(READY)  ## a tour of the product, on motions made from code
+	@$(RUN)/python build_page.py --if-possible
 	$(RUN)/motionloom demo demo
 
 test: page  ## all tests but the slow ones, and every example in the docs
@@ -40,12 +44,18 @@ bench: $(STAMP)  ## all benches, about an hour; docs/benchmarks.md is written fr
 clean:
 	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache
 
-$(STAMP): pyproject.toml
+$(RUN)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"motionloom needs Python 3.11 or newer; $(PYTHON) is {v[0]}.{v[1]}. Try: make PYTHON=python3.12")'
-	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-	@touch $(STAMP)
+	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.docs-ready: pyproject.toml
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+$(READY): pyproject.toml | $(RUN)/python
+	$(PIP) -e ".[studio,cluster]"
+	@touch $(READY)
+
+$(STAMP): pyproject.toml | $(RUN)/python
+	$(PIP) -e ".[dev]"
+	@touch $(READY) $(STAMP)
+
+$(VENV)/.docs-ready: pyproject.toml | $(RUN)/python
+	$(PIP) -e ".[docs]"
 	@touch $@
