@@ -47,31 +47,6 @@ def test_labels_are_replaced(client, library):
     assert library.labels("day 1/groove") == ("dance", "party")
 
 
-def heard(socket):
-    return wire.unpack(socket.receive_bytes())[0]
-
-
-def test_every_window_is_told_what_has_changed(client, tmp_path):
-    line = "ws://localhost/api/live"
-    with client.websocket_connect(line) as one, client.websocket_connect(line) as other:
-        client.put("/api/library/labels/walk", json={"labels": ["stroll"]})
-        assert [heard(one), heard(other)] == [{"changed": "labels"}] * 2
-        ml.demo.clip("walk").save(tmp_path / "new.bvh")
-        client.put("/api/uploads/new.bvh", content=(tmp_path / "new.bvh").read_bytes())
-        assert [heard(one), heard(other)] == [{"changed": "motions"}] * 2
-        one.send_text('{"id": 7, "kind": "ping"}')  # and it answers as before
-        assert heard(one) == {"id": 7}
-    client.put("/api/library/labels/walk", json={"labels": []})  # nobody is there to hear
-    assert not client.app.state.workshop._listeners
-
-
-def test_a_request_that_is_refused_changes_nothing(client):
-    with client.websocket_connect("ws://localhost/api/live") as socket:
-        client.put("/api/library/labels/nobody", json={"labels": ["stroll"]})
-        socket.send_text('{"id": 1, "kind": "ping"}')
-        assert heard(socket) == {"id": 1}
-
-
 @pytest.mark.parametrize(
     ("name", "labels", "code", "words"),
     [

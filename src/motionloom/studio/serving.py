@@ -51,6 +51,11 @@ def serve(
     ------
     InvalidInput
         If the address cannot be listened on, or the token is no token.
+
+    Examples
+    --------
+    >>> serve("takes.loom", port=0, open_browser=False)    # doctest: +SKIP
+    motionloom studio: http://127.0.0.1:40631/
     """
     import uvicorn
 

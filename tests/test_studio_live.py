@@ -1,0 +1,79 @@
+"""The live line: what is asked is answered, mistakes in words, changes to all windows."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from fastapi.testclient import TestClient
+
+import motionloom as ml
+from motionloom.errors import InvalidInput
+from motionloom.studio import create_app, wire
+from motionloom.studio.window import Window
+
+
+@pytest.fixture
+def client(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    library.add_motion(ml.demo.clip("walk"), name="walk", labels=["gait"])
+    with TestClient(create_app(library), base_url="http://localhost") as client:
+        yield client
+
+
+def window(client):
+    return client.websocket_connect("ws://localhost/api/live")
+
+
+def heard(socket):
+    return wire.unpack(socket.receive_bytes())[0]
+
+
+def test_every_window_is_told_what_has_changed(client, tmp_path):
+    with window(client) as one, window(client) as other:
+        client.put("/api/library/labels/walk", json={"labels": ["stroll"]})
+        assert [heard(one), heard(other)] == [{"changed": "labels"}] * 2
+        ml.demo.clip("walk").save(tmp_path / "new.bvh")
+        client.put("/api/uploads/new.bvh", content=(tmp_path / "new.bvh").read_bytes())
+        assert [heard(one), heard(other)] == [{"changed": "motions"}] * 2
+        one.send_text('{"id": 7, "kind": "ping"}')  # and it answers as before
+        assert heard(one) == {"id": 7}
+    client.put("/api/library/labels/walk", json={"labels": []})  # nobody is there to hear
+    assert not client.app.state.workshop._listeners
+
+
+def test_a_request_that_is_refused_changes_nothing(client):
+    with window(client) as socket:
+        client.put("/api/library/labels/nobody", json={"labels": ["stroll"]})
+        socket.send_text('{"id": 1, "kind": "ping"}')
+        assert heard(socket) == {"id": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "words"),
+    [
+        ("hello", None, "a live request must be JSON"),
+        ("[1]", None, "a live request must be a JSON object"),
+        ('{"id": 3, "kind": "fly"}', 3, "no live request 'fly'; known: dance/read, "),
+        ('{"id": "' + "a" * (1 << 20) + '"}', None, "a message of 1048586 characters; at most"),
+        ('{"id": 4, "kind": "player/read", "player": 1}', 4, "no player 1 in this window"),
+    ],
+)
+def test_mistakes_are_told_and_the_line_stays_open(client, text, number, words):
+    with window(client) as socket:
+        socket.send_text(text)
+        told = heard(socket)
+        assert told["id"] == number and words in told["error"]
+        socket.send_text('{"id": 9, "kind": "ping"}')
+        assert heard(socket) == {"id": 9}
+
+
+def test_a_window_has_only_so_many_players(client):
+    held = Window(client.app.state.workshop)
+    for _ in range(64):
+        held.keep(object())
+    with pytest.raises(InvalidInput, match="64 players are running in this window; close some"):
+        held.keep(object())
+    held.drop(1)
+    assert held.keep(object()) == 65
