@@ -65,6 +65,16 @@ class MatchedContacts:
     heights: NDArray[np.float64]
     floors: NDArray[np.float64]
 
+    def only(self, numbers: Sequence[int]) -> MatchedContacts:
+        """Those of some of the examples, in that order."""
+        return MatchedContacts(
+            self.parts,
+            self.spans[:, numbers],
+            self.present[:, numbers],
+            self.heights[:, numbers],
+            self.floors[numbers],
+        )
+
     def blended(
         self,
         active: NDArray[np.int64],

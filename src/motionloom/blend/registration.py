@@ -120,24 +120,12 @@ class Registration:
         if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
             raise InvalidInput(f"examples to keep must begin with 0, the query; got {chosen}")
         number = {n: k for k, n in enumerate(chosen)}
-        curve, contacts = self.curve, self.contacts
         return Registration(
             tuple(self.examples[n] for n in chosen),
             tuple(number.get(self.parents[n], 0) if n else -1 for n in chosen),
-            RegistrationCurve(
-                np.ascontiguousarray(curve.times[:, chosen]),
-                np.ascontiguousarray(curve.speeds[:, chosen]),
-                np.ascontiguousarray(curve.grounds[:, chosen]),
-                np.ascontiguousarray(curve.twists[:, chosen]),
-            ),
+            self.curve.only(chosen),
             self.clips.only(chosen),
-            MatchedContacts(
-                contacts.parts,
-                contacts.spans[:, chosen],
-                contacts.present[:, chosen],
-                contacts.heights[:, chosen],
-                contacts.floors[chosen],
-            ),
+            self.contacts.only(chosen),
             self.left_out,
         )
 

@@ -18,6 +18,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,11 @@ class RegistrationCurve:
 
     def __len__(self) -> int:
         return len(self.times)
+
+    def only(self, numbers: Sequence[int]) -> RegistrationCurve:
+        """The curve of some of the examples, in that order."""
+        parts = (self.times, self.speeds, self.grounds, self.twists)
+        return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
     def at(self, active: NDArray[np.int64], point: float) -> tuple[Array, Array]:
         """Frames (n,) and places (n, 3) of `active` examples (n,) at a point of the curve."""

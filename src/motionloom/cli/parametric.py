@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from motionloom.cli.options import JSON, LIB, WITHIN, check_picture, open_library
 from motionloom.cli.search import hint_at_small_family
-from motionloom.cli.terminal import print_json, remark
+from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -86,16 +87,18 @@ def parametrize(
         family = lib.family(
             query, method=method, max_distance=max_distance, max=max_matches, within=within or None
         )
-    motion = lib.parametrize(
-        whole_takes(lib, query, within=within or None) if family is None else family,
-        list(by),
-        samples=samples,
-        delta=delta,
-        redundant=redundant,
-        leave_out_unmatched=leave_out_unmatched,
-        seed=seed,
-        name=kept_as,
-    )
+    with progress("blends", samples, quiet=json) as advance:
+        motion = lib.parametrize(
+            whole_takes(lib, query, within=within or None) if family is None else family,
+            list(by),
+            samples=samples,
+            delta=delta,
+            redundant=redundant,
+            leave_out_unmatched=leave_out_unmatched,
+            seed=seed,
+            name=kept_as,
+            progress=advance,
+        )
     if family is not None:
         hint_at_small_family(family, max_distance)
     if picture is not None:
@@ -134,8 +137,10 @@ def synthesize(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Write the motion that does what is asked, or comes as near to it as it can."""
+    from motionloom.formats import writer_options
     from motionloom.motion.quality import quality_report
 
+    writer_options(output)  # complains before the work
     lib = open_library(library)
     motion = lib.parametric(name)
     target = _numbers(at, motion)
@@ -167,12 +172,19 @@ def synthesize(
         f"{axis} {value:.3f}" for axis, value in zip(motion.axes, found.reached, strict=True)
     )
     when = f" at frame {frames[0]}" if frames else ""
-    print(f"{path}: {reached}{when}, {100 * found.error:.1f} cm off")
+    print(f"{path}: {reached}{when}, {_spelt_error(found.error, motion.axes)} off")
     if found.error > tolerance:
         remark(
             f"the target is {found.error:.3f} away from the nearest that blends reach; "
             "see motion.accessible, or --picture of motionloom parametrize"
         )
+
+
+def _spelt_error(error: float, axes: Sequence[str]) -> str:
+    """How far off, in centimetres where all that is asked by is a place."""
+    if set(axes) <= {"x", "y", "z"}:
+        return f"{100 * error:.1f} cm"
+    return f"{error:.3f} {axes[0]}" if len(axes) == 1 else f"{error:.3f}"
 
 
 def draw_accessible(motion: ParametricMotion, path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.synthesis.parameter_space import checked_target
 
 Array = NDArray[np.float64]
 
@@ -81,19 +82,14 @@ class CardinalBasis:
 
     def weights_for(self, target: ArrayLike) -> Array:
         """Weights (N,) for parameters (d,); they sum up to 1 and are not bounded."""
-        wanted = np.asarray(target, np.float64)
-        size = self.examples.shape[1]
-        if wanted.shape != (size,) or not np.all(np.isfinite(wanted)):
-            raise InvalidInput(
-                f"a target must be {size} finite numbers; got {np.array2string(wanted)}"
-            )
+        wanted = checked_target(target, self.examples.shape[1])
         gaps = np.linalg.norm(self.examples - wanted, axis=1) / self.radii
         weights = np.concatenate([[1.0], wanted]) @ self.linear + _bumps(gaps) @ self.radial
         return weights / weights.sum() if abs(weights.sum()) > 1e-9 else weights
 
 
 def _bumps(gaps: Array) -> Array:
-    """The cubic B-spline of distance: 1 at the centre (up to scale), 0 from 2 radii / 2 on."""
+    """The cubic B-spline of distances in radii: 1 at the centre, 0 from one radius on."""
     x = 2.0 * np.abs(gaps)
     near = 1.0 - 1.5 * x**2 + 0.75 * x**3
     far = 0.25 * np.maximum(2.0 - x, 0.0) ** 3

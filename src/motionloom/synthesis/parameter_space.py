@@ -108,13 +108,24 @@ class ParameterSpace:
         return (shares / total) @ self.dense(near)
 
     def _checked(self, target: ArrayLike) -> Array:
+        return checked_target(target, self.examples.shape[1])
+
+
+def checked_target(target: ArrayLike, size: int) -> Array:
+    """Wanted parameters as an array (size,).
+
+    Raises
+    ------
+    InvalidInput
+        If they are not so many finite numbers.
+    """
+    try:
         wanted = np.asarray(target, np.float64)
-        size = self.examples.shape[1]
-        if wanted.shape != (size,) or not np.all(np.isfinite(wanted)):
-            raise InvalidInput(
-                f"a target must be {size} finite numbers; got {np.array2string(wanted)}"
-            )
-        return wanted
+    except (TypeError, ValueError):
+        raise InvalidInput(f"a target must be {size} finite numbers; got {target!r}") from None
+    if wanted.shape != (size,) or not np.all(np.isfinite(wanted)):
+        raise InvalidInput(f"a target must be {size} finite numbers; got {np.array2string(wanted)}")
+    return wanted
 
 
 def sampled_space(

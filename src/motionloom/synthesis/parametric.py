@@ -33,7 +33,9 @@ from motionloom.synthesis.cardinal_basis import CardinalBasis
 from motionloom.synthesis.parameter_space import (
     DELTA,
     SPACING,
+    Measure,
     ParameterSpace,
+    checked_target,
     sampled_space,
 )
 from motionloom.synthesis.parameters import Parameter, as_parameters
@@ -69,6 +71,34 @@ class Reached:
     frames: tuple[int | None, ...]
 
 
+class _MeasuredBlends:
+    """Blends of registered examples, and the parameters that each has."""
+
+    def __init__(self, registration: Registration, parameters: Sequence[Parameter]) -> None:
+        self.parameters = tuple(parameters)
+        self._points = _curve_points(registration, self.parameters)
+        keys = sorted({point for point in self._points if point is not None})
+        self.blend = Blend(registration, keys=keys)
+
+    def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[int | None, ...]]:
+        """The blend with weights (N,), and the frame at which each parameter is measured."""
+        motion = self.blend(weights, name=name).starting_at_origin()
+        frames = tuple(
+            None if point is None else round(self.blend.frame_at(point, weights))
+            for point in self._points
+        )
+        return motion, frames
+
+    def measured(self, motion: Motion, frames: tuple[int | None, ...]) -> Array:
+        """Parameters (d,) of what was made."""
+        pairs = zip(self.parameters, frames, strict=True)
+        return np.concatenate([parameter(motion, frame) for parameter, frame in pairs])
+
+    def measure(self, weights: ArrayLike) -> Array:
+        """Parameters (d,) of the blend with weights (N,)."""
+        return self.measured(*self.made(weights, "blend"))
+
+
 class ParametricMotion:
     """A family of motions that is asked for by parameters; made by `parametrize`.
 
@@ -94,9 +124,7 @@ class ParametricMotion:
         self.parameters = tuple(parameters)
         self.space = space
         self.name = name
-        self._points = _curve_points(registration, self.parameters)
-        keys = sorted({point for point in self._points if point is not None})
-        self._blend = Blend(registration, keys=keys)
+        self._blends = _MeasuredBlends(registration, self.parameters)
 
     def __repr__(self) -> str:
         steered = ", ".join(parameter.text for parameter in self.parameters)
@@ -153,15 +181,15 @@ class ParametricMotion:
         """
         if scheme not in SCHEMES:
             raise InvalidInput(f"scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
-        wanted = np.asarray(target, np.float64)
+        wanted = checked_target(target, len(self.axes))
         if scheme == "cardinal":
             weights = self.cardinal.weights_for(wanted)
         else:
             weights = self.space.weights_for(wanted)
             weights = self._refined(weights, wanted, tolerance) if refine else weights
         title = name if name is not None else self.name or "blend"
-        motion, frames = self._made(weights, title)
-        reached = self._measured(motion, frames)
+        motion, frames = self._blends.made(weights, title)
+        reached = self._blends.measured(motion, frames)
         error = float(np.linalg.norm(reached - wanted))
         return Reached(motion, wanted, reached, error, weights, frames)
 
@@ -188,20 +216,20 @@ class ParametricMotion:
 
     def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
         """Refined weights (N,) for a target (d,)."""
-        wanted = np.asarray(target, np.float64)
+        wanted = checked_target(target, len(self.axes))
         return self._refined(self.space.weights_for(wanted), wanted, tolerance)
 
     def blend(self, weights: ArrayLike, *, name: str | None = None) -> Motion:
         """The motion with given blend weights (N,)."""
-        return self._made(np.asarray(weights, np.float64), name or self.name or "blend")[0]
+        return self._blends.made(weights, name or self.name or "blend")[0]
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
         """When the feet of the blend with given weights (N,) stand."""
-        return self._blend.contacts(weights)
+        return self._blends.blend.contacts(weights)
 
     def measure(self, weights: ArrayLike) -> Array:
         """Parameters (d,) of the blend with given weights (N,)."""
-        return self._measured(*self._made(np.asarray(weights, np.float64), "blend"))
+        return self._blends.measure(weights)
 
     def _refined(self, weights: Array, target: Array, tolerance: float) -> Array:
         delta = self.space.delta
@@ -213,18 +241,6 @@ class ParametricMotion:
             again = refined_weights(start, target, self.measure, delta=delta, tolerance=tolerance)
             found = again if again.error < found.error else found
         return found.weights
-
-    def _made(self, weights: Array, name: str) -> tuple[Motion, tuple[int | None, ...]]:
-        motion = self._blend(weights, name=name).starting_at_origin()
-        frames = tuple(
-            None if point is None else round(self._blend.frame_at(point, weights))
-            for point in self._points
-        )
-        return motion, frames
-
-    def _measured(self, motion: Motion, frames: tuple[int | None, ...]) -> Array:
-        pairs = zip(self.parameters, frames, strict=True)
-        return np.concatenate([parameter(motion, frame) for parameter, frame in pairs])
 
 
 class ParametricPlayer(BlendPlayer):
@@ -296,26 +312,21 @@ def parametrize(
         _check_frame(registration, parameter)
     points = _curve_points(registration, parameters)
     registration = registration.keyed([point for point in points if point is not None])
-    empty = ParameterSpace(
-        np.empty((0, sum(map(len, parameters)))), np.empty((0, 0)), np.empty((0, 0), np.int32),
-        np.empty((0, 0)), delta,
-    )  # fmt: skip
-    first = ParametricMotion(registration, parameters, empty, name=name)
-    values = np.array([first.measure(row) for row in np.eye(len(registration))])
+    blends = _MeasuredBlends(registration, parameters)
+    values = np.array([blends.measure(row) for row in np.eye(len(registration))])
     if redundant is not None:
-        kept = _needed(first, values, redundant, delta)
+        kept = _needed(blends.measure, values, redundant, delta)
         if len(kept) < len(registration):
-            registration = registration.only(kept)
-            first = ParametricMotion(registration, parameters, empty, name=name)
-            values = values[kept]
+            registration, values = registration.only(kept), values[kept]
+            blends = _MeasuredBlends(registration, parameters)
     space = sampled_space(
-        values, first.measure, samples=samples, delta=delta, spacing=spacing, seed=seed,
+        values, blends.measure, samples=samples, delta=delta, spacing=spacing, seed=seed,
         progress=progress,
     )  # fmt: skip
     return ParametricMotion(registration, parameters, space, name=name)
 
 
-def _needed(whole: ParametricMotion, values: Array, tolerance: float, delta: float) -> list[int]:
+def _needed(measure: Measure, values: Array, tolerance: float, delta: float) -> list[int]:
     """Examples without which some parameters could not be reached, in order; the query is one.
 
     One example after the other is tried, those in the thick of the others first: if blends of
@@ -333,7 +344,7 @@ def _needed(whole: ParametricMotion, values: Array, tolerance: float, delta: flo
         weights = np.zeros(count)
         shares = 1.0 / (gaps[n, near] + 1e-9)
         weights[near] = shares / shares.sum()
-        found = refined_weights(weights, values[n], whole.measure, delta=delta, tolerance=tolerance)
+        found = refined_weights(weights, values[n], measure, delta=delta, tolerance=tolerance)
         if found.error <= tolerance:
             kept.discard(int(n))
     return sorted(kept)
