@@ -74,6 +74,12 @@ def test_slow_contestants_run_in_fewer_rounds_but_at_least_in_one():
     assert endless.rounds == 1
 
 
+def test_the_time_it_takes_to_compile_never_counts():
+    stage = Stage()
+    (timing,) = timings([stage.contestant("a", 40.0, 15.0)], budget_s=20.0, clocks=stage.clocks)
+    assert (timing.wall_s, timing.rounds) == (15.0, 1)
+
+
 def test_rounds_must_be_positive():
     with pytest.raises(InvalidInput, match="rounds must be at least 1; got 0"):
         timings([], rounds=0)
