@@ -7,7 +7,7 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.dev-ready
 
-.PHONY: page demo test test-all lint format docs pictures bench clean
+.PHONY: page demo test coverage test-all lint format docs pictures bench clean
 
 demo: $(READY)  ## a tour of the product, on motions made from code
 	@$(RUN)/python build_page.py --if-possible
@@ -15,6 +15,9 @@ demo: $(READY)  ## a tour of the product, on motions made from code
 
 test: page  ## all tests but the slow ones, and every example in the docs
 	$(RUN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow"
+
+coverage: page  ## which lines no test but the slow ones runs
+	$(RUN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow" --cov --cov-report=term
 
 test-all: page  ## the slow ones too: all of the real data, kills, large files
 	$(RUN)/python -m pytest -q -n 2 --dist loadgroup
