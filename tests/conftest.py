@@ -65,6 +65,22 @@ def rng():
     return np.random.default_rng(2004)
 
 
+@pytest.fixture
+def takes(tmp_path) -> Path:
+    """Folder of twelve small takes, in folders by what is done in them."""
+    from small_takes import write_takes
+
+    return write_takes(tmp_path / "takes", 12)
+
+
+@pytest.fixture
+def lib(tmp_path):
+    """A library with nothing in it yet."""
+    from motionloom import Library
+
+    return Library.create(tmp_path / "takes.loom")
+
+
 @pytest.fixture(scope="session")
 def cmu_data() -> Path:
     """Folder of the data set itself: tables, labels, queries, archives."""

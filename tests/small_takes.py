@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from motionloom.motion import Motion, Skeleton
+
+needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux")
 
 HEADER = """HIERARCHY
 ROOT Hips

@@ -3,20 +3,14 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
+from commands import finished
 
 import motionloom as ml
 
-
-def run(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-c", "from motionloom.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=120,
-    )
+run = partial(finished, timeout=120)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,12 @@
 """``motionloom clean`` as a user meets it."""
 
 import json
+from functools import partial
 
 import pytest
 import typer
+from commands import invoked
 from test_foot_skate import skating
-from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli.clean import clean
@@ -13,13 +14,7 @@ from motionloom.errors import InvalidInput
 
 app = typer.Typer()
 app.command()(clean)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
+run = partial(invoked, app)
 
 
 @pytest.fixture(scope="module")

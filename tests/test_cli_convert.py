@@ -1,11 +1,12 @@
 """``motionloom convert`` as a user meets it."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 import typer
-from typer.testing import CliRunner
+from commands import invoked
 
 import motionloom as ml
 from motionloom.cli.convert import convert
@@ -13,13 +14,7 @@ from motionloom.errors import InvalidInput, MotionloomError
 
 app = typer.Typer()
 app.command()(convert)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
+run = partial(invoked, app)
 
 
 @pytest.fixture(scope="module")

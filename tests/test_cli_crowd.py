@@ -1,22 +1,18 @@
 """The commands ballroom and march: one file with everybody, views from above, own takes."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from commands import invoked
 
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.synthesis.rhythm.tunes import write_tune
 
-
-def run(*words):
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
+run = partial(invoked, app)
 
 
 def told(*words):
@@ -146,7 +142,7 @@ def test_walks_of_a_library_and_of_files_march(tmp_path, library):
     ("words", "message"),
     [
         (["ballroom", "--within", "walk"], "no couple among 2 takes: .*LEADER.FOLLOWER"),
-        (["ballroom", "--within", "tango"], "no takes labelled tango; its labels are walk, waltz"),
+        (["ballroom", "--within", "tango"], "no motion is labelled 'tango'; there are walk, waltz"),
         (
             ["ballroom", "--takes", "walk_0+walk_1"],
             "were not danced|at least 4 in hold",

@@ -3,11 +3,12 @@
 import json
 import re
 import sys
+from functools import partial
 
 import planted_faults as faults
 import pytest
 import typer
-from typer.testing import CliRunner
+from commands import invoked
 
 import motionloom as ml
 from motionloom import cli
@@ -16,19 +17,13 @@ from motionloom.errors import InvalidInput, MotionFormatError
 
 app = typer.Typer()
 app.command()(doctor)
+run = partial(invoked, app)
 
 # What programs outside this repository read.
 CONTRACT = {
     "joints", "frames", "fps", "seconds", "unit_m", "height_m", "up", "facing", "tpose_frame",
     "roles", "missing_roles", "repairs", "warnings",
 }  # fmt: skip
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,10 @@
 import csv
 import json
 import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import MOTIONLOOM
 from fewer_joints import without_joints
 from typer.testing import CliRunner
 
@@ -16,7 +16,6 @@ from motionloom.errors import InvalidInput
 from motionloom.search.clip_evaluation import evaluate_clips, precision_at_recalls
 from motionloom.search.evaluation import ranked_precision
 
-START = "from motionloom.cli import main; main()"
 ACTIONS = ("walk", "kick_front_high_right", "jump_up")
 
 
@@ -158,7 +157,7 @@ def test_labels_that_nobody_shares_are_no_evaluation(tmp_path):
     lib.add_motion(ml.demo.clip("walk"), labels=["walk"])
     lib.add_motion(ml.demo.clip("jump_up"), labels=["jump"])
     done = subprocess.run(
-        [sys.executable, "-c", START, "evaluate", str(lib.path), "--methods", "dtw-e15"],
+        [*MOTIONLOOM, "evaluate", str(lib.path), "--methods", "dtw-e15"],
         capture_output=True,
         text=True,
     )

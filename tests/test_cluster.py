@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_tasks import die, square, whereabouts
+from commands import MOTIONLOOM
 from typer.testing import CliRunner
 
 import motionloom as ml
@@ -33,7 +34,6 @@ from motionloom.search.web_store import WebStore
 from motionloom.synthesis.reconstruction.evaluation import evaluate_reconstructions
 from motionloom.threads import one_thread
 
-COMMAND = [sys.executable, "-c", "from motionloom.cli import main; main()"]
 NAMES = ("walk", "jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left")
 
 
@@ -315,7 +315,7 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
 def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_tasks):
     library = library_at(tmp_path / "takes.loom")
     started = subprocess.Popen(
-        [*COMMAND, "cluster", "--workers", "1", "--port", "0"],
+        [*MOTIONLOOM, "cluster", "--workers", "1", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     address = started.stdout.readline().strip()

@@ -1,15 +1,16 @@
 """Motions that are asked for by what they should do."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import finished as run
+from commands import invoked
 from naive.parameter_space import is_valid
 
 import motionloom as ml
 from motionloom.blend import register
+from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.quality import floor_penetration, foot_slide, joint_accelerations
 from motionloom.synthesis.parametric import parametrize
@@ -155,6 +156,7 @@ def test_a_function_must_be_given_again(kicks, tmp_path):
     ("target", "options", "message"),
     [
         ([1.0, 2.0], {}, "a target must be 3 finite numbers"),
+        ("there", {}, "a target must be 3 finite numbers; got 'there'"),
         ([1.0, 2.0, np.nan], {}, "a target must be 3 finite numbers"),
         ([0.0, 0.7, 0.8], {"scheme": "magic"}, "scheme must be one of samples, cardinal"),
     ],
@@ -181,12 +183,6 @@ def lib(tmp_path_factory):
         for performer in (0, 1):
             lib.add_motion(ml.demo.clip(f"kick_{kind}_right", performer=performer), labels=["kick"])
     return lib
-
-
-def run(*arguments):
-    code = "from motionloom.cli import main; main()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
@@ -216,6 +212,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
     ("arguments", "message"),
     [
         (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.bvh"), "is called 'punch'"),
+        (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.doc"), "cannot write x.doc"),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0:0-70", "--by", "tail"),
             "there are JOINT@FRAME",
@@ -237,6 +234,14 @@ def test_wrong_input_ends_with_one_line_and_code_2(lib, arguments, message):
     done = run(*(str(lib.path) if part == "LIB" else part for part in arguments))
     assert done.returncode == 2
     assert message in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("by", "off"), [("turn", "rad off"), ("highest(hips)", "cm off")])
+def test_how_far_off_is_told_in_the_unit_of_what_was_asked(lib, tmp_path, by, off):
+    kick = lib.parametrize(lib.names[:2], by=by, samples=3, name="one_number")
+    at = f"--at={kick.accessible[0, 0]:.4f}"
+    done = invoked(app, "synthesize", lib.path, "one_number", at, "-o", tmp_path / "new.bvh")
+    assert off in done.stdout
 
 
 def test_a_damaged_keepsake_is_told(kick, tmp_path):

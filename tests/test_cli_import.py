@@ -1,0 +1,71 @@
+"""``motionloom import`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+from commands import finished, started
+from small_takes import needs_fork, write_takes
+
+from motionloom import Library
+
+
+def run(*words) -> tuple[int, str, str]:
+    done = finished(*words)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_prints_json_and_nothing_else(takes, tmp_path):
+    code, out, err = run("import", tmp_path / "l.loom", takes, "--labels", "folder", "--json")
+    report = json.loads(out)
+    assert (code, err) == (0, "")
+    assert {"added", "skipped", "failed", "frames", "seconds"} <= set(report)
+    assert (report["added"], report["skipped"], report["failed"]) == (12, 0, [])
+    assert report["frames"] == 480 and report["seconds"] == pytest.approx(16.0)
+    assert report["library"]["motions"] == 12
+
+
+def test_the_command_lists_bad_files_and_ends_with_code_1(takes, tmp_path):
+    (takes / "bad.bvh").write_text("HIERARCHY\nROOT")
+    code, out, err = run("import", tmp_path / "l.loom", takes, "--fps", "15")
+    assert (code, out) == (1, "")
+    assert f"failed   {takes / 'bad.bvh'}: " in err
+    assert "added    12 (240 frames)" in err and "failed   1\n" in err
+    code, out, _ = run("import", tmp_path / "l.loom", takes, "--json")
+    assert code == 1 and json.loads(out)["skipped"] == 12
+    (failure,) = json.loads(out)["failed"]
+    assert failure["file"] == str(takes / "bad.bvh") and failure["reason"]
+
+
+def test_the_command_refuses_wrong_input_with_code_2(takes, tmp_path):
+    (tmp_path / "bare").mkdir()
+    for path, message in [("nowhere", "no such file or folder"), ("bare", "no motion files")]:
+        code, _, err = run("import", tmp_path / "l.loom", tmp_path / path)
+        assert code == 2 and message in err and "Traceback" not in err
+        assert not (tmp_path / "l.loom").exists()
+    code, _, err = run("import", tmp_path / "bare" / ".." / "takes", takes)
+    assert code == 2 and "holds other things" in err
+
+
+@needs_fork
+def test_ctrl_c_ends_the_command_with_code_130_and_a_whole_library(tmp_path):
+    takes = write_takes(tmp_path / "takes", 60, frames=3000)
+    process = started(
+        "import", tmp_path / "l.loom", takes, "--workers", "2", start_new_session=True
+    )
+    frames = tmp_path / "l.loom/frames"
+    deadline = time.monotonic() + 60
+    while not (frames.exists() and len(list(frames.glob("*.npy"))) > 5):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)  # what a terminal does: to every process of the group
+    _, err = process.communicate()
+    assert process.returncode == 130 and "Traceback" not in err
+    lib = Library(tmp_path / "l.loom")
+    assert 0 < len(lib) < 60 and lib.damage() == []
+    report = lib.add(takes)
+    assert report.added + report.skipped == 60 and report.skipped >= 1
