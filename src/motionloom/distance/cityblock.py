@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.errors import InvalidInput
+from motionloom.distance.tables import matching_tables
 
 _TILE = 512  # cells of a row worked on together: nine such stretches fit a 32 KB cache
 
@@ -34,12 +34,7 @@ def cityblock_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
     >>> cityblock_grid([[0.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]])
     array([[7., 0.]], dtype=float32)
     """
-    rows_a, rows_b = _rows("a", a), _rows("b", b)
-    if rows_a.shape[1] != rows_b.shape[1]:
-        raise InvalidInput(
-            "a and b must have rows of one length; "
-            f"got {rows_a.shape[1]} and {rows_b.shape[1]} numbers"
-        )
+    rows_a, rows_b = matching_tables(a, b, np.float32)
     return _grid(np.ascontiguousarray(rows_a), np.ascontiguousarray(rows_b.T))
 
 
@@ -70,10 +65,3 @@ def _grid(a, columns):
                 for j in range(last - first):
                     row[j] += abs(value - column[j])
     return out
-
-
-def _rows(name: str, value: ArrayLike) -> NDArray[np.float32]:
-    rows = np.asarray(value, dtype=np.float32)
-    if rows.ndim != 2:
-        raise InvalidInput(f"{name} must have shape (frames, numbers); got {rows.shape}")
-    return rows

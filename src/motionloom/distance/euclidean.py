@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.errors import InvalidInput
+from motionloom.distance.tables import matching_tables
 
 
 def euclidean_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
@@ -35,12 +35,7 @@ def euclidean_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 def squared_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """Squared Euclidean distance between all rows of `a` and `b`; see `euclidean_grid`."""
-    rows_a, rows_b = _rows("a", a), _rows("b", b)
-    if rows_a.shape[1] != rows_b.shape[1]:
-        raise InvalidInput(
-            "a and b must have rows of one length; "
-            f"got {rows_a.shape[1]} and {rows_b.shape[1]} numbers"
-        )
+    rows_a, rows_b = matching_tables(a, b, np.float64)
     centre = _some_row(rows_b)
     rows_a, rows_b = rows_a - centre, rows_b - centre
     squared = rows_a @ rows_b.T
@@ -56,10 +51,3 @@ def _some_row(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if not np.isnan(row).any():
             return row
     return np.zeros(rows.shape[1])
-
-
-def _rows(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    rows = np.asarray(value, dtype=np.float64)
-    if rows.ndim != 2:
-        raise InvalidInput(f"{name} must have shape (frames, numbers); got {rows.shape}")
-    return rows

@@ -7,7 +7,6 @@ memory. When motions are added or removed, the next call computes what is new.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.batches import over_motions
 from motionloom.library.derived import derived
 from motionloom.library.derived_rows import build_rows
+from motionloom.library.importing import Progress
 from motionloom.library.records import Entry
 from motionloom.library.row_table import RowTable, load_rows
 from motionloom.library.shelf import Shelf
@@ -34,8 +34,6 @@ from motionloom.motion.resampling import resampled_length
 RATE = 30.0  # frames per second of features where the library has no rate of its own
 _SAME_RATE = 2e-3  # 29.97 and 30 count as one rate: frames are taken as they are
 _VERSION = 1  # raise it when the same set gives other numbers than before
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)

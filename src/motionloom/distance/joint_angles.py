@@ -13,6 +13,7 @@ the circle.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,15 +46,22 @@ JOINTS: tuple[str, ...] = ("hips", *JOINT_PARENTS)
 """The pelvis, and the joints of `JOINT_PARENTS`."""
 
 
-def joint_rotations(motion: Motion, joints: tuple[str, ...] = JOINTS) -> NDArray[np.float64]:
+def joint_rotations(
+    motion: Motion,
+    joints: tuple[str, ...] = JOINTS,
+    *,
+    parents: Mapping[str, str] = JOINT_PARENTS,
+) -> NDArray[np.float64]:
     """Rotation of each joint from the body part above it, ``wxyz``, shape (T, R, 4).
 
     Parameters
     ----------
     motion : Motion
     joints : tuple of str, length R
-        Out of `JOINTS`. The pelvis' rotation (``hips``) is measured from the world, turned so
-        that the body faces +Z.
+        Out of `JOINTS`.
+    parents : mapping of str to str
+        What each is measured from. One that has none, as the pelvis (``hips``), is measured
+        from the world, turned so that the body faces +Z.
 
     Raises
     ------
@@ -67,12 +75,14 @@ def joint_rotations(motion: Motion, joints: tuple[str, ...] = JOINTS) -> NDArray
     >>> bool(abs(joint_rotations(rest) - [1, 0, 0, 0]).max() < 1e-6)
     True
     """
-    needed = tuple(dict.fromkeys([*joints, *(JOINT_PARENTS.get(j, "hips") for j in joints)]))
+    above = [parents.get(joint, "") for joint in joints]
+    needed = tuple(dict.fromkeys([*joints, *filter(None, above)]))
     world = dict(zip(needed, np.moveaxis(body_rotations(motion, needed), 1, 0), strict=True))
+    if "" in above:
+        world[""] = rot.yaw(np.angle(facing(motion)))
     out = np.empty((len(motion), len(joints), 4))
     for k, joint in enumerate(joints):
-        above = world[JOINT_PARENTS[joint]] if joint in JOINT_PARENTS else _yaws(motion)
-        out[:, k] = rot.multiply(rot.inverse(above), world[joint])
+        out[:, k] = rot.multiply(rot.inverse(world[above[k]]), world[joint])
     return out
 
 
@@ -116,7 +126,3 @@ class EulerDistance:
     def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances (M, N) between the rows of two motions."""
         return euclidean_grid(a, b)
-
-
-def _yaws(motion: Motion) -> NDArray[np.float64]:
-    return rot.yaw(np.angle(facing(motion)))

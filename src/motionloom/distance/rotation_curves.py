@@ -16,11 +16,10 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.distance.body_frame import body_rotations
+from motionloom.distance.joint_angles import joint_rotations
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
-from motionloom.motion.heading import facing
 
 ORDER = "ZYX"
 
@@ -108,17 +107,12 @@ def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> N
         if joint not in CURVE_PARENTS:
             raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
     out = np.full((len(motion), len(joints), 3), np.nan)
-    there = [joint for joint in curve_joints(motion.skeleton) if joint in joints]
-    above = [CURVE_PARENTS[joint] for joint in there if CURVE_PARENTS[joint]]
-    needed = tuple(dict.fromkeys([*there, *above]))
-    if not needed:
-        return out
-    world = dict(zip(needed, np.moveaxis(body_rotations(motion, needed), 1, 0), strict=True))
-    if "hips" in there:
-        world[""] = rot.yaw(np.angle(facing(motion)))
-    for joint in there:
-        local = rot.multiply(rot.inverse(world[CURVE_PARENTS[joint]]), world[joint])
-        out[:, joints.index(joint)] = unwrapped(np.degrees(rot.to_euler(local, ORDER)))
+    there = tuple(joint for joint in curve_joints(motion.skeleton) if joint in joints)
+    if there:
+        turns = joint_rotations(motion, there, parents=CURVE_PARENTS)
+        for k, joint in enumerate(there):
+            angles = np.degrees(rot.to_euler(turns[:, k], ORDER))
+            out[:, joints.index(joint)] = unwrapped(angles)
     return out
 
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion
 from motionloom.motion.quality import usual_acceleration
 from motionloom.synthesis.motiongraph.components import endless
 from motionloom.synthesis.motiongraph.footing import Footing
 from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
 from motionloom.synthesis.motiongraph.likeness import alike
-from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress
+from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes
 from motionloom.synthesis.motiongraph.transitions import (
     Finding,
     Found,

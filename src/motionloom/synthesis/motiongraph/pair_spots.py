@@ -7,7 +7,7 @@ library themselves, and give back the few frames that they found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from motionloom import engine
 from motionloom.distance import FrameDistance
+from motionloom.library.importing import Progress
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
 from motionloom.synthesis.motiongraph.likeness import alike
@@ -29,7 +30,6 @@ _TASKS_PER_WORKER = 8
 _WORTH_A_POOL = 150_000_000  # cells; for fewer, processes take longer to start than to help
 
 Pair = tuple[int, int]
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,13 @@ import numpy as np
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.derived import derived, is_derived
+from motionloom.library.importing import Progress
 from motionloom.synthesis.motiongraph.building import checked_finding, motion_graph
 from motionloom.synthesis.motiongraph.components import nodes_of
 from motionloom.synthesis.motiongraph.edits import EditedGraph, library_edits, with_edits
 from motionloom.synthesis.motiongraph.graph import MotionGraph, Removed
 from motionloom.synthesis.motiongraph.likeness import alike
-from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress
+from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes
 from motionloom.synthesis.motiongraph.sweet_spots import Pruning
 from motionloom.synthesis.motiongraph.transitions import Finding, Transitions
 from motionloom.whole_file import whole_file

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 
 from motionloom.blend.transitions import Transition, Window, transition
 from motionloom.distance import FrameDistance
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion
 from motionloom.motion.kinematics import joint_positions
 from motionloom.motion.quality import usual_acceleration
 from motionloom.synthesis.motiongraph.components import endless
 from motionloom.synthesis.motiongraph.footing import Footing, agreement
-from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, Progress, pair_spots
+from motionloom.synthesis.motiongraph.pair_spots import LibraryTakes, pair_spots
 from motionloom.synthesis.motiongraph.sweet_spots import (
     Method,
     Pruning,

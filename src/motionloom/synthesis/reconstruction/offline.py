@@ -8,12 +8,12 @@ that heading and is drawn towards that motion.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion
 from motionloom.motion import rotations as rot
 from motionloom.motion.contacts import SIDES, foot_contacts
@@ -23,7 +23,6 @@ from motionloom.synthesis.reconstruction.pose_solver import Body, Expectation, l
 from motionloom.synthesis.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
-Progress = Callable[[int], None]
 
 MARKER_SPREAD = 0.001  # metres: what optical tracking is off by
 GUESSED_HEADING = np.radians(10.0)  # how far off a heading from markers alone is ...

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from motionloom.distance import FeatureSet
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.motion.markers import Markers
 from motionloom.synthesis.reconstruction.control_signal import ControlSignal, control_signal
-from motionloom.synthesis.reconstruction.offline import Progress, solve_sequence
-from motionloom.synthesis.reconstruction.online import Stream
+from motionloom.synthesis.reconstruction.offline import solve_sequence
+from motionloom.synthesis.reconstruction.online import Stream, solve_frames
 from motionloom.synthesis.reconstruction.performer import check_skeleton, fitted_skeleton
 from motionloom.synthesis.reconstruction.prior import NEIGHBOURS, Prior
 
@@ -101,25 +102,17 @@ def reconstruct(
     )
     if mode == "offline":
         found = solve_sequence(prior, signal, progress=progress)
-        rotations, root, distances = found.rotations, found.root, found.distances
     else:
         stream = _stream(prior, signal.roles, signal.fps)
-        frames = []
-        for points in signal.points:
-            frames.append(stream.step(points))
-            if progress is not None:
-                progress(1)
-        rotations = np.array([frame[0] for frame in frames])
-        root = np.array([frame[1] for frame in frames])
-        distances = np.array([frame[2] for frame in frames])
+        found = solve_frames(stream, signal, progress=progress)
     seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
     return Reconstruction(
         performer,
-        rot.unroll(rot.normalize(rotations)),
-        root,
+        rot.unroll(rot.normalize(found.rotations)),
+        found.root,
         signal.fps,
         name=signal.name,
-        confidence=seen / (1.0 + (distances / _HALF_SURE) ** 2),
+        confidence=seen / (1.0 + (found.distances / _HALF_SURE) ** 2),
         markers=dict(zip(signal.roles, signal.labels, strict=True)),
         lost=signal.lost,
     )
