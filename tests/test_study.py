@@ -201,7 +201,7 @@ def test_says_what_is_wrong(lib, options, message):
 def test_the_command_says_what_is_wrong(lib, tmp_path):
     for words, message in (
         (["study", tmp_path / "nowhere.loom"], "nowhere.loom"),
-        (["study", lib.path, "-o", "s.txt"], "a heat map is written as .png, .svg, .pdf"),
+        (["study", lib.path, "-o", "s.txt"], "s.txt: the suffix must be one of .png, .svg, .pdf"),
         (["study", lib.path, "--measures", "e15,zzz"], "no distance is called 'zzz'"),
     ):
         result = run(*words)

@@ -6,7 +6,7 @@ An option means the same wherever it appears; defaults that Typer cannot show st
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import typer
 
@@ -38,6 +38,10 @@ def open_library(path: Path) -> Library:
     return Library(path)
 
 
+@overload
+def listed(text: str) -> list[str]: ...
+@overload
+def listed(text: None) -> None: ...
 def listed(text: str | None) -> list[str] | None:
     """Names of ``TAKE,TAKE,...``; None if nothing was said."""
     if text is None:

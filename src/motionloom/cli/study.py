@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from motionloom.cli.options import JSON, LIB, check_picture, listed, open_library
 from motionloom.cli.terminal import print_json, progress, remark
-from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.search.study import Study
 
-_PICTURES = (".png", ".svg", ".pdf")
-
 
 def study(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
+    library: Annotated[Path, LIB],
     output: Annotated[
         Path,
         typer.Option("-o", "--output", help="The heat map: .png, .svg or .pdf; the table beside."),
@@ -32,24 +30,20 @@ def study(
     neighbours: Annotated[int, typer.Option(help="Nearest frames that are ranked.")] = 256,
     ranked: Annotated[int, typer.Option(help="Nearest clips that are ranked.")] = 8,
     seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Compare feature sets and frame distances on a library.
 
     Writes a heat map of Spearman rank correlations between all of them, on poses and on
     segments, and a CSV file with the numbers beside it.
     """
-    if output.suffix.lower() not in _PICTURES:
-        raise InvalidInput(f"{output}: a heat map is written as {', '.join(_PICTURES)}")
+    check_picture(output)
     from motionloom.distance import DISTANCES, FEATURES
-    from motionloom.loom import Library
     from motionloom.plots.rank_correlations import write_rank_correlations
     from motionloom.search.study import study as compare
 
-    names = [*FEATURES, *DISTANCES]
-    if measures is not None:
-        names = [name.strip() for name in measures.split(",") if name.strip()]
-    lib = Library(library)
+    names = [*FEATURES, *DISTANCES] if measures is None else listed(measures)
+    lib = open_library(library)
     with progress("comparing", 2 * len(names) + 1, quiet=json) as advance:
         found = compare(
             lib,

@@ -113,8 +113,7 @@ def _draw(
     rows, found = None, []
     if query is not None:
         asked = as_query(lib, f"{a}:{query}")
-        scale = rate / asked.motion.fps
-        rows = (round(asked.start_frame * scale), round((asked.end_frame - 1) * scale) + 1)
+        rows = asked.row_span(rate, len(pair.grid))
         found = pair.search(*rows, threshold=threshold)
     write_web_picture(
         pair.grid, pair.web, output, names=(a, b), query=rows, found=found, alpha=pair.alpha

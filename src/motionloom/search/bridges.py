@@ -235,17 +235,7 @@ def _label(
         if lone == 0 and source[here, at_here, 0] >= 0:
             back = 0
         for p in range(first, last):
-            if source[here, at_here, p] < 0:
-                continue
-            if (
-                back < 0
-                or source[here, at_here, p] > source[here, at_here, back]
-                or (
-                    source[here, at_here, p] == source[here, at_here, back]
-                    and total[here, at_here, p] < total[here, at_here, back]
-                )
-            ):
-                back = p
+            back = _better_state(source, total, here, at_here, back, p)
         if back < 0:
             continue
         origin = source[here, at_here, back]
@@ -263,18 +253,20 @@ def _label(
 def _best_state(source, total, now, at, states):
     best = -1
     for s in range(states):
-        if source[now, at, s] < 0:
-            continue
-        if (
-            best < 0
-            or source[now, at, s] > source[now, at, best]
-            or (
-                source[now, at, s] == source[now, at, best]
-                and total[now, at, s] < total[now, at, best]
-            )
-        ):
-            best = s
+        best = _better_state(source, total, now, at, best, s)
     return best
+
+
+@nb.njit(cache=True, nogil=True)
+def _better_state(source, total, row, at, one, other):
+    """Of two labels of a cell the one with the later source, then the cheaper; -1 is none."""
+    if source[row, at, other] < 0:
+        return one
+    if one < 0 or source[row, at, other] > source[row, at, one]:
+        return other
+    if source[row, at, other] < source[row, at, one]:
+        return one
+    return other if total[row, at, other] < total[row, at, one] else one
 
 
 @nb.njit(cache=True, nogil=True)

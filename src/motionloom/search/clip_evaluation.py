@@ -10,7 +10,7 @@ points), and averages are taken over the queries. Ties are ranked in the clips' 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.library.labelling import labelling
 from motionloom.library.shelf import Shelf
 from motionloom.library.sources import Source
@@ -33,8 +34,6 @@ PAPER_NAMES = {"dtw": "dtw-angles"}
 """Names of the field for measures that are called otherwise here (``dtw`` is a search)."""
 
 DEFAULT_METHODS = ("dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,8 +106,24 @@ class DtwMeasure:
         return float(1.0 / np.sqrt(self.count * len(clips.joints)))
 
 
+class CurveMeasure:
+    """What measures of rotation curves that pair no frames have in common."""
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
+        return _curves_of(skeleton)
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
+        return _columns(CURVE_JOINTS, joints)
+
+    def path(self, query, clip) -> NDArray[np.int64]:
+        """Both from start to end at even speeds."""
+        count = max(len(query), len(clip))
+        ends = [np.rint(np.linspace(0, len(rows) - 1, count)) for rows in (query, clip)]
+        return np.stack(ends, axis=1).astype(np.int64)
+
+
 @dataclass(frozen=True)
-class EnergyMeasure:
+class EnergyMeasure(CurveMeasure):
     """Earth Mover's Distance of Douglas-Peucker points: weighted mean over the joints."""
 
     name: str = "emd"
@@ -118,17 +134,11 @@ class EnergyMeasure:
     joints: tuple[str, ...] = CURVE_JOINTS
     symmetric: ClassVar[bool] = True
 
-    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        return _curves_of(skeleton)
-
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return PAPER_ROWS
 
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
         return even_rows(_curve_rows(motion), PAPER_ROWS)
-
-    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
-        return _columns(CURVE_JOINTS, joints)
 
     def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
@@ -145,9 +155,6 @@ class EnergyMeasure:
         one = self._heaps_of(np.asarray(query, dtype=np.float64)[None])
         found = energy_nearest(one, self.heaps(clips), weights, k=k, prune=prune)
         return Nearest(there[found.clips], found.distances, found.computed)
-
-    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
-        return _even_path(len(query), len(clip))
 
     def heaps(self, clips: Clips) -> Heaps:
         """Heaps of the clips without missing values, made once."""
@@ -166,7 +173,7 @@ class EnergyMeasure:
 
 
 @dataclass(frozen=True)
-class ScalingMeasure:
+class ScalingMeasure(CurveMeasure):
     """Uniform scaling of the first 128 frames at 120 Hz: root mean square over the joints."""
 
     name: str = "scaling"
@@ -176,9 +183,6 @@ class ScalingMeasure:
     joints: tuple[str, ...] = CURVE_JOINTS
     symmetric: ClassVar[bool] = False
 
-    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
-        return _curves_of(skeleton)
-
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         most = scaled_lengths(PAPER_ROWS, 10 * PAPER_ROWS, self.factor)[1]
         return min(most, resampled_length(frames, fps, _SCALING_RATE))
@@ -187,9 +191,6 @@ class ScalingMeasure:
         count = self.length(len(motion), motion.fps)
         start = motion[: int(np.ceil(count / _SCALING_RATE * motion.fps)) + 2]
         return _curve_rows(start.resample(_SCALING_RATE))[:count]
-
-    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:  # noqa: D102
-        return _columns(CURVE_JOINTS, joints)
 
     def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         out = np.full((last - first, len(clips)), np.nan)
@@ -206,9 +207,6 @@ class ScalingMeasure:
         )
         scale = 1.0 / np.sqrt(len(query) * len(clips.joints))
         return Nearest(found.clips, scale * found.distances, found.computed)
-
-    def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
-        return _even_path(len(query), len(clip))
 
 
 @dataclass(frozen=True)
@@ -320,10 +318,3 @@ def _some(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
 def _columns(joints: tuple[str, ...], some: tuple[str, ...]) -> NDArray[np.int64]:
     numbers = np.array([joints.index(joint) for joint in some], dtype=np.int64)
     return (3 * numbers[:, None] + np.arange(3)).ravel()
-
-
-def _even_path(n: int, m: int) -> NDArray[np.int64]:
-    """Both from start to end at even speeds."""
-    count = max(n, m)
-    ends = [np.rint(np.linspace(0, size - 1, count)) for size in (n, m)]
-    return np.stack(ends, axis=1).astype(np.int64)

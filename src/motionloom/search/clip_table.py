@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.library.derived import derived
 from motionloom.library.derived_rows import build_rows
+from motionloom.library.importing import Progress
 from motionloom.library.records import Entry
 from motionloom.library.row_table import load_rows
 from motionloom.library.shelf import Shelf
@@ -23,8 +24,6 @@ from motionloom.search.heaps import Heaps
 
 _VERSION = 1  # raise it when a measure gives other rows than before
 _HEAPS = ("points", "mass", "starts", "quantiles")
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,28 +93,6 @@ class Heaps:
         return Heaps(self.points[rows], self.mass[rows], starts, self.quantiles[clips])
 
 
-def joint_distance(a: Heaps, clip_a: int, b: Heaps, clip_b: int, joint: int) -> float:
-    """Earth Mover's Distance of one joint of two clips."""
-    joints = a.quantiles.shape[1]
-    i, j = clip_a * joints + joint, clip_b * joints + joint
-    one, other = slice(*a.starts[i : i + 2]), slice(*b.starts[j : j + 2])
-    return float(heap_distance(a.points[one], a.mass[one], b.points[other], b.mass[other]))
-
-
-def clip_distances(
-    a: Heaps, clip: int, b: Heaps, weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Distances of one clip of `a` to all of `b`, shape (len(b),)."""
-    out = np.empty(len(b))
-    nothing = np.zeros(len(weights))
-    for other in range(len(b)):
-        out[other] = limited_distance(
-            a.points, a.mass, a.starts, clip, b.points, b.mass, b.starts, other,
-            weights, nothing, np.inf,
-        )  # fmt: skip
-    return out
-
-
 @nb.njit(cache=True, nogil=True)
 def limited_distance(
     points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit

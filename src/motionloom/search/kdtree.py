@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
@@ -20,9 +18,6 @@ class KDTree:
     def build(cls, rows: NDArray[np.float32]) -> KDTree:
         """Index `rows` (N, D); rows with missing values are left out."""
         return cls(rows)
-
-    def save(self, folder: Path) -> None:
-        """Nothing is kept: the tree is made from the rows when it is opened."""
 
     def nearest(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,22 @@ from motionloom.search.shards import SHARD_ROWS, Shards
 
 INDEXES = ("blocks", "kdtree", "shards")
 _VERSION = 1
+
+
+class FrameIndex(Protocol):
+    """What every index can do; `motionloom.search.blocks.Blocks.nearest` says more."""
+
+    def nearest(
+        self,
+        queries: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        *,
+        k: int,
+        radius: float = np.inf,
+        epsilon: float = 0.0,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Offsets, rows and distances of the `k` nearest rows within `radius`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +74,7 @@ class Neighbours:
 def neighbours(
     queries: NDArray[np.float32],
     features: LibraryFeatures,
-    index: Any,
+    index: FrameIndex,
     *,
     k: int | None = 16,
     radius: float | None = None,
@@ -72,7 +88,7 @@ def neighbours(
     queries : ndarray, shape (Q, D)
         Rows of a motion; frames in a row are found faster than any.
     features : LibraryFeatures
-    index : Blocks or KDTree
+    index : FrameIndex
         See `open_index`.
     k : int or None
         At most so many; None for all, which needs a radius.
@@ -124,7 +140,7 @@ def open_index(
     kind: str | None = None,
     *,
     shards: int | None = None,
-) -> Any:
+) -> FrameIndex:
     """The index of a library's features, built if it is not there.
 
     Parameters

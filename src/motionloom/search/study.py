@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +38,12 @@ from motionloom.distance import (
     principal_components,
 )
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.library.importing import Progress
 from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
 from motionloom.whole_file import whole_file
 
 Array = NDArray[np.float64]
-Progress = Callable[[int], None]
 
 RATE = 30.0
 _MARGIN_SECONDS = 0.5  # of motion around a clip, for measures that look at windows

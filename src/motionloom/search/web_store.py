@@ -23,6 +23,7 @@ from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_store import RATE, row_count
 from motionloom.errors import LibraryError, RoleError
 from motionloom.library.derived import FOLDER
+from motionloom.library.importing import Progress
 from motionloom.library.lock import writer_lock
 from motionloom.library.records import Entry
 from motionloom.library.shelf import Shelf
@@ -43,8 +44,6 @@ from motionloom.search.web_tasks import (
 _VERSION = 3  # raise it when the same motions give other webs than before
 _CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
