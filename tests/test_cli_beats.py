@@ -80,7 +80,7 @@ def test_wrong_words_are_one_line(place, tmp_path):
     assert isinstance(wrong.exception, InvalidInput)
     assert "a transition is written FROM:TO:LIKELIHOOD" in str(wrong.exception)
     wrong = run("beats", f"{lib}:groove_0", "-o", tmp_path / "b.txt")
-    assert "a picture of beats is written as .png" in str(wrong.exception)
+    assert "the suffix must be one of .png" in str(wrong.exception)
     wrong = run("movements", lib, "--takes", "sit")
     assert "no take has a rhythm to cut it by" in str(wrong.exception)
     wrong = run("movements", lib, "--within", "groove", "--meter", 99)
@@ -94,5 +94,5 @@ def test_pictures_of_nothing_much(tmp_path):
     sheet = beats_figure(still, ml.beats(still), title="still")
     assert "no rhythm to speak of" in sheet.axes[0].get_title(loc="left")
     assert write_beats(still, ml.beats(still), tmp_path / "still.svg").exists()
-    with pytest.raises(InvalidInput, match="a picture of a graph is written as"):
+    with pytest.raises(InvalidInput, match="the suffix must be one of .png"):
         write_transition_graph(None, tmp_path / "g.gif")

@@ -300,7 +300,7 @@ def test_nothing_to_draw_is_said_so(tmp_path):
     empty = walker()[:0]
     with pytest.raises(InvalidInput, match=r"walker has no frames, so nothing to draw"):
         film_strip(empty)
-    with pytest.raises(InvalidInput, match=r"suffix must be \.png, \.svg or \.pdf"):
+    with pytest.raises(InvalidInput, match=r"suffix must be one of \.png, \.svg, \.pdf"):
         write_strip(walker(), tmp_path / "x.jpg")
 
 

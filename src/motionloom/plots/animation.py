@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
 from motionloom.motion.frames import positive_rate
 from motionloom.plots.film import film_of, palette
 from motionloom.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 GIF_SECONDS = 20.0  # about 3 MB; a GIF of minutes is no use to anyone
 
@@ -69,12 +73,7 @@ def write_gif(
     film = film_of(motion, width, 100.0 / hundredths, seconds, view)
     colours = palette()
     frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in film.pictures())
-    with whole_file(path) as scratch:
-        next(frames).save(
-            scratch, format="GIF", save_all=True, append_images=frames,
-            duration=10 * hundredths, loop=0, disposal=1,
-        )  # fmt: skip
-    return Path(path)
+    return looped(frames, path, hundredths)
 
 
 def write_mp4(
@@ -96,12 +95,29 @@ def write_mp4(
     ------
     MissingExtra
         If there is no ffmpeg on this machine.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.plots import write_mp4
+    >>> write_mp4(ml.demo.clip("walk"), "walk.mp4", seconds=2.0).name    # doctest: +SKIP
+    'walk.mp4'
     """
     _check(width, fps, seconds)
     ffmpeg()
     film = film_of(motion, width, min(fps, motion.fps), seconds, view)
     pictures = (picture.tobytes() for picture in film.pictures())
     return encoded(pictures, path, (film.width, film.height), film.fps, sound=sound)
+
+
+def looped(pictures: Iterator[Image], path: str | Path, hundredths: int) -> Path:
+    """Write pictures, at least one, as a GIF that loops; each stays `hundredths` of a second."""
+    with whole_file(path) as scratch:
+        next(pictures).save(
+            scratch, format="GIF", save_all=True, append_images=pictures,
+            duration=10 * hundredths, loop=0, disposal=1,
+        )  # fmt: skip
+    return Path(path)
 
 
 def encoded(

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.synthesis.rhythm.beat_period import periodogram, superposed
 from motionloom.synthesis.rhythm.motion_beats import LONGEST, SHORTEST, Beats
 from motionloom.synthesis.rhythm.tracking import density
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-PICTURES = (".png", ".svg", ".pdf")
 _BEAT, _TURN, _OTHER = "#c8553d", "#3a6ea5", "#d8a657"
 _PER_SECOND = 0.55  # inches
 
@@ -62,12 +60,8 @@ def write_beats(
     motion: Motion | Sequence[Motion], beats: Beats, path: str | Path, *, dpi: float = 110
 ) -> Path:
     """Draw beats to ``.png``, ``.svg`` or ``.pdf``."""
-    if Path(path).suffix.lower() not in PICTURES:
-        raise InvalidInput(f"{path}: a picture of beats is written as {', '.join(PICTURES)}")
-    sheet = beats_figure(motion, beats)
-    with whole_file(path) as scratch:
-        sheet.savefig(scratch, dpi=dpi)
-    return Path(path)
+    path = picture_path(path)
+    return write_picture(beats_figure(motion, beats), path, dpi=dpi)
 
 
 def _draw_turns(axes: Axes, motions: list[Motion], beats: Beats) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import write_picture
 from motionloom.search.clip_evaluation import RECALLS, Evaluation
 from motionloom.whole_file import whole_file
 
@@ -147,9 +148,7 @@ def _curve(axes: Axes, points: NDArray[np.float64], k: int, label: str) -> None:
 
 
 def _saved(figure: Figure, path: Path) -> Path:
-    with whole_file(path) as scratch:
-        figure.savefig(scratch, dpi=110)
-    return path
+    return write_picture(figure, path, dpi=110)
 
 
 def _write_table(found: Evaluation, path: Path) -> None:

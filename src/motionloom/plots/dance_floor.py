@@ -9,7 +9,7 @@ import numpy as np
 
 from motionloom.motion import Motion
 from motionloom.plots.paper import FAINT, TEXT
-from motionloom.whole_file import whole_file
+from motionloom.plots.picture_file import picture_path, write_picture
 
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7a6a00", "#555555",
@@ -39,6 +39,7 @@ def write_floor(
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
+    path = picture_path(path)
     places = [motion.positions(end_sites=True)[..., [0, 2]] for motion in motions]
     every = np.concatenate([place.reshape(-1, 2) for place in places])
     low, high = every.min(axis=0) - _MARGIN, every.max(axis=0) + _MARGIN
@@ -62,7 +63,4 @@ def write_floor(
         axes.text(x, z, f"  {number + 1}", color=colour, size=11, weight="bold", zorder=4)
     axes.plot([low[0] + 0.2, low[0] + 1.2], [high[1] - 0.15] * 2, color=FAINT, linewidth=2)
     axes.text(low[0] + 0.7, high[1] - 0.2, "1 m", color=FAINT, size=9, ha="center")
-    path = Path(path)
-    with whole_file(path) as scratch:
-        sheet.savefig(scratch, format=path.suffix[1:].lower())
-    return path
+    return write_picture(sheet, path)

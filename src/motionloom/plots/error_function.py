@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import picture_path, write_picture
+from motionloom.plots.strokes import rgb
 from motionloom.synthesis.motiongraph.error_function import error_function
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from motionloom.synthesis.motiongraph import MotionGraph
@@ -51,6 +52,7 @@ def write_error_function(
     """
     from matplotlib.figure import Figure
 
+    path = picture_path(path)
     across, down = ([graph.place((name, 0))[0]] for name in names) if names else (None, None)
     numbers = list(range(len(graph.motions)))
     across, down = across or numbers, down or numbers
@@ -76,9 +78,7 @@ def write_error_function(
         f"{chosen.name}, threshold {graph.threshold:.3g}, {len(graph)} transitions",
         size=9, color=TEXT, loc="left",
     )  # fmt: skip
-    with whole_file(path) as scratch:
-        figure.savefig(scratch, dpi=dpi)
-    return Path(path)
+    return write_picture(figure, path, dpi=dpi)
 
 
 def _tinted(cells: NDArray[np.float32], threshold: float) -> NDArray[np.float32]:
@@ -86,9 +86,8 @@ def _tinted(cells: NDArray[np.float32], threshold: float) -> NDArray[np.float32]
     low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
     grey = np.nan_to_num((cells - low) / max(high - low, 1e-12), nan=1.0)
     image = np.repeat(grey[..., None], 3, axis=2)
-    tint = np.array([int(_BELOW[k : k + 2], 16) / 255.0 for k in (1, 3, 5)], np.float32)
     below = cells < threshold
-    image[below] = 0.45 * image[below] + 0.55 * tint
+    image[below] = 0.45 * image[below] + 0.55 * rgb(_BELOW)
     return image
 
 

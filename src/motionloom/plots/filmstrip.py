@@ -8,7 +8,6 @@ same camera, and a plan of the path from above where there is one worth a plan.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +20,8 @@ from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for, floor_direction
 from motionloom.plots.paper import FAINT, floor_lines, metres, page, paint, scale_bar, time_label
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.plots.stickfigure import PATH_COLOUR, StickFigure, stick_figure
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,12 +29,6 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("auto", "world", "stages")
 
-# Kinds of picture, with what to leave out so that the same strip gives the same bytes.
-_KINDS: dict[str, dict] = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-}
 _PER_ROW = 10
 _TRAIL_SECONDS = 2.0
 
@@ -105,16 +98,8 @@ def write_strip(motion: Motion, path: str | Path, **options) -> Path:
     ...     print(write_strip(ml.demo.clip("walk"), f"{folder}/walk.png").name)
     walk.png
     """
-    path = Path(path)
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in _KINDS:
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be .png, .svg or .pdf")
-    strip = film_strip(motion, **options)
-    with whole_file(path) as scratch, warnings.catch_warnings():
-        # A letter that the font lacks becomes a box, and people see that.
-        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        strip.savefig(scratch, format=kind, metadata=_KINDS[kind])
-    return path
+    path = picture_path(path)
+    return write_picture(film_strip(motion, **options), path)
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,13 @@ from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for
 from motionloom.plots.graph_layout import graph_layout
 from motionloom.plots.paper import FAINT, TEXT, paint
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.plots.stickfigure import stick_figure
 from motionloom.search import Family
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = (".png", ".svg", ".pdf")
 # Rings by tier: the query, what it found, and on to the far ones.
 TIER_COLOURS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
 
@@ -94,13 +93,8 @@ def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
 
 def write_match_graph(family: Family, clips: Sequence[Motion], path: str | Path) -> Path:
     """Draw a family into a .png, .svg or .pdf file; see `match_graph`."""
-    path = Path(path)
-    if path.suffix.lower() not in KINDS:
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {', '.join(KINDS)}")
-    figure = match_graph(family, clips)
-    with whole_file(path) as scratch:
-        figure.savefig(scratch, format=path.suffix[1:].lower())
-    return path
+    path = picture_path(path)
+    return write_picture(match_graph(family, clips), path)
 
 
 def family_distances(family: Family) -> NDArray[np.float64]:

@@ -17,9 +17,9 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.camera import camera_for
 from motionloom.plots.paper import FAINT, TEXT, metres
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.plots.stickfigure import StickFigure, stick_figure
 from motionloom.plots.strokes import PAPER, grid_step
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,12 +90,10 @@ def write_overlay(motions: Sequence[Motion], path: str | Path, **options) -> Pat
     """Write motions on top of each other to a picture; options as for `draw_overlay`."""
     from matplotlib.figure import Figure
 
+    path = picture_path(path)
     sheet = Figure(figsize=(_INCHES, _INCHES), dpi=150, facecolor=PAPER)
     draw_overlay(sheet.add_axes((0.02, 0.02, 0.96, 0.9)), motions, **options)
-    path = Path(path)
-    with whole_file(path) as scratch:
-        sheet.savefig(scratch, format=path.suffix.lower().removeprefix(".") or "png")
-    return path
+    return write_picture(sheet, path)
 
 
 def _way(motion: Motion, trace: str | None, figure: StickFigure) -> NDArray[np.float64]:

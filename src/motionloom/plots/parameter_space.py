@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.plots.stickfigure import COLOURS, stick_figure
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,9 +70,7 @@ def write_parameter_space(
     """
     from matplotlib.figure import Figure
 
-    path = Path(path)
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be .png, .svg or .pdf")
+    path = picture_path(path)
     views = _views(tuple(axes))
     figure = Figure(figsize=(1.0 + 4.4 * len(views), 5.0), layout="constrained")
     pairs = (targets, reached)
@@ -93,9 +90,7 @@ def write_parameter_space(
     figure.axes[0].legend(frameon=False, fontsize=8, labelcolor=TEXT, loc="best")
     if title:
         figure.suptitle(title, size=11, color=TEXT)
-    with whole_file(path) as scratch:
-        figure.savefig(scratch, dpi=dpi)
-    return path
+    return write_picture(figure, path, dpi=dpi)
 
 
 def _views(axes: tuple[str, ...]) -> list[tuple[int, int, str]]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.search.study import Study
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +38,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
     """
     from matplotlib.figure import Figure
 
+    path = picture_path(path)
     side = _CELL_INCHES * len(study.measures)
     figure = Figure(figsize=(2 * side + 2.6, side + 1.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -55,9 +56,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
     for axes in (left, right):
         axes.set_xlabel("ranked by", size=9, color=FAINT)
     figure.suptitle("Spearman's rank correlation", size=11, color=TEXT)
-    with whole_file(path) as scratch:
-        figure.savefig(scratch, dpi=dpi)
-    return Path(path)
+    return write_picture(figure, path, dpi=dpi)
 
 
 def _heat_map(axes: Axes, values: NDArray[np.float64], names: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.plots.camera import Camera
+from motionloom.plots.camera import Camera, floor_direction
 from motionloom.plots.stickfigure import COLOURS, PATH_COLOUR, StickFigure
 
 PAPER = "#ffffff"
@@ -120,7 +120,7 @@ def grid_strokes(
     """Grid lines every `step` metres on a disc of floor around `centre` (3,)."""
     centre = np.asarray(centre, dtype=np.float64)
     axes = camera.axes
-    along = np.array([np.sin(camera.direction), 0.0, np.cos(camera.direction)])
+    along = floor_direction(camera.direction)
     across = np.array([along[2], 0.0, -along[0]])
     lines = []
     for one, other in ((along, across), (across, along)):

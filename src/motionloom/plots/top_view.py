@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.animation import GIF_SECONDS, encoded
+from motionloom.plots.animation import GIF_SECONDS, encoded, looped
 from motionloom.plots.paper import FAINT
+from motionloom.plots.picture_file import write_picture
 from motionloom.synthesis.rhythm.music import Music
 from motionloom.synthesis.rhythm.sound import audible
-from motionloom.whole_file import whole_file
 
 Array = NDArray[np.float64]
 
@@ -127,9 +127,7 @@ def write_top_view(
     if kind == ".mp4":
         return _mp4(stage, path, seconds, music)
     stage.show(view.bodies.shape[2] - 1)
-    with whole_file(path) as scratch:
-        stage.figure.savefig(scratch, format=kind[1:])
-    return path
+    return write_picture(stage.figure, path)
 
 
 def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
@@ -209,17 +207,11 @@ class _Stage:
 def _gif(stage: _Stage, path: Path, seconds: float) -> Path:
     from PIL import Image
 
-    hundredths = round(100.0 / _GIF_RATE)
     frames = (
         Image.fromarray(np.ascontiguousarray(picture)).quantize(64)
         for picture in stage.pictures(_GIF_RATE, seconds)
     )
-    with whole_file(path) as scratch:
-        next(frames).save(
-            scratch, format="GIF", save_all=True, append_images=frames, duration=10 * hundredths,
-            loop=0,
-        )  # fmt: skip
-    return path
+    return looped(frames, path, round(100.0 / _GIF_RATE))
 
 
 def _mp4(stage: _Stage, path: Path, seconds: float | None, music: Music | None) -> Path:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.errors import InvalidInput
-from motionloom.plots.beats import PICTURES
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,12 +54,8 @@ def write_transition_graph(
     graph: TransitionGraph, path: str | Path, *, title: str = "", dpi: float = 110
 ) -> Path:
     """Draw a graph to ``.png``, ``.svg`` or ``.pdf``."""
-    if Path(path).suffix.lower() not in PICTURES:
-        raise InvalidInput(f"{path}: a picture of a graph is written as {', '.join(PICTURES)}")
-    sheet = transition_figure(graph, title=title)
-    with whole_file(path) as scratch:
-        sheet.savefig(scratch, dpi=dpi)
-    return Path(path)
+    path = picture_path(path)
+    return write_picture(transition_figure(graph, title=title), path, dpi=dpi)
 
 
 def _ring_order(transitions: np.ndarray) -> list[int]:

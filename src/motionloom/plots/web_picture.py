@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 from motionloom.alignment import ALPHA, grid_minima, valid_region
 from motionloom.errors import InvalidInput
 from motionloom.plots.paper import FAINT, TEXT
+from motionloom.plots.picture_file import picture_path, write_picture
 from motionloom.plots.strokes import PAPER
 from motionloom.search.minima import Found
 from motionloom.search.web import Web
-from motionloom.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = (".png", ".svg", ".pdf")
 MINIMA, REGION = "#ffd21f", "#2f7ed8"
 CHAIN, BRIDGE, MATCH = "#12946f", "#e8672c", "#d6247f"
 
@@ -105,13 +104,9 @@ def write_web_picture(
     alpha: float = ALPHA,
 ) -> Path:
     """Draw a web into a .png, .svg or .pdf file; see `web_picture`."""
-    path = Path(path)
-    if path.suffix.lower() not in KINDS:
-        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {', '.join(KINDS)}")
+    path = picture_path(path)
     figure = web_picture(grid, web, names=names, query=query, found=found, alpha=alpha)
-    with whole_file(path) as scratch:
-        figure.savefig(scratch, format=path.suffix[1:].lower())
-    return path
+    return write_picture(figure, path)
 
 
 def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, float]:
