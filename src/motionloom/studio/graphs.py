@@ -148,17 +148,14 @@ def graph_of(
 
 def chosen_names(shop: Workshop, settings: GraphSettings) -> list[str]:
     """Names of the motions that the settings choose."""
-    from motionloom.search.filters import chosen_motions
+    from motionloom.search import filters
 
-    names = shop.library.names
-    chosen = chosen_motions(
+    return filters.chosen_names(
         shop.library,
-        names,
         within=settings.within or None,
         only=settings.only or None,
         without=settings.without or None,
     )
-    return [name for k, name in enumerate(names) if chosen is None or chosen[k]]
 
 
 _FINDING = ("method", "threshold", "per_minute", "blend_seconds")

@@ -9,7 +9,7 @@ from motionloom.errors import LibraryError
 from motionloom.search import METHODS, open_index
 from motionloom.search.clip_measures import CLIP_MEASURES
 from motionloom.search.clip_table import clip_table
-from motionloom.search.filters import chosen_motions
+from motionloom.search.filters import chosen_names
 from motionloom.search.row_search import LAZY_K
 from motionloom.search.settling import RANKS
 from motionloom.search.web_store import WebStore
@@ -69,8 +69,7 @@ def lacking(library, settings: Looking) -> dict[str, Any] | None:
     store = WebStore(library, settings.distance)
     chosen = {"within": settings.within or None, "only": settings.only or None}
     if store.files.state() is None:  # none at all: counted, not looked for one by one
-        some = chosen_motions(library, library.names, **chosen)
-        count = len(library) if some is None else int(some.sum())
+        count = len(chosen_names(library, **chosen))
         pairs = count * (count + 1) // 2
     else:
         pairs = store.missing(**chosen)
