@@ -33,6 +33,19 @@ def test_a_log_gets_few_lines_that_tell_how_much_is_left(clock, capsys):
     ]
 
 
+def test_a_slow_start_says_nothing_of_how_much_is_left(clock, capsys):
+    with progress("takes", 40) as advance:
+        clock[0] += 30.0  # processes start, kernels are compiled
+        advance()
+        for _ in range(39):
+            clock[0] += 1.0
+            advance()
+    assert capsys.readouterr().err.splitlines() == [
+        "takes: 1 of 40, 30 s so far",
+        "takes: 31 of 40, 1 min so far, about 9 s left",
+    ]
+
+
 def test_long_work_is_told_of_every_five_minutes_at_least(clock, capsys):
     with progress("pairs", 4000) as advance:
         for _ in range(4000):

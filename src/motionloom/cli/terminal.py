@@ -75,16 +75,21 @@ class _Lines:
         self.what, self.total, self.done = what, total, 0
         self.begun = time.monotonic()
         self.due = _FIRST_LINE_SECONDS
+        self.first: tuple[float, int] | None = None  # when the first steps were done, how many
 
     def __call__(self, steps: int = 1) -> None:
         self.done += steps
         passed = time.monotonic() - self.begun
+        if self.first is None:  # it took what starting and compiling took; the others will not
+            self.first = (passed, self.done)
         if passed < self.due or self.done <= 0:
             return
         self.due = passed + min(passed, _LINE_SECONDS)
         text = f"{self.what}: {self.done} of {self.total}, {spelt_seconds(passed)} so far"
-        if self.done < self.total:
-            text += f", about {spelt_seconds(passed * (self.total - self.done) / self.done)} left"
+        since, already = self.first
+        if already < self.done < self.total:
+            pace = (passed - since) / (self.done - already)
+            text += f", about {spelt_seconds(pace * (self.total - self.done))} left"
         remark(text)
         sys.stderr.flush()
 
