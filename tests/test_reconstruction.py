@@ -271,6 +271,36 @@ def test_three_points_will_do_and_hips_may_be_missing(lib, walk, roles):
     assert errors.mean() < 15.0
 
 
+def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
+    places = tracked(walk).positions[:12].copy()
+    late = Markers(SIX, places[3:], walk.fps)
+    places[:3] = np.nan
+    whole = lib.reconstruct(Markers(SIX, places, walk.fps), skeleton=walk, mode="online")
+    known = lib.reconstruct(late, skeleton=walk, mode="online")
+    np.testing.assert_allclose(whole[3:].positions(), known.positions(), atol=1e-6)
+    np.testing.assert_allclose(whole[:3].positions(), known.positions()[[0, 0, 0]], atol=1e-6)
+    assert whole.confidence[:3].max() == 0.0 < whole.confidence[3:].min()
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (np.zeros((5, 3)), r"points must have shape \(6, 3\), one row for each .* got \(5, 3\)"),
+        (np.full((6, 3), np.nan), "the first frame must show one of the tracked points"),
+    ],
+)
+def test_frames_that_tell_nothing_are_refused(lib, walk, points, message):
+    with pytest.raises(InvalidInput, match=message):
+        reconstruction_stream(lib, SIX, walk.skeleton, fps=30).step(points)
+
+
+def test_what_is_no_markers_is_refused(lib, walk):
+    with pytest.raises(InvalidInput, match="must be Markers or a Motion; got str.*ml.load reads"):
+        lib.reconstruct("walk.c3d")
+    with pytest.raises(InvalidInput, match="markers hold no frames"):
+        lib.reconstruct(Markers(SIX, np.zeros((0, 6, 3)), 30.0))
+
+
 def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
     markers = tracked(walk)
     whole = lib.reconstruct(markers[:10], skeleton=walk, mode="online")

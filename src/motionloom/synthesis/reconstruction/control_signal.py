@@ -146,8 +146,8 @@ def control_signal(
     lost = tuple(role for role in chosen if role not in seen)
     if len(seen) < LEAST_MARKERS:
         raise InvalidInput(_too_few(markers, chosen, seen))
-    order = sorted(seen, key=lambda role: (role != "hips", ROLES.index(role)))
-    order = [role for role in SIX if role in seen] + [role for role in order if role not in SIX]
+    others = sorted((role for role in seen if role not in SIX), key=ROLES.index)
+    order = [*(role for role in SIX if role in seen), *others]
     columns = [_at(markers, seen[role]) for role in order]
     points = np.where(np.isfinite(markers.positions[:, columns]).all(axis=-1, keepdims=True),
                       markers.positions[:, columns], np.nan)  # fmt: skip

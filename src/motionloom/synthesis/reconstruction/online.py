@@ -13,14 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.motion.contacts import SIDES
+from motionloom.synthesis.reconstruction.control_signal import ControlSignal
 from motionloom.synthesis.reconstruction.marker_frame import body_rows
 from motionloom.synthesis.reconstruction.offline import (
     FREE,
     GUESSED_HEADING,
     MARKER_SPREAD,
+    Found,
+    Progress,
 )
 from motionloom.synthesis.reconstruction.pose_solver import Body, Expectation, likeliest_pose
 from motionloom.synthesis.reconstruction.prior import Prior
@@ -33,6 +37,23 @@ _DAMPING = 0.6  # share of the last step that is carried on
 _STILL = 0.12  # metres per second: an ankle slower than this stands ...
 _LOW = 0.05  # ... if it is no higher than this above the lowest place it has been
 _FOOT_SPREAD = 0.01
+
+
+def solve_frames(
+    stream: Stream, signal: ControlSignal, *, progress: Progress | None = None
+) -> Found:
+    """Every frame of a sequence by what came before it.
+
+    Until a point is seen, the body stands as it will when one is.
+    """
+    first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
+    frames = []
+    for points in signal.points[first:]:
+        frames.append(stream.step(points))
+        if progress is not None:
+            progress(1 if len(frames) > 1 else first + 1)
+    rotations, root, distances = zip(*(first * frames[:1] + frames), strict=True)
+    return Found(np.array(rotations), np.array(root), np.array(distances))
 
 
 class Stream:
@@ -89,11 +110,24 @@ class Stream:
         root : ndarray, shape (3,)
         distance : float
             Metres to the neighbours in the library, on the median.
+
+        Raises
+        ------
+        InvalidInput
+            If the shape is another, or nothing is seen in the very first frame.
         """
         last = self._last
+        points = np.asarray(points, np.float64)
+        if points.shape != (len(self._markers), 3):
+            raise InvalidInput(
+                f"points must have shape ({len(self._markers)}, 3), one row for each that is "
+                f"tracked; got {points.shape}"
+            )
         seen = np.asarray(np.isfinite(points).all(axis=1))
         if last is None:
-            filled = np.where(seen[:, None], points, np.nanmean(points, axis=0))
+            if not seen.any():
+                raise InvalidInput("the first frame must show one of the tracked points; got none")
+            filled = np.where(seen[:, None], points, points[seen].mean(axis=0))
         else:
             carried = last.markers + _DAMPING * last.drift
             off = (points - carried)[seen].mean(axis=0) if seen.any() else np.zeros(3)
