@@ -37,10 +37,11 @@ def killed_imports(takes: Path, library: Path, *, files: int, kills: int, seed: 
             time.sleep(0.002)
         time.sleep(rng.uniform(0.0, 0.05))
         process.kill()
-        process.communicate()
+        _, told = process.communicate()
         if process.returncode == -signal.SIGKILL:
             done += 1
         else:
+            assert process.returncode == 0, told
             shutil.rmtree(library)
 
 

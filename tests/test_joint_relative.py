@@ -204,3 +204,5 @@ def test_says_what_learning_needs(walk):
         learn_weights([], [])
     with pytest.raises(InvalidInput, match="top must be at least 1"):
         learn_weights(two, [True, False], top=0)
+    with pytest.raises(InvalidInput, match="no pair of joints is there in all poses"):
+        learn_weights(two, [True, False], pairs=[("tail", "hips")])

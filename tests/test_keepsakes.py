@@ -73,7 +73,7 @@ def test_a_damaged_file_is_told(lib):
         kept(lib, "parametric", "kick")
 
 
-@pytest.mark.parametrize("name", ["", "../kick", "a/b", ".hidden", "x" * 81])
+@pytest.mark.parametrize("name", ["", "../kick", "a/b", ".hidden", "kick\n", "x" * 81])
 def test_a_name_that_is_no_file_name_is_refused(lib, name):
     with pytest.raises(InvalidInput, match="a name to keep something by"):
         keep(lib, "parametric", name, {}, {})

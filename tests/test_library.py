@@ -211,7 +211,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
         Library(tmp_path / "nowhere")
     with pytest.raises(LibraryError, match="not a motionloom library: it has no catalogue"):
         Library(tmp_path)
-    for name in ("foreign", "newer", "garbage", "cut"):
+    for name in ("foreign", "newer", "garbage", "bones", "cut"):
         Library.create(tmp_path / name).add_motion(small_motion(), name="m")
     files = {path.name: path / "catalogue.sqlite" for path in tmp_path.iterdir()}
     files["foreign"].unlink()
@@ -229,10 +229,39 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     files["garbage"].write_bytes(b"this is not a database " * 400)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
         Library(tmp_path / "garbage")
+    connection = sqlite3.connect(files["bones"])
+    connection.execute("UPDATE skeletons SET data = '{}'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LibraryError, match="damaged: skeleton .* is not what it was"):
+        Library(tmp_path / "bones")["m"]
     data = files["cut"].read_bytes()
     files["cut"].write_bytes(data[: len(data) // 2])
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
         Library(tmp_path / "cut").names  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("SQLITE_CORRUPT_INDEX", "the catalogue is damaged .disk trouble.; restore it or import"),
+        ("SQLITE_FULL", "the disk is full; what was committed before is safe"),
+        ("SQLITE_READONLY_ROLLBACK", "a killed import left it in mid-write, .* open it once where"),
+        ("SQLITE_READONLY_DIRECTORY", "cannot open the catalogue for this: disk trouble"),
+        ("SQLITE_BUSY", "the catalogue is busy: another process keeps it locked; run this again"),
+        ("SQLITE_IOERR", "the catalogue cannot be used: disk trouble"),
+    ],
+)
+def test_says_why_the_catalogue_cannot_be_used(lib, monkeypatch, code, message):
+    trouble = sqlite3.OperationalError("disk trouble")
+    trouble.sqlite_errorname = code
+
+    def connection(**_):
+        raise trouble
+
+    monkeypatch.setattr(lib.catalogue, "_connection", connection)
+    with pytest.raises(LibraryError, match=f"takes.loom: {message}"):
+        lib.names  # noqa: B018
 
 
 def test_damaged_frames_are_told_from_good_ones(lib):

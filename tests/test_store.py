@@ -241,11 +241,13 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
         ("carrier://pigeon/post", InvalidInput, r"must be an address such as s3://.*carrier"),
         ("memory://", InvalidInput, "a store needs a place of its own"),
         ("file:///proc/nowhere/at/all", StoreError, "/proc/nowhere/at/all: there is no such place"),
+        ("abfs://takes/here", MissingExtra, "abfs://takes/here: .*adlfs"),
     ],
 )
 def test_an_address_that_leads_nowhere_is_told_and_no_library_is_left(
-    tmp_path, address, error, message
+    tmp_path, monkeypatch, address, error, message
 ):
+    monkeypatch.setitem(sys.modules, "adlfs", None)
     with pytest.raises(error, match=message):
         ml.Library.create(tmp_path / "takes.loom", store=address)
     with pytest.raises(LibraryError, match="no such library|never finished|has no catalogue"):
@@ -285,6 +287,15 @@ def test_a_copy_can_be_read_and_not_written_and_a_move_changes_nothing(tmp_path,
     moved = ml.Library(tmp_path / "moved.loom")
     moved.remove("walk")
     assert len(objects("memory://takes")) == len(NAMES) - 1
+
+
+def test_an_object_that_is_shorter_than_it_was_is_told(cache):
+    store = ObjectStore("memory:///cut")
+    whole = store.put(b"twelve bytes", "derived/rows.npy")
+    store._write(b"seven b", whole.name)
+    message = r"memory:///cut/derived/rows-.*: damaged: expected 12 bytes from 0 on, found 7"
+    with pytest.raises(LibraryError, match=message):
+        store.assembled([whole], ".npy")
 
 
 def test_lost_and_damaged_objects_are_made_again_or_told(pair, cache, small_tasks):

@@ -264,12 +264,8 @@ class Processes(Executor):
             )
         return self._pool.submit(fn, *args, **kwargs)
 
-    def renew(self) -> None:
-        """Drop the processes; the next task starts fresh ones."""
-        self.kill()
-
     def kill(self) -> None:
-        """End the worker processes now, whatever they are doing."""
+        """End the worker processes now, whatever they are doing; the next task starts new ones."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -314,7 +310,7 @@ def _outcome(item: Item, future: Future[Result], where: Executor) -> Done[Item, 
 def _second_try(work: Callable[[Item], Result], item: Item, where: Executor) -> Done[Item, Result]:
     """The item alone in a fresh pool: if that breaks too, it is the one to blame."""
     if isinstance(where, Processes):
-        where.renew()
+        where.kill()
     try:
         future = where.submit(work, item)
         _some_ended([future], where)
@@ -326,7 +322,7 @@ def _second_try(work: Callable[[Item], Result], item: Item, where: Executor) -> 
     if not isinstance(done.error, BrokenExecutor):
         return done
     if isinstance(where, Processes):
-        where.renew()
+        where.kill()
     return Done(item, error=_worker_died("twice"))
 
 

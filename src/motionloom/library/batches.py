@@ -25,7 +25,7 @@ def over_motions(
     entries: Sequence[Entry],
     workers: int | None = None,
     progress: Progress | None = None,
-):
+) -> Iterator[tuple[str, Result]]:
     """Do `work` on the motions of `entries`, in parallel; yields (name, result), in any order.
 
     Parameters

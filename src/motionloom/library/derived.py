@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from motionloom.errors import LibraryError
+from motionloom.library.lock import not_writable
 from motionloom.library.records import Entry
 from motionloom.library.shelf import Shelf
 from motionloom.library.store import ObjectStore
@@ -127,7 +128,7 @@ def _make(place: Path, stem: str, target: Path, build: Callable[[Path, Path | No
         earlier = sorted(place.glob(f"{stem}.*"), key=lambda path: path.stat().st_mtime)
         scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=place))
     except OSError as error:
-        raise LibraryError(f"{place}: cannot write to this library: {error.strerror}") from None
+        raise not_writable(place, error) from None
     try:
         build(scratch, earlier[-1] if earlier else None)
         mask = os.umask(0)
@@ -135,7 +136,7 @@ def _make(place: Path, stem: str, target: Path, build: Callable[[Path, Path | No
         scratch.chmod(0o777 & ~mask)  # mkdtemp is private; readers may be other users
         os.rename(scratch, target)
     except OSError as error:
-        raise LibraryError(f"{place}: cannot write to this library: {error.strerror}") from error
+        raise not_writable(place, error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     for old in earlier:

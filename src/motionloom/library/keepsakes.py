@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.library.lock import not_writable
 from motionloom.library.shelf import Shelf
 from motionloom.whole_file import whole_file
 
 FOLDER = "kept"
-_NAME = re.compile(r"^[\w][\w .+-]{0,79}$")
+_NAME = re.compile(r"\w[\w .+-]{0,79}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ def keep(
     >>> kept_names(lib, "parametric"), kept(lib, "parametric", "kick").about
     (('kick',), {'by': 'turn'})
     """
-    if not _NAME.match(name):
+    if not _NAME.fullmatch(name):
         raise InvalidInput(
             f"a name to keep something by has letters, digits, spaces and . _ + -, at most 80 "
             f"of them; got {name!r}"
@@ -86,9 +87,7 @@ def keep(
             with whole_file(library.path / FOLDER / file) as scratch, scratch.open("wb") as out:
                 np.savez(out, **{key: np.asarray(arrays[key]) for key in arrays})  # type: ignore[arg-type]
         except OSError as error:
-            raise LibraryError(
-                f"{library.path}: cannot write to this library: {error.strerror}"
-            ) from None
+            raise not_writable(library.path, error) from None
         library.catalogue.keep(kind, name, text, file)
         if old is not None and old[1] != file:
             (library.path / FOLDER / old[1]).unlink(missing_ok=True)

@@ -41,7 +41,7 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
     try:
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        raise LibraryError(f"{folder}: cannot write to this library: {error.strerror}") from None
+        raise not_writable(folder, error) from None
     _held.add(handle)
     try:
         _acquire(handle, folder, timeout)
@@ -49,6 +49,11 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
     finally:
         _held.discard(handle)
         os.close(handle)  # closing frees the lock
+
+
+def not_writable(place: Path, error: OSError) -> LibraryError:
+    """What is raised where a library, or a folder of it, cannot be written to."""
+    return LibraryError(f"{place}: cannot write to this library: {error.strerror or error}")
 
 
 def _acquire(handle: int, folder: Path, timeout: float) -> None:

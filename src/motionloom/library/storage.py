@@ -27,7 +27,7 @@ from motionloom.library.importing import (
 )
 from motionloom.library.intake import new_entry, reader_options
 from motionloom.library.labelling import LabelSpec
-from motionloom.library.lock import writer_lock
+from motionloom.library.lock import not_writable, writer_lock
 from motionloom.library.shelf import Shelf
 from motionloom.library.store import ObjectStore, normal_address
 from motionloom.motion import Motion
@@ -264,9 +264,7 @@ class Storage(Shelf):
                 if not self.store.remote:
                     sync_folder(self.store.local(FOLDER))
             except OSError as error:
-                raise LibraryError(
-                    f"{self.path}: cannot write to this library: {error.strerror}"
-                ) from None
+                raise not_writable(self.path, error) from None
             old = self._catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
             remove_files(self.store, old)
 
