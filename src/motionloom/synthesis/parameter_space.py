@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 
 Array = NDArray[np.float64]
 Measure = Callable[[Array], Array]
@@ -137,7 +138,7 @@ def sampled_space(
     spacing: float = SPACING,
     expanded: float = EXPANDED,
     seed: int | np.random.Generator = 0,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> ParameterSpace:
     """Random blends that fill the space of parameters between examples.
 

@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.blend import Blend, BlendPlayer, Registration
 from motionloom.blend.ground import composed, to_origin
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion
 from motionloom.motion.contacts import FootContacts
 from motionloom.synthesis.cardinal_basis import CardinalBasis
@@ -273,7 +274,7 @@ def parametrize(
     redundant: float | None = None,
     seed: int = 0,
     name: str = "",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> ParametricMotion:
     """A parametric motion from registered examples.
 

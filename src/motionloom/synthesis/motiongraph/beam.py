@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 
 from motionloom.blend.ground import composed
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.synthesis.motiongraph.routes import Route
 from motionloom.synthesis.motiongraph.wishes import STEP, Wish
 
@@ -80,7 +80,7 @@ def best_route(
     wish: Wish,
     rng: np.random.Generator,
     start: tuple[int, int] | None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Route:
     """The route that costs least, as far as the beam sees.
 

@@ -9,7 +9,7 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from motionloom.blend.transitions import Transition
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.quality import QualityReport, quality_report
 from motionloom.synthesis.motiongraph.components import nodes_of
@@ -264,7 +265,7 @@ class MotionGraph:
         goal: Any = None,
         labels: Any = None,
         planted: bool = True,
-        progress: Callable[[int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Motion:
         """New motion: at random, or along a path, to a place, or as labels say.
 

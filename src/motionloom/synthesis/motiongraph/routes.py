@@ -8,7 +8,6 @@ that is dear at first may still win, as long as it is among the best at every st
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from motionloom.blend.ground import to_origin
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.synthesis.motiongraph.shortest_ways import frames_to_place
 from motionloom.synthesis.motiongraph.wishes import Wish, goal_wish, label_wish, path_wish
 
@@ -65,7 +65,7 @@ def plan(
     path: Any = None,
     goal: Any = None,
     labels: Any = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Route:
     """The route that serves the wishes best; see `MotionGraph.walk`."""
     from motionloom.synthesis.motiongraph.beam import best_route

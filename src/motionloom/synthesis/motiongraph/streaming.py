@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.blend.player import Stretch
 from motionloom.formats.bvh_stream import bvh_stream
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.contacts import foot_contacts
 from motionloom.motion.provenance import merged
@@ -42,7 +42,7 @@ def write_walk(
     path: str | Path,
     frames: int,
     *,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Written:
     """Play so many frames into a BVH file.
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.library.importing import Progress
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion import rotations as rot
 from motionloom.motion.contacts import SIDES
@@ -24,7 +25,6 @@ from motionloom.synthesis.reconstruction.offline import (
     GUESSED_HEADING,
     MARKER_SPREAD,
     Found,
-    Progress,
 )
 from motionloom.synthesis.reconstruction.pose_solver import Body, Expectation, likeliest_pose
 from motionloom.synthesis.reconstruction.prior import Prior
