@@ -1,8 +1,12 @@
-"""A person of plain proportions whose left and right are exact mirror images."""
+"""A person of plain proportions whose left and right are exact mirror images, and moves."""
+
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from motionloom.motion import Skeleton
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion import rotations as rot
 
 # A person 1.7 m tall: (joint, parent, place). Places, not offsets, are easier to read.
 PERSON = [
@@ -39,3 +43,36 @@ def person(*, end_sites=True, turn=None, names=None, joints=PERSON):
         end_parents=[order.index(parent) for parent, _ in ends],
         end_offsets=np.array([where - place[p] for p, where in ends]).reshape(-1, 3) @ turn.T,
     )
+
+
+def standing(frames=1, fps=30.0, skeleton=None, **options):
+    skeleton = skeleton or person()
+    rotations = np.tile(rot.IDENTITY, (frames, len(skeleton), 1))
+    root = np.tile([0.0, 0.95, 0.0], (frames, 1))
+    return Motion(skeleton, rotations, root, fps, **options)
+
+
+def random_motion(rng, frames=20, fps=30.0, skeleton=None, **options):
+    skeleton = skeleton or person()
+    steps = rot.exp(rng.normal(scale=0.05, size=(frames, len(skeleton), 3)))
+    rotations = [rot.normalize(rng.normal(size=(len(skeleton), 4)))]
+    for step in steps[1:]:
+        rotations.append(rot.multiply(step, rotations[-1]))
+    root = np.cumsum(rng.normal(scale=0.02, size=(frames, 3)), axis=0)
+    return Motion(skeleton, np.array(rotations)[:frames], root[:frames], fps, **options)
+
+
+def turning(angles, fps=30.0, **options):
+    """A person who stands and turns by `angles` about the vertical."""
+    motion = standing(len(angles), fps, **options)
+    rotations = motion.rotations.copy()
+    rotations[:, 0] = rot.yaw(angles)
+    return replace(motion, rotations=rotations)
+
+
+def assert_same_motion(a, b, tolerance=1e-6):
+    assert len(a) == len(b)
+    assert a.fps == pytest.approx(b.fps)
+    np.testing.assert_allclose(a.root, b.root, atol=tolerance)
+    # Two float32 quaternions a rounding apart differ by up to a few 1e-4 rad in arccos.
+    assert np.max(rot.angle_between(a.rotations, b.rotations), initial=0.0) < 100 * tolerance

@@ -315,3 +315,13 @@ def test_all_of_cmu_loads_with_roles_and_a_likely_height(cmu30):
         if not 1.4 <= standing_height(motion.skeleton) <= 2.1:
             odd.append(path.stem)
     assert len(odd) <= 24, odd
+
+
+@pytest.mark.parametrize(
+    ("start", "claim"), [(b"\xff\xfe", "UTF-16"), (b"\xff\xfe\x00\x00", "UTF-32")]
+)
+def test_a_byte_order_mark_that_lies_is_told(tmp_path, start, claim):
+    file = tmp_path / "a.bvh"
+    file.write_bytes(start + b"\x00\xdc\x00")
+    with pytest.raises(MotionFormatError, match=f"the file claims to be {claim} but is not"):
+        ml.load(file)

@@ -120,6 +120,16 @@ def test_an_address_where_nobody_answers_is_told(monkeypatch):
             pass
 
 
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr("motionloom.cluster._WORKERS_SECONDS", 0.3)
+    with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+        with pytest.raises(ClusterError, match=r"the cluster at tcp://\S+ has no workers; start"):
+            with on_cluster(empty.scheduler_address):
+                pass
+
+
 def test_dask_is_asked_for_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtra, match=r"pip install 'motionloom\[cluster\]'"):

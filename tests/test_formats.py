@@ -6,6 +6,7 @@ import importlib
 import os
 import random
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats import FORMATS, MOTION_SUFFIXES, is_motion_file
+from motionloom.motion import rotations as rot
 
 ROOT = Path(__file__).parents[1]
 NEEDS = {"usd": "pxr", "parquet": "pyarrow"}
@@ -68,6 +70,23 @@ def test_what_is_written_comes_back_within_a_tenth_of_a_millimetre(tmp_path, suf
     wanted = given.positions(end_sites=True) if kind == "motion" else given.positions
     assert np.abs(points - wanted).max() < 1e-4
     assert not again.repairs
+
+
+SCENES = [suffix for suffix in FORMATS if FORMATS[suffix].module.endswith(("gltf", "usd"))]
+
+
+@pytest.mark.parametrize("suffix", SCENES)
+def test_scenes_keep_the_rest_pose_and_bones_that_move(tmp_path, rng, suffix):
+    skip_without(suffix)
+    walk = example("motion")
+    rest = rot.exp(rng.normal(scale=0.5, size=(len(walk.skeleton), 3)))
+    moved = walk.skeleton.offsets + rng.normal(scale=0.01, size=(40, len(walk.skeleton), 3))
+    moved[:, 0] = 0.0
+    motion = replace(walk, skeleton=replace(walk.skeleton, rest=rest), translations=moved)
+    again = ml.load(motion.save(tmp_path / f"a{suffix}"))
+    apart = motion.positions(end_sites=True) - again.positions(end_sites=True)
+    assert np.linalg.norm(apart, axis=-1).max() < 1e-5
+    assert rot.angle_between(again.skeleton.rest, rest).max() < 1e-6
 
 
 def _umask():

@@ -1,55 +1,17 @@
+"""A motion: its parts, its kinematics, where it faces, and what is made of it."""
+
 import pickle
-import re
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 from naive import kinematics as naive
-from people import person
-from rigs import RIGS, rig
-from scipy.spatial.transform import Rotation
+from people import assert_same_motion, person, random_motion, standing, turning
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, concatenate
 from motionloom.motion import rotations as rot
-from motionloom.motion.mirroring import twin_joints
-
-MIRROR = np.array([-1.0, 1.0, 1.0])
-
-
-def standing(frames=1, fps=30.0, skeleton=None, **options):
-    skeleton = skeleton or person()
-    rotations = np.tile(rot.IDENTITY, (frames, len(skeleton), 1))
-    root = np.tile([0.0, 0.95, 0.0], (frames, 1))
-    return Motion(skeleton, rotations, root, fps, **options)
-
-
-def random_motion(rng, frames=20, fps=30.0, skeleton=None, **options):
-    skeleton = skeleton or person()
-    steps = rot.exp(rng.normal(scale=0.05, size=(frames, len(skeleton), 3)))
-    rotations = [rot.normalize(rng.normal(size=(len(skeleton), 4)))]
-    for step in steps[1:]:
-        rotations.append(rot.multiply(step, rotations[-1]))
-    root = np.cumsum(rng.normal(scale=0.02, size=(frames, 3)), axis=0)
-    return Motion(skeleton, np.array(rotations)[:frames], root[:frames], fps, **options)
-
-
-def turning(angles, fps=30.0, **options):
-    """A person who stands and turns by `angles` about the vertical."""
-    motion = standing(len(angles), fps, **options)
-    rotations = motion.rotations.copy()
-    rotations[:, 0] = rot.yaw(angles)
-    return replace(motion, rotations=rotations)
-
-
-def assert_same_motion(a, b, tolerance=1e-6):
-    assert len(a) == len(b)
-    assert a.fps == pytest.approx(b.fps)
-    np.testing.assert_allclose(a.root, b.root, atol=tolerance)
-    # Two float32 quaternions a rounding apart differ by up to a few 1e-4 rad in arccos.
-    assert np.max(rot.angle_between(a.rotations, b.rotations), initial=0.0) < 100 * tolerance
-
 
 # --- size and parts -----------------------------------------------------------------------
 
@@ -402,160 +364,6 @@ def test_the_rest_pose_is_the_skeletons_where_it_has_one():
     assert np.ptp(pose.positions(end_sites=True)[0, :, 1]) < 0.3
 
 
-# --- resampling ---------------------------------------------------------------------------
-
-
-def test_the_same_rate_changes_nothing(rng):
-    motion = random_motion(rng)
-    same = motion.resample(30.0)
-    np.testing.assert_array_equal(same.rotations, motion.rotations)
-    np.testing.assert_array_equal(same.root, motion.root)
-
-
-@pytest.mark.parametrize("frames", [1, 4, 5, 100, 101, 103])
-def test_a_quarter_of_the_rate_is_every_fourth_frame_to_the_bit(rng, frames):
-    motion = random_motion(rng, frames, fps=120.0, translations=rng.normal(size=(frames, 21, 3)))
-    slow = motion.resample(30)
-    assert slow.fps == 30.0
-    np.testing.assert_array_equal(slow.rotations, motion.rotations[::4])
-    np.testing.assert_array_equal(slow.root, motion.root[::4])
-    np.testing.assert_array_equal(slow.translations, motion.translations[::4])
-
-
-@pytest.mark.parametrize("fps", [24.0, 25.0, 29.97, 59.94, 60.0, 100.0, 120.0, 7.0])
-def test_constant_speeds_stay_constant_at_any_rate(fps):
-    times = np.arange(91) / 30.0
-    motion = turning(1.3 * times)
-    root = motion.root.copy()
-    root[:, 2] = 0.8 * times
-    found = replace(motion, root=root).resample(fps)
-    new = np.arange(len(found)) / fps
-    assert 3.0 - 1.0 / fps < new[-1] <= 3.0 + 1e-6
-    np.testing.assert_allclose(found.headings(), 1.3 * new, atol=1e-5)
-    np.testing.assert_allclose(found.root[:, 2], 0.8 * new, atol=1e-6)
-
-
-def test_up_and_down_again_is_the_original(rng):
-    motion = random_motion(rng, 40)
-    again = motion.resample(90).resample(30)
-    np.testing.assert_array_equal(again.rotations, motion.rotations)
-    np.testing.assert_array_equal(again.root, motion.root)
-
-
-def test_resampled_rotations_take_the_shorter_way_and_stay_unit(rng):
-    motion = random_motion(rng, 40)
-    flipped = replace(motion, rotations=motion.rotations * rng.choice([-1.0, 1.0], (40, 21, 1)))
-    assert_same_motion(flipped.resample(77), motion.resample(77), 1e-5)
-    np.testing.assert_allclose(
-        np.linalg.norm(flipped.resample(77).rotations, axis=-1), 1.0, atol=1e-6
-    )
-
-
-def test_bones_of_changing_length_are_resampled_too():
-    motion = standing(3)
-    moved = np.tile(motion.skeleton.offsets, (3, 1, 1)) * np.array([1.0, 2.0, 3.0])[:, None, None]
-    found = replace(motion, translations=moved).resample(60)
-    np.testing.assert_allclose(found.translations[1], motion.skeleton.offsets * 1.5, atol=1e-6)
-
-
-@pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf])
-def test_impossible_rates_are_refused(fps):
-    with pytest.raises(InvalidInput, match="fps must be positive; got"):
-        standing(3).resample(fps)
-
-
-# --- mirroring ----------------------------------------------------------------------------
-
-
-def twin_points(skeleton):
-    """For every point the point that plays its role on the other side."""
-    twins = np.arange(len(skeleton.point_names))
-    for role, name in skeleton.roles.items():
-        other = role.replace("left_", "r_").replace("right_", "left_").replace("r_", "right_")
-        twins[skeleton.point_names.index(name)] = skeleton.point(other)
-    return twins
-
-
-def assert_mirrored(motion, tolerance=1e-5):
-    found = motion.mirror().positions(end_sites=True)
-    expected = (motion.positions(end_sites=True) * MIRROR)[:, twin_points(motion.skeleton)]
-    np.testing.assert_allclose(found, expected, atol=tolerance)
-
-
-def test_a_mirrored_pose_is_what_a_mirror_shows(rng):
-    assert_mirrored(random_motion(rng))
-
-
-def test_mirroring_twice_changes_nothing(rng):
-    motion = random_motion(rng)
-    assert_same_motion(motion.mirror().mirror(), motion, 1e-5)
-
-
-def with_odd_axes(skeleton, rng):
-    """The same body, each joint with axes of its own; the rest pose tells how they lie."""
-    turns = Rotation.concatenate([Rotation.identity(), Rotation.random(len(skeleton) - 1, rng=rng)])
-    above = np.maximum(skeleton.parents, 0)
-    local = turns[above].inv() * turns
-    return replace(
-        skeleton,
-        offsets=turns[above].inv().apply(skeleton.offsets.copy()),
-        end_offsets=turns[skeleton.end_parents].inv().apply(skeleton.end_offsets.copy()),
-        rest=local.as_quat(scalar_first=True),
-    )
-
-
-def test_twins_need_not_have_the_same_axes(rng):
-    motion = random_motion(rng, skeleton=with_odd_axes(person(), rng))
-    assert_mirrored(motion)
-    assert_same_motion(motion.mirror().mirror(), motion, 1e-5)
-
-
-LEFT_ON_Z = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
-LEFT_ON_Y = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
-
-
-@pytest.mark.parametrize("turn", [LEFT_ON_Z, LEFT_ON_Y], ids=["z", "y"])
-def test_a_skeleton_may_be_symmetric_about_a_plane_of_its_own(rng, turn):
-    """Bones written sideways, as LAFAN1 does, and no rest pose to tell."""
-    assert_mirrored(random_motion(rng, skeleton=person(turn=turn)))
-
-
-def test_bones_of_changing_length_are_mirrored_too(rng):
-    for skeleton in (person(), with_odd_axes(person(), rng)):
-        stretch = rng.uniform(0.8, 1.2, (6, len(skeleton), 1))
-        motion = random_motion(rng, 6, skeleton=skeleton)
-        motion = replace(motion, translations=skeleton.offsets * stretch)
-        # End sites hang on joints whose own bone, not theirs, is stretched: all points agree.
-        assert_mirrored(motion)
-        assert_same_motion(motion.mirror().mirror(), motion, 1e-5)
-
-
-@pytest.mark.parametrize("name", RIGS)
-def test_every_sided_joint_of_a_rig_has_a_twin(name):
-    skeleton, _ = rig(name)
-    twin = twin_joints(skeleton)
-    np.testing.assert_array_equal(twin[twin], np.arange(len(skeleton)))
-    for joint, other in enumerate(twin):
-        if other != joint:
-            assert twin[skeleton.parents[joint]] == skeleton.parents[other]
-    outline = RIGS[name][1]
-    middle = {re.split(" = | @0", line)[0].strip() for line in outline.splitlines()}
-    alone = np.flatnonzero(twin == np.arange(len(twin)))
-    assert {skeleton.names[joint] for joint in alone} <= middle
-
-
-def test_what_has_no_sides_cannot_be_mirrored():
-    stick = Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
-    motion = Motion(stick, np.tile(rot.IDENTITY, (1, 2, 1)), np.zeros((1, 3)), 30)
-    with pytest.raises(RoleError, match="cannot mirror: no left and right joints found among a, b"):
-        motion.mirror()
-
-
-def test_walking_to_the_left_becomes_walking_to_the_right():
-    motion = turning(np.linspace(0.0, 1.0, 10))
-    np.testing.assert_allclose(motion.mirror().headings(), -motion.headings(), atol=1e-5)
-
-
 # --- real data ----------------------------------------------------------------------------
 
 
@@ -563,22 +371,6 @@ def test_walking_to_the_left_becomes_walking_to_the_right():
 def takes(cmu30):
     files = sorted(cmu30.glob("*/*.bvh"))[::300]
     return [ml.load(path)[:90] for path in files]
-
-
-@pytest.mark.cmu
-def test_cmu_takes_are_mirrored(takes):
-    """CMU's left and right legs differ by up to some centimetres, so do the mirrored points."""
-    for take in takes:
-        assert_same_motion(take.mirror().mirror(), take, 1e-4)
-        twins = twin_points(take.skeleton)
-        mirrored = take.mirror().positions(end_sites=True)
-        expected = (take.positions(end_sites=True) * MIRROR)[:, twins]
-        played = take.skeleton.points(list(take.skeleton.roles))
-        offsets = take.skeleton.point_offsets
-        lopsided = np.linalg.norm(offsets[twins] * MIRROR - offsets, axis=1)[played].sum()
-        error = np.linalg.norm(mirrored - expected, axis=-1)[:, played]
-        assert error.max() <= lopsided + 1e-4
-        assert np.median(error) < 0.05
 
 
 @pytest.mark.cmu

@@ -16,8 +16,8 @@ _ROOM = 4_000_000  # joints times frames that any file may give
 _GROWTH = 64  # ... and that a file with many samples may give, per sample
 
 
-class _Refused(Exception):
-    pass
+class Refused(Exception):
+    """Why a file is not read; the parent tells it."""
 
 
 def main(arguments: list[str]) -> None:
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
         pass  # no such limit on this system
     try:
         answer = _read(asked)
-    except _Refused as refusal:
+    except Refused as refusal:
         answer = {"refused": str(refusal)}
     except MemoryError:
         answer = {"refused": "it would need more memory than its size explains"}
@@ -44,8 +44,6 @@ def _read(asked: dict) -> dict:
     from pxr import Usd, UsdGeom, UsdSkel
 
     stage = Usd.Stage.Open(asked["path"])
-    if stage is None:
-        raise _Refused("USD cannot open it")
     bones = _skeleton(stage, asked["skeleton"])
     cache = UsdSkel.Cache()
     holder = UsdSkel.Root.Find(bones.GetPrim())
@@ -53,14 +51,14 @@ def _read(asked: dict) -> dict:
         cache.Populate(holder, Usd.PrimDefaultPredicate)
     query = cache.GetSkelQuery(bones)
     if not query:
-        raise _Refused(f"the skeleton {bones.GetPath()} is not valid")
+        raise Refused(f"the skeleton {bones.GetPath()} is not valid")
     joints = [str(token) for token in query.GetJointOrder()]
     if not joints:
-        raise _Refused(f"the skeleton {bones.GetPath()} has no joints")
+        raise Refused(f"the skeleton {bones.GetPath()} has no joints")
     parents = np.array([query.GetTopology().GetParent(k) for k in range(len(joints))])
     animation = query.GetAnimQuery()
     samples = list(animation.GetJointTransformTimeSamples()) if animation else []
-    times, rate = _times(samples, stage.GetTimeCodesPerSecond(), asked["fps"], len(joints))
+    times, rate = sample_times(samples, stage.GetTimeCodesPerSecond(), asked["fps"], len(joints))
     count = len(joints)
     turns = np.empty((len(times), count, 3, 3), np.float32)
     steps = np.empty((len(times), count, 3))
@@ -68,7 +66,7 @@ def _read(asked: dict) -> dict:
     for frame, time in enumerate(times):
         matrices = np.array(query.ComputeJointLocalTransforms(float(time)))
         if matrices.shape != (count, 4, 4):
-            raise _Refused("the animation does not fit its skeleton")
+            raise Refused("the animation does not fit its skeleton")
         turns[frame] = matrices[:, :3, :3]
         steps[frame] = matrices[:, 3, :3]
         at = UsdGeom.XformCache(float(time)).GetLocalToWorldTransform(bones.GetPrim())
@@ -99,7 +97,7 @@ def _skeletons(stage) -> list:
         if prim.IsA(UsdSkel.Skeleton):
             found.append(prim)
         if len(found) > 1000:
-            raise _Refused("there are more than 1000 skeletons")
+            raise Refused("there are more than 1000 skeletons")
     return found
 
 
@@ -108,7 +106,7 @@ def _skeleton(stage, wanted: str | None):
 
     prims = _skeletons(stage)
     if not prims:
-        raise _Refused("there is no skeleton (UsdSkel)")
+        raise Refused("there is no skeleton (UsdSkel)")
     if wanted is not None:
         prims_by_name = {}
         for prim in reversed(prims):
@@ -119,28 +117,28 @@ def _skeleton(stage, wanted: str | None):
             prims_by_name.update(dict.fromkeys(names, prim))
         if wanted not in prims_by_name:
             known = ", ".join(str(prim.GetPath()) for prim in prims[:20])
-            raise _Refused(f"no skeleton is called {wanted!r}; there is {known}")
+            raise Refused(f"no skeleton is called {wanted!r}; there is {known}")
         return UsdSkel.Skeleton(prims_by_name[wanted])
     return UsdSkel.Skeleton(prims[0])
 
 
-def _times(samples: list[float], codes: float, fps: float | None, joints: int):
+def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):
     """Time codes to sample at, and the rate they make."""
     if not (np.isfinite(codes) and 1e-3 <= codes <= 1e6):
-        raise _Refused(f"timeCodesPerSecond is {codes:g}")
+        raise Refused(f"timeCodesPerSecond is {codes:g}")
     if len(samples) < 2:
         return samples or [0.0], fps or codes
     gaps = np.diff(samples)
     spacing = float(np.median(gaps))
     if spacing <= 0.0 or not np.all(np.isfinite(samples)):
-        raise _Refused("the times of the animation do not rise")
+        raise Refused("the times of the animation do not rise")
     even = (samples[-1] - samples[0]) / (len(samples) - 1)
     if fps is None and np.abs(gaps - even).max() < 0.02 * even:
         return samples, codes / even
     step = spacing if fps is None else codes / fps
     frames = (samples[-1] - samples[0]) / step + 1
     if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
-        raise _Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+        raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
     return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step
 
 
