@@ -87,6 +87,10 @@ class Cluster(Executor):
     @property
     def workers(self) -> int:
         """Tasks that the cluster can do at a time, at least 1; counted every few seconds."""
+        self._count_workers()
+        return max(1, self._workers)
+
+    def _count_workers(self) -> None:
         now = time.monotonic()
         if not self._looked or now - self._looked > _LOOK_SECONDS:
             self._check_connection()
@@ -97,7 +101,6 @@ class Cluster(Executor):
             self._looked = now
             if self._workers:
                 self._seen = now
-        return max(1, self._workers)
 
     def submit(self, fn, /, *args, **kwargs) -> Future:
         """Hand the task to the scheduler."""
@@ -126,7 +129,8 @@ class Cluster(Executor):
         ClusterError
         """
         self._check_connection()
-        if self.workers and time.monotonic() - self._seen > self._patience:
+        self._count_workers()
+        if time.monotonic() - self._seen > self._patience:
             raise ClusterError(
                 f"the cluster at {self.address} has had no workers for {self._patience:.0f} s; "
                 "what is done is safe: start workers and run the same command to go on"
