@@ -15,6 +15,7 @@ from motionloom.synthesis.rhythm import (
     for_music,
     load_choreography,
     load_graph,
+    transition_graph,
 )
 from motionloom.synthesis.rhythm.clustering import k_medoids, subtractive
 from motionloom.synthesis.rhythm.meters import estimated_meter
@@ -289,9 +290,12 @@ def test_graphml_is_what_networkx_reads(tmp_path):
         ("g.graphml", "<!DOCTYPE x [<!ENTITY a 'b'>]><x/>", "document type is not read"),
     ],
 )
-def test_damaged_graph_files_are_told(tmp_path, name, text, words):
+def test_damaged_graph_files_are_told(tmp_path, monkeypatch, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(MotionFormatError, match=words):
+        load_graph(tmp_path / name)
+    monkeypatch.setattr(transition_graph, "_LARGEST_BYTES", len(text) - 1)
+    with pytest.raises(MotionFormatError, match="a graph file has at most"):
         load_graph(tmp_path / name)
     with pytest.raises(InvalidInput, match=r"written as .json or .graphml"):
         small().save(tmp_path / "graph.txt")
@@ -418,6 +422,11 @@ def test_takes_without_rhythm_are_left_out_with_a_reason(dances):
     assert "no rhythm (confidence 0." in made.left_out[sitting.name]
     with pytest.raises(InvalidInput, match="no take has a rhythm to cut it by"):
         choreography([sitting], meter=4)
+    assert choreography([dances[0], []], meter=4).left_out == {
+        "a take": "beats needs a motion; got an empty list"
+    }
+    with pytest.raises(InvalidInput, match="meter must be at least 1 beat; got 0"):
+        choreography(dances[:1], meter=0)
 
 
 def test_couples_move_together():

@@ -201,6 +201,22 @@ def test_beats_are_heard_near_those_that_are_known(take):
     assert np.abs(off).max() <= 0.2 * 20.0 + 1e-6 and np.abs(np.median(off)) < 1.5
 
 
+def test_takes_that_cannot_be_cut_are_told(take):
+    with pytest.raises(InvalidInput, match="there are no takes to cut"):
+        cut_at_beats([], meter=3)
+    for options in ({"meter": 0}, {"meter": 3, "leads": 0}, {"meter": 3, "most": 0}):
+        with pytest.raises(InvalidInput, match=f"{list(options)[-1]} must be at least 1; got 0"):
+            cut_at_beats([take], **options)
+    with pytest.raises(InvalidInput, match="needs 1001 beats; ballroom_leader has 91"):
+        cut_at_beats([take], meter=1000)
+
+
+def test_couples_do_not_march(waltz):
+    scene = MarchScene(points=((0, 0), (0, 9)), ranks=1, files=1, tempo_bpm=96.0, seconds=2.0)
+    with pytest.raises(InvalidInput, match="soldiers march alone; these movements are of several"):
+        march(scene, waltz)
+
+
 def test_a_lead_of_a_beat_or_more_is_refused(take):
     with pytest.raises(InvalidInput, match="lead must lie in 0 to 1 beats, below 1; got 1"):
         cut_at_beats([take], meter=3, lead=1.0)

@@ -10,7 +10,12 @@ from motionloom.cli.crowd_takes import expanded
 from motionloom.errors import InvalidInput
 from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, march
 from motionloom.synthesis.crowd.account import crowd_quality, crowd_sources
-from motionloom.synthesis.crowd.own_couples import couple_radius, couple_steps, found_couples
+from motionloom.synthesis.crowd.own_couples import (
+    couple_radius,
+    couple_steps,
+    found_couples,
+    guessed_couples,
+)
 from motionloom.synthesis.crowd.own_marches import marching_steps, pace
 
 
@@ -81,6 +86,12 @@ def test_takes_that_give_too_little_are_refused(couple):
         couple_steps([(still, still)])
     with pytest.raises(InvalidInput, match="no couple has beats .*no couples"):
         couple_steps([])
+    with pytest.raises(InvalidInput, match="meter must be at least 1 beat; got 0"):
+        couple_steps([couple], meter=0)
+    with pytest.raises(InvalidInput, match="201 takes are too many to guess who danced with whom"):
+        guessed_couples(["take"] * 201, {}.__getitem__, among="201 takes")
+    with pytest.raises(InvalidInput, match="no couple among 1 take: no two are as long as each"):
+        guessed_couples(["take"], {"take": leader}.__getitem__, among="1 take")
     with pytest.raises(InvalidInput, match="a ballroom needs at least 4 in hold and in time"):
         couple_steps([(leader[:150], follower[:150])], meter=3)
     with pytest.raises(InvalidInput, match="too few strides to march by.*dance_groove"):

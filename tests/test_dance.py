@@ -163,6 +163,10 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
         (lambda steps, song: dance(steps, song, follow=[[1, 0, 0], [0, 0, 0]]), "must not go back"),
         (lambda steps, song: dance(steps, song, seconds=0.0), "at least one frame"),
         (lambda steps, song: steps.player(5.0), "a tempo to dance to lies in"),
+        (
+            lambda steps, song: steps.player(90).steer(tempo="quick"),
+            "dance to lies in .* got quick",
+        ),
         (lambda steps, song: steps.player().steer(tempo=100), "only a dance without music"),
         (lambda steps, song: steps.player(100).steer(target=(1.0,)), "target must be 2 finite"),
         (lambda steps, song: steps.player(100).steer(wind=1), "no control 'wind'"),

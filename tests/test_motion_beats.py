@@ -201,6 +201,9 @@ def test_says_what_is_wrong(groove):
         ml.beats(motion[:10])
     with pytest.raises(InvalidInput, match="two tempos from slow to fast"):
         ml.beats(motion, tempo_bpm=(120.0, 60.0))
+    for tempos in ((120.0,), 90.0, ("slow", "fast"), (float("nan"), 90.0)):
+        with pytest.raises(InvalidInput, match="tempo_bpm must be two tempos .* got"):
+            ml.beats(motion, tempo_bpm=tempos)
     with pytest.raises(InvalidInput, match="one rate and one length"):
         ml.beats([motion, motion[:-1]])
     with pytest.raises(InvalidInput, match="got an empty list"):

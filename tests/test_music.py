@@ -1,5 +1,8 @@
 """Music: beats of MIDI files and sound, and what is none."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -80,6 +83,9 @@ def test_music_that_is_none_is_told(tmp_path, monkeypatch):
     (tmp_path / "f.mid").write_bytes(bytes(film))
     with pytest.raises(MotionFormatError, match="film frames"):
         load_music(tmp_path / "f.mid")
+    once = saved(tmp_path / "1.mid", note())
+    with pytest.raises(MotionFormatError, match="its notes keep no time that could be counted"):
+        load_music(once, source="notes")
     songs = saved(tmp_path / "2.mid", note(), note(), type=2)
     with pytest.raises(MotionFormatError, match="several songs"):
         load_music(songs)
@@ -100,7 +106,7 @@ def test_beats_beyond_counting_are_refused(tmp_path):
         mido.MetaMessage("set_tempo", tempo=1, time=0),
         *note(length=2**27),
     ]
-    with pytest.raises(MotionFormatError, match="over 100000 beats"):
+    with pytest.raises(MotionFormatError, match="over 100000 beats; a damaged file, or not a song"):
         load_music(saved(tmp_path / "t.mid", messages))
 
 
@@ -117,6 +123,18 @@ def test_damaged_files_end_in_one_kind_of_error(tmp_path, rng):
         except MotionFormatError:
             continue
         assert np.all(np.diff(music.beats) > 0.0) or len(music.beats) < 2
+
+
+def test_sound_without_a_beat_is_told(tmp_path, monkeypatch):
+    librosa = SimpleNamespace(
+        load=lambda path, **options: (np.ones(44_100), 22_050),
+        onset=SimpleNamespace(onset_detect=lambda **options: np.zeros(0)),
+        beat=SimpleNamespace(beat_track=lambda **options: (0.0, np.array([0.5, 1.0]))),
+    )
+    monkeypatch.setitem(sys.modules, "librosa", librosa)
+    (tmp_path / "hum.wav").write_bytes(b"")
+    with pytest.raises(MotionFormatError, match="no beat can be heard in it"):
+        load_music(tmp_path / "hum.wav")
 
 
 @pytest.mark.slow  # librosa compiles for a minute and a half

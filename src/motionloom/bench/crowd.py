@@ -15,10 +15,11 @@ from typing import Any
 from motionloom.bench import Settings
 from motionloom.bench.measuring import Contestant, Result, Say, compare
 from motionloom.bench.rivals import Package
-from motionloom.demo.troupes import march_takes, waltz_take
-from motionloom.synthesis.crowd import BallroomScene, MarchScene, cut_at_beats
+from motionloom.demo.troupes import march_steps, waltz_steps
+from motionloom.synthesis.crowd import BallroomScene, MarchScene
 from motionloom.synthesis.crowd.ballroom import danced_blocks
 from motionloom.synthesis.crowd.march import marched_blocks
+from motionloom.synthesis.crowd.usual import ROUND
 from motionloom.synthesis.rhythm.beat_clock import MusicClock
 from motionloom.synthesis.rhythm.choreography import Choreography
 from motionloom.synthesis.rhythm.dance_player import DancePlayer
@@ -26,18 +27,15 @@ from motionloom.synthesis.rhythm.dance_player import DancePlayer
 SUMMARY = "a ballroom and a march, whole frames per second; how the cost grows with agents"
 PACKAGES: tuple[Package, ...] = ()
 
-_STREET = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
-           (24, 48))  # fmt: skip
 _SECONDS = 10.0
 
 
 def run(settings: Settings, say: Say) -> dict[str, Any]:
     """Rows of the bench, and what it ran on."""
-    waltz = cut_at_beats([waltz_take()], meter=3, leads=2)
-    steps = cut_at_beats(march_takes(), meter=2, most=1)
+    waltz, steps = waltz_steps(), march_steps()
     timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
     ball = BallroomScene(couples=20, **timed)
-    parade = MarchScene(points=_STREET, **{**timed, "tempo_bpm": 96.0})
+    parade = MarchScene(points=ROUND, **{**timed, "tempo_bpm": 96.0})
     calls: dict[str, partial[None]] = {
         "20 couples in a ballroom": partial(_all, danced_blocks, ball, waltz),
         "40 soldiers on a street": partial(_all, marched_blocks, parade, steps),

@@ -14,6 +14,8 @@ from motionloom.errors import InvalidInput
 if TYPE_CHECKING:
     from motionloom.synthesis.rhythm import Beats, Choreography
 
+_TOLD = 5  # takes that were left out, told by name
+
 
 def beats(
     motions: Annotated[
@@ -114,7 +116,7 @@ def movements(
         list[Path] | None,
         typer.Option("-o", "--output", help=".json, .graphml, or a picture; may be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the grouping.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the grouping.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Cut takes into movements at their beats, and learn which may follow which.
@@ -152,10 +154,18 @@ def movements(
         f"{facts['movements']} movements of {made.meter} beats in {facts['nodes']} nodes "
         f"({facts['movements_per_node']:.1f} each), {facts['transitions']} transitions"
     )
-    for name, why in (made.left_out or {}).items():
-        remark(f"  left out {name}: {why}")
+    tell_left_out(made)
     for path in output or []:
         print(path)
+
+
+def tell_left_out(made: Choreography) -> None:
+    """Say which takes gave no movements, and why; of many, the first few."""
+    reasons = list(made.left_out.items())
+    for name, why in reasons[:_TOLD]:
+        remark(f"  left out {name}: {why}")
+    if len(reasons) > _TOLD:
+        remark(f"  and {len(reasons) - _TOLD} more")
 
 
 def takes_from(text: str | None) -> list[str | list[str]] | None:
@@ -209,5 +219,5 @@ def _facts(made: Choreography) -> dict:
         "movements_per_node": made.graph.movements_per_node,
         "transitions": len(made.graph.edges),
         "dead_ends": list(made.graph.dead_ends),
-        "left_out": dict(made.left_out or {}),
+        "left_out": dict(made.left_out),
     }

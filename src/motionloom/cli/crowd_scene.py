@@ -17,6 +17,7 @@ def scene_from(
     """The scene of a file, or the usual one, with what the command line says; what was said."""
     from motionloom.cli.beats import takes_from
     from motionloom.synthesis.crowd.scene_file import made_scene, scene_values
+    from motionloom.synthesis.rhythm.tunes import TUNE
 
     given = {} if path is None else scene_values(path)
     if given.pop("kind", kind) != kind:
@@ -30,7 +31,7 @@ def scene_from(
         said["takes"] = ["+".join(one) if isinstance(one, list) else one for one in listed_takes]
     if "music" in said and "tempo_bpm" not in said:
         given.pop("tempo_bpm", None)
-    if "tempo_bpm" in said and "music" not in said and given.get("music") != "tune":
+    if "tempo_bpm" in said and "music" not in said and given.get("music") != TUNE:
         given.pop("music", None)
     given |= said
     rest = usual if path is None else {}

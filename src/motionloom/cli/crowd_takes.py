@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from motionloom.cli.arguments import motion_from
+from motionloom.cli.beats import tell_left_out
 from motionloom.cli.terminal import counted, progress, remark
 from motionloom.errors import InvalidInput
 
@@ -17,33 +17,23 @@ if TYPE_CHECKING:
     from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene, Scene
     from motionloom.synthesis.rhythm import Choreography
 
-_GUESSED = 200  # takes among which couples are looked for
-
 
 def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
     """What couples dance."""
     if not scene.own:
-        return _waltz(scene.fps)
-    from motionloom.synthesis.crowd.own_couples import couple_steps, found_couples
+        from motionloom.demo.troupes import waltz_steps
+
+        return waltz_steps(fps=scene.fps)
+    from motionloom.synthesis.crowd.own_couples import couple_steps, guessed_couples
 
     takes = _Takes(scene)
     named = [_partners(text) for text in takes.names]
     alone = [names[0] for names in named if len(names) == 1]
-    if len(alone) > _GUESSED:
-        raise InvalidInput(
-            f"{len(alone)} takes are too many to guess who danced with whom; name couples "
-            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--within)"
-        )
-    lone = [takes.motion(name) for name in alone]
     couples = [
         (takes.motion(names[0]), takes.motion(names[1])) for names in named if len(names) == 2
     ]
-    couples += found_couples(lone)
-    if not couples:
-        raise InvalidInput(
-            f"no couple among {counted(len(lone), 'take')}: no two are as long as each other, "
-            "face to face and in hold. Name couples as LEADER+FOLLOWER"
-        )
+    if alone or not couples:
+        couples += guessed_couples(alone, takes.motion, among=counted(len(alone), "take"))
     with progress("listening", len(couples), quiet=quiet) as advance:
         made = couple_steps(couples, fps=scene.fps, meter=scene.meter, progress=advance)
     _tell(made, f"{counted(len(couples), 'couple')} of takes", quiet)
@@ -53,7 +43,9 @@ def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
 def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
     """What soldiers march."""
     if not scene.own:
-        return _marches(scene.fps)
+        from motionloom.demo.troupes import march_steps
+
+        return march_steps(fps=scene.fps)
     from motionloom.synthesis.crowd.own_marches import METER, marching_steps
 
     if scene.meter not in (None, METER):
@@ -67,22 +59,6 @@ def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
         made = marching_steps(walks, fps=scene.fps, progress=advance)
     _tell(made, counted(len(walks), "take"), quiet)
     return made
-
-
-@lru_cache(maxsize=4)
-def _waltz(fps: float) -> Choreography:
-    from motionloom.demo.troupes import waltz_take
-    from motionloom.synthesis.crowd import cut_at_beats
-
-    return cut_at_beats([waltz_take(fps=fps)], meter=3, leads=2, kind="waltz")
-
-
-@lru_cache(maxsize=4)
-def _marches(fps: float) -> Choreography:
-    from motionloom.demo.troupes import march_takes
-    from motionloom.synthesis.crowd import cut_at_beats
-
-    return cut_at_beats(march_takes(fps=fps), meter=2, most=1, kind="march")
 
 
 class _Takes:
@@ -112,14 +88,10 @@ def _labelled(library: Library, within: Sequence[str]) -> list[str]:
         raise InvalidInput(f"{library.path} holds no takes yet; fill it with motionloom import")
     if not within:
         return list(library.names)
-    known = library.label_counts()
-    for label in within:
-        if label not in known:
-            raise InvalidInput(
-                f"{library.path} has no takes labelled {label}; its labels are "
-                f"{', '.join(list(known)[:12]) or 'none'}"
-            )
-    return [name for name in library.names if set(within) & set(library.labels(name))]
+    from motionloom.search.filters import labelled
+
+    found = {name for label in within for name in labelled(library, label)}
+    return [name for name in library.names if name in found]
 
 
 def expanded(text: str, names: Sequence[str]) -> list[str]:
@@ -169,8 +141,4 @@ def _tell(made: Choreography, what: str, quiet: bool) -> None:
         f"{what}: {counted(len(made.movements), 'movement')} of {counted(made.meter, 'beat')}, "
         f"{60.0 / made.period:.0f} beats a minute"
     )
-    left_out = list((made.left_out or {}).items())
-    for name, why in left_out[:5]:
-        remark(f"  left out {name}: {why}")
-    if len(left_out) > 5:
-        remark(f"  and {len(left_out) - 5} more")
+    tell_left_out(made)

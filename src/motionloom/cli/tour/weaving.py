@@ -100,16 +100,16 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
 
 def ballroom(tour: Tour) -> dict[str, Any]:
     """Let couples waltz around a ballroom without bumping."""
-    from motionloom.demo.troupes import waltz_take
+    from motionloom.demo.troupes import waltz_steps
     from motionloom.formats.gltf import write
     from motionloom.plots.top_view import write_top_view
-    from motionloom.synthesis.crowd import BallroomScene, cut_at_beats
+    from motionloom.synthesis.crowd import BallroomScene
     from motionloom.synthesis.crowd import ballroom as danced
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
     tour.command(f"ballroom --couples 12 --seconds 12 -o {scene} --top {above} --top {moving}")
     set_up = BallroomScene(couples=12, seconds=12, tempo_bpm=90)
-    made = danced(set_up, cut_at_beats([waltz_take()], meter=3, leads=2))
+    made = danced(set_up, waltz_steps())
     write(made.every, scene, compact=True)
     for path in (above, moving):
         write_top_view(made.motions, path, radius=set_up.radius, room=set_up.room)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
 _MOST = 150_000  # frames of all characters together: 50 MB for the page
-_GUESSED = 200  # takes among which couples are looked for
 
 
 class Crowd(BaseModel):
@@ -72,17 +71,16 @@ class Crowd(BaseModel):
         )
         if self.kind == "ballroom":
             return (
-                "from motionloom.demo.troupes import waltz_take\n"
-                "from motionloom.synthesis.crowd import BallroomScene, ballroom, cut_at_beats\n"
-                'steps = cut_at_beats([waltz_take()], meter=3, leads=2, kind="waltz")\n'
+                "from motionloom.demo.troupes import waltz_steps\n"
+                "from motionloom.synthesis.crowd import BallroomScene, ballroom\n"
                 f"scene = BallroomScene(couples={self.couples}, room=({self.width:g}, "
                 f"{self.depth:g}), {common})\n"
-                "crowd = ballroom(scene, steps)"
+                "crowd = ballroom(scene, waltz_steps())"
             )
         return (
-            "from motionloom.demo.troupes import march_takes\n"
-            "from motionloom.synthesis.crowd import MarchScene, cut_at_beats, march, usual\n"
-            'steps = cut_at_beats(march_takes(), meter=2, most=1, kind="march")\n'
+            "from motionloom.demo.troupes import march_steps\n"
+            "from motionloom.synthesis.crowd import MarchScene, march, usual\n"
+            "steps = march_steps()\n"
             f"scene = MarchScene(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
             f"speed=usual.SPEED * {self.tempo:g} / usual.CADENCE, {common})\n"
             "scene = usual.suited(scene, steps, speed_given=False, street_given=False)\n"
@@ -185,31 +183,19 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
 
 def _steps(asked: Crowd, shop: Workshop) -> Choreography:
     """What they dance or march: the built-in takes, or those with a label."""
-    from motionloom.synthesis.crowd import cut_at_beats
-
     if asked.within is None:
-        from motionloom.demo.troupes import march_takes, waltz_take
+        from motionloom.demo.troupes import march_steps, waltz_steps
 
-        if asked.kind == "ballroom":
-            return cut_at_beats([waltz_take(fps=30.0)], meter=3, leads=2, kind="waltz")
-        return cut_at_beats(march_takes(fps=30.0), meter=2, most=1, kind="march")
+        return waltz_steps() if asked.kind == "ballroom" else march_steps()
     names = labelled(shop.library, asked.within)
-    motions = [shop.library[name] for name in names]
     if asked.kind == "march":
         from motionloom.synthesis.crowd.own_marches import marching_steps
 
-        return marching_steps(motions, fps=30.0)
-    from motionloom.synthesis.crowd.own_couples import couple_steps, found_couples
+        return marching_steps([shop.library[name] for name in names])
+    from motionloom.synthesis.crowd.own_couples import couple_steps, guessed_couples
 
-    if len(motions) > _GUESSED:
-        raise InvalidInput(f"{len(motions)} takes are too many to guess who danced with whom")
-    couples = found_couples(motions)
-    if not couples:
-        raise InvalidInput(
-            f"no couple among the {len(motions)} takes labelled {asked.within}: no two are as long "
-            "as each other, face to face and in hold"
-        )
-    return couple_steps(couples, fps=30.0)
+    among = f"the {len(names)} takes labelled {asked.within}"
+    return couple_steps(guessed_couples(names, shop.library.__getitem__, among=among))
 
 
 def _told(asked: Crowd, shown: Shown, shop: Workshop) -> dict[str, Any]:

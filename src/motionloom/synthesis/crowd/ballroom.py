@@ -18,13 +18,21 @@ from motionloom.synthesis.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 
-_WILLING = 0.5  # metres by which a movement may miss before the next is a third as likely
 _TURN = 0.6  # radians that couples are asked to turn at most per movement
 
 
 @dataclass(frozen=True, eq=False)
 class Ballroom(Performance):
-    """What was danced, and where."""
+    """What was danced, and where.
+
+    Examples
+    --------
+    >>> from motionloom.demo.troupes import waltz_steps
+    >>> from motionloom.synthesis.crowd import BallroomScene, ballroom
+    >>> made = ballroom(BallroomScene(couples=2, tempo_bpm=90, seconds=3), waltz_steps())
+    >>> [motion.name for motion in made.every]
+    ['couple 1 leader', 'couple 1 follower', 'couple 2 leader', 'couple 2 follower']
+    """
 
     scene: BallroomScene
 
@@ -55,10 +63,8 @@ def ballroom(scene: BallroomScene, choreography: Choreography) -> Ballroom:
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import waltz_take
-    >>> from motionloom.synthesis.crowd import cut_at_beats
-    >>> steps = cut_at_beats([waltz_take()], meter=3, leads=2)
-    >>> made = ballroom(BallroomScene(couples=3, tempo_bpm=90, seconds=4), steps)
+    >>> from motionloom.demo.troupes import waltz_steps
+    >>> made = ballroom(BallroomScene(couples=3, tempo_bpm=90, seconds=4), waltz_steps())
     >>> len(made.motions), made.clearance() >= 0.0
     (3, True)
     """
@@ -124,9 +130,7 @@ class _Floor:
         possible = np.flatnonzero(chances)
         if len(possible) == 1:
             return int(possible[0])
-        misses = [np.linalg.norm((self.troupe.nodes[k].travel - wish)[:, :2], axis=1).min()
-                  for k in possible]  # fmt: skip
-        odds = chances[possible] * np.exp(-np.array(misses) / _WILLING)
+        odds = chances[possible] * [self.troupe.nodes[k].suits(wish) for k in possible]
         return int(self._rng.choice(possible, p=odds / odds.sum()))
 
     def carry(self, natural: Array, headings: Array) -> tuple[Array, Array]:

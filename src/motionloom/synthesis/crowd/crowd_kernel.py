@@ -17,6 +17,24 @@ _HARDLY = 0.15  # m/s below which a movement has no direction to be bent
 
 
 @njit(cache=True, nogil=True)
+def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
+    """Agent i's step, x and z, bent and carried.
+
+    The bend is eased towards the yaw rate `goal`, the drift towards the velocity (dx, dz) that
+    the movement lacks, as far as feet can step.
+    """
+    rates[i] += _TURN_EASE * dt * (goal - rates[i])
+    yaws[i] += rates[i] * dt
+    size = np.hypot(dx, dz)
+    scale = min(1.0, _DRIFT / size) if size > 0.0 else 0.0
+    drifts[i, 0] += _DRIFT_EASE * dt * (scale * dx - drifts[i, 0])
+    drifts[i, 1] += _DRIFT_EASE * dt * (scale * dz - drifts[i, 1])
+    c, s = np.cos(yaws[i]), np.sin(yaws[i])
+    x, z = step
+    return c * x + s * z + drifts[i, 0] * dt, c * z - s * x + drifts[i, 1] * dt
+
+
+@njit(cache=True, nogil=True)
 def danced(
     centres, wanted, yaws, rates, drifts, steps, means, radii, half, columns, speed, dt,
     out_centres, out_yaws,
@@ -40,17 +58,8 @@ def danced(
                 ahead = mx * wanted[i, 0] + mz * wanted[i, 1]
                 aside = mz * wanted[i, 0] - mx * wanted[i, 1]
                 goal = min(max(np.arctan2(aside, ahead), -_TURN_RATE), _TURN_RATE)
-            rates[i] += _TURN_EASE * dt * (goal - rates[i])
-            yaws[i] += rates[i] * dt
             dx, dz = wanted[i, 0] - mx, wanted[i, 1] - mz
-            size = np.hypot(dx, dz)
-            scale = min(1.0, _DRIFT / size) if size > 0.0 else 0.0
-            drifts[i, 0] += _DRIFT_EASE * dt * (scale * dx - drifts[i, 0])
-            drifts[i, 1] += _DRIFT_EASE * dt * (scale * dz - drifts[i, 1])
-            c, s = np.cos(yaws[i]), np.sin(yaws[i])
-            x, z = steps[i, k, 0], steps[i, k, 1]
-            moves[i, 0] = c * x + s * z + drifts[i, 0] * dt
-            moves[i, 1] = c * z - s * x + drifts[i, 1] * dt
+            moves[i] = _eased_step(yaws, rates, drifts, i, steps[i, k], goal, dx, dz, dt)
         advance(centres, moves, radii, half, columns)
         for i in range(count):
             out_centres[i, k] = centres[i]
@@ -69,17 +78,10 @@ def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centre
             off = goals[i, k, 2] - headings[i, k] - yaws[i]
             off = (off + np.pi) % (2.0 * np.pi) - np.pi
             goal = min(max(_GAIN * off, -_TURN_RATE), _TURN_RATE)
-            rates[i] += _TURN_EASE * dt * (goal - rates[i])
-            yaws[i] += rates[i] * dt
             dx = _GAIN * (goals[i, k, 0] - centres[i, 0])
             dz = _GAIN * (goals[i, k, 1] - centres[i, 1])
-            size = np.hypot(dx, dz)
-            scale = min(1.0, _DRIFT / size) if size > 0.0 else 0.0
-            drifts[i, 0] += _DRIFT_EASE * dt * (scale * dx - drifts[i, 0])
-            drifts[i, 1] += _DRIFT_EASE * dt * (scale * dz - drifts[i, 1])
-            c, s = np.cos(yaws[i]), np.sin(yaws[i])
-            x, z = steps[i, k, 0], steps[i, k, 1]
-            centres[i, 0] += c * x + s * z + drifts[i, 0] * dt
-            centres[i, 1] += c * z - s * x + drifts[i, 1] * dt
+            x, z = _eased_step(yaws, rates, drifts, i, steps[i, k], goal, dx, dz, dt)
+            centres[i, 0] += x
+            centres[i, 1] += z
             out_centres[i, k] = centres[i]
             out_yaws[i, k] = yaws[i]

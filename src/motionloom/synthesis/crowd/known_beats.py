@@ -65,8 +65,17 @@ def cut_at_beats(
     >>> made.meter, [len(group) for group in made.graph.members]
     (3, [15, 15])
     """
-    if not takes or any(len(take.beats) <= meter for take in takes):
-        raise InvalidInput(f"takes to cut must be some, of more than {meter} beats each")
+    if not takes:
+        raise InvalidInput("there are no takes to cut")
+    for name, value in (("meter", meter), ("leads", leads), ("most", most)):
+        if value is not None and value < 1:
+            raise InvalidInput(f"{name} must be at least 1; got {value}")
+    for take in takes:
+        if len(take.beats) <= meter:
+            raise InvalidInput(
+                f"a movement of {meter} beats needs {meter + 1} beats; "
+                f"{take.motions[0].name or 'a take'} has {len(take.beats)}"
+            )
     if lead is not None and not 0.0 <= lead < 1.0:
         raise InvalidInput(f"lead must lie in 0 to 1 beats, below 1; got {lead:g}")
     fps = takes[0].motions[0].fps

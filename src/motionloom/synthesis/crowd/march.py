@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from motionloom.blend.ground import composed, inverse
 from motionloom.blend.player import frame_count
+from motionloom.errors import InvalidInput
 from motionloom.motion.contacts import landings
 from motionloom.synthesis.crowd.crowd_kernel import marched
 from motionloom.synthesis.crowd.performance import Performance, gathered, movement_frames
@@ -23,7 +24,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class March(Performance):
-    """What was marched, and where."""
+    """What was marched, and where.
+
+    Examples
+    --------
+    >>> from motionloom.demo.troupes import march_steps
+    >>> from motionloom.synthesis.crowd import MarchScene, march
+    >>> scene = MarchScene(points=((0, 0), (0, 9)), ranks=2, files=1, tempo_bpm=96, seconds=4)
+    >>> made = march(scene, march_steps())
+    >>> made.centres.shape, made.left_feet_in_step() > 0.9
+    ((2, 120, 2), True)
+    """
 
     scene: MarchScene
 
@@ -63,11 +74,9 @@ def march(scene: MarchScene, choreography: Choreography) -> March:
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import march_takes
-    >>> from motionloom.synthesis.crowd import cut_at_beats
-    >>> steps = cut_at_beats(march_takes(), meter=2, most=1)
+    >>> from motionloom.demo.troupes import march_steps
     >>> scene = MarchScene(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
-    >>> made = march(scene, steps)
+    >>> made = march(scene, march_steps())
     >>> len(made.motions), bool(made.misplacement().mean() < 0.25)
     (4, True)
     """
@@ -80,6 +89,8 @@ def march(scene: MarchScene, choreography: Choreography) -> March:
 def marched_blocks(scene: MarchScene, choreography: Choreography) -> Iterator[Block]:
     """The scene movement by movement, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
+    if len(choreography.movements[0].bodies) != 1:
+        raise InvalidInput("soldiers march alone; these movements are of several bodies")
     music = scene.heard(meter, scene.seconds_on_street)
     seconds = min(scene.seconds or music.seconds, scene.seconds_on_street)
     frames = frame_count(seconds, None, fps)

@@ -33,6 +33,7 @@ _HELD = 0.25  # share of the time in which they are
 _HOLD = 1.6  # metres: farther apart they have let go, or not begun
 _UNEVEN = 0.25  # of a period by which the gaps between a movement's beats may differ from it
 _FOLLOWERS = 6  # movements that may follow each, besides its own next one
+_GUESSED = 200  # takes among which couples are looked for: among more, some are by chance
 _BODY = 0.25  # metres that a body takes around its root
 
 
@@ -59,6 +60,45 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
         if not {i, j} & {k for couple in found for k in couple}:
             found.append((i, j))
     return [(motions[i], motions[j]) for i, j in sorted(found)]
+
+
+def guessed_couples(
+    names: Sequence[str], motion_of: Callable[[str], Motion], *, among: str
+) -> list[Couple]:
+    """`found_couples` of takes by name, before any is read if they are too many to guess.
+
+    Parameters
+    ----------
+    names : sequence of str
+    motion_of : callable
+        Gives the take of a name.
+    among : str
+        What the takes are called in errors: ``"12 takes"``.
+
+    Raises
+    ------
+    InvalidInput
+        If there are over 200 takes, or no couple among them.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> pair = ("waltz_leader_p0", "waltz_follower_p1")
+    >>> [(a.name, b.name) for a, b in guessed_couples(pair, ml.demo.clip, among="2 takes")]
+    [('waltz_leader_p0', 'waltz_follower_p1')]
+    """
+    if len(names) > _GUESSED:
+        raise InvalidInput(
+            f"{len(names)} takes are too many to guess who danced with whom; name couples "
+            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--within)"
+        )
+    couples = found_couples([motion_of(name) for name in names])
+    if not couples:
+        raise InvalidInput(
+            f"no couple among {among}: no two are as long as each other, face to face and in "
+            "hold. Name couples (--takes LEADER+FOLLOWER,...)"
+        )
+    return couples
 
 
 def couple_steps(
@@ -110,7 +150,10 @@ def couple_steps(
     if not heard:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise InvalidInput(f"no couple has beats to cut its dance by ({reasons or 'no couples'})")
-    meter = meter or usual_meter([(list(couple), rhythm) for couple, rhythm in heard])
+    if meter is None:
+        meter = usual_meter(heard)
+    if meter < 1:
+        raise InvalidInput(f"meter must be at least 1 beat; got {meter}")
     movements, following = _movements(heard, meter, fps)
     if len(movements) < 4:
         raise InvalidInput(

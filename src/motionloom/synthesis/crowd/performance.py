@@ -14,7 +14,7 @@ from motionloom.synthesis.crowd.troupe import Block
 from motionloom.synthesis.rhythm.beat_clock import MusicClock
 from motionloom.synthesis.rhythm.choreography import Choreography
 from motionloom.synthesis.rhythm.dance_nodes import DanceNode
-from motionloom.synthesis.rhythm.music import Music
+from motionloom.synthesis.rhythm.music import Music, beats_met
 
 Array = NDArray[np.float64]
 
@@ -47,15 +47,12 @@ class Performance:
         Landings of heels and balls are found anew, in the motions as they came out.
         """
         fps, frames = self.motions[0][0].fps, self.centres.shape[1]
-        heard = self.music.beats
-        heard = heard[(heard > 0.5) & (heard < (frames - 1) / fps - 0.5)] * fps
+        heard = self.music.inner_beats((frames - 1) / fps)
         within = 0
         for agent in self.motions:
             found = [motion.contacts() for motion in agent]
             landed = np.concatenate([landings(one[part]) for one in found for part in FOOT_PARTS])
-            if len(landed) and len(heard):
-                near = np.abs(landed[None] - heard[:, None]).min(axis=1)
-                within += int(np.sum(near <= 1.0 + 1e-6))
+            within += beats_met(heard, landed / fps, fps)
         return len(heard) * len(self.motions), within
 
 

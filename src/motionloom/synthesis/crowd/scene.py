@@ -7,8 +7,7 @@ reads scenes from files.
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -24,11 +23,10 @@ from motionloom.synthesis.rhythm.music import (
     Music,
     load_music,
 )
-from motionloom.synthesis.rhythm.tunes import write_tune
+from motionloom.synthesis.rhythm.tunes import TUNE, tune
 
 Array = NDArray[np.float64]
 
-TUNE = "tune"
 _SPACE = 1.06  # of touching, how far apart couples stand at first
 SWAY = 0.15  # metres by which held feet may shift the middle of a couple
 _CADENCE = 96.0  # steps a minute of the built-in soldiers
@@ -56,7 +54,8 @@ class Scene:
         Frames per second of what is made.
     library, takes, within : optional
         Whose movements: names in a library (or files, without one), and labels. Default: the
-        built-in takes. See `motionloom.synthesis.crowd.own_takes`.
+        built-in takes. Commands and the studio read them; `ballroom` and `march` are given
+        the choreography.
     meter : int, optional
         Beats per movement of those takes. Default: estimated.
     """
@@ -117,7 +116,9 @@ class Scene:
         tempo = float(self.tempo_bpm or _USUAL_TEMPO)
         seconds = self.seconds or default_seconds
         if self.music == TUNE:
-            return _tune(meter, tempo, seconds, self.seed)
+            bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
+            made = tune(bars=bars, meter=meter, tempo_bpm=tempo, seed=self.seed)
+            return replace(made, seconds=seconds, name=TUNE)
         if self.music is not None:
             # A score says how many beats a bar has; of sound nobody knows.
             asked = meter if Path(self.music).suffix.lower() in AUDIO_SUFFIXES else None
@@ -294,16 +295,6 @@ class MarchScene(Scene):
         """Until the first rank is at the end."""
         way = self.street.length - (self.ranks - 1) * self.spacing
         return float(way / self.speed)
-
-
-def _tune(meter: int, tempo: float, seconds: float, seed: int) -> Music:
-    """A tune made by code, as long as it takes."""
-    bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
-    with tempfile.TemporaryDirectory() as folder:
-        place = write_tune(Path(folder) / "tune.mid", bars=bars, meter=meter, tempo_bpm=tempo,
-                           seed=seed)  # fmt: skip
-        heard = load_music(place)
-    return Music(heard.beats, heard.meter, heard.downbeats, seconds, heard.onsets, name="tune")
 
 
 @lru_cache(maxsize=4)

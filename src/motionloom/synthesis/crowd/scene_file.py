@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.crowd.scene import TUNE, BallroomScene, MarchScene
+from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
+from motionloom.synthesis.rhythm.tunes import TUNE
 
 KINDS: dict[str, type[BallroomScene] | type[MarchScene]] = {
     "ballroom": BallroomScene,
@@ -26,6 +27,16 @@ def load_scene(path: str | Path) -> BallroomScene | MarchScene:
     ------
     InvalidInput
         If the file cannot be read, names something unknown, or is impossible.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.synthesis.crowd import load_scene
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "ball.json"
+    ...     _ = file.write_text('{"kind": "ballroom", "couples": 6, "tempo_bpm": 90}')
+    ...     load_scene(file).couples
+    6
     """
     given = scene_values(path)
     kind = given.pop("kind", None)

@@ -35,9 +35,8 @@ def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import march_takes
-    >>> from motionloom.synthesis.crowd import cut_at_beats
-    >>> node = cut_at_beats(march_takes(), meter=2, most=1).dance_nodes[0]
+    >>> from motionloom.demo.troupes import march_steps
+    >>> node = march_steps().dance_nodes[0]
     >>> wish = node.travel[:2].mean(axis=0)
     >>> travel_weights(node, [wish])[0].round(1)[:3]
     array([0.5, 0.5, 0. ])

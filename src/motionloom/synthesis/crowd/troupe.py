@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blend.ground import travelled
 from motionloom.blend.planting import FootPlanter
 from motionloom.blend.poses import mix
 from motionloom.blend.stitching import Stitch
@@ -21,7 +20,7 @@ from motionloom.motion import rotations as rot
 from motionloom.synthesis.crowd.holds import Holds
 from motionloom.synthesis.crowd.scene import SWAY
 from motionloom.synthesis.rhythm.choreography import Choreography
-from motionloom.synthesis.rhythm.dance_nodes import DanceNode
+from motionloom.synthesis.rhythm.dance_nodes import DanceNode, between
 
 Array = NDArray[np.float64]
 # Natural centres (A, n, 2) and headings (A, n) of a movement -> where centres are carried
@@ -117,8 +116,8 @@ class Troupe:
             who = np.flatnonzero(chosen == number)
             node = self.nodes[number]
             shares = np.stack([weights[i] for i in who])
-            at = _walked(node, shares, self.places[who])
-            here = _between(at, times)
+            at = node.places(shares, self.places[who])
+            here = between(at.swapaxes(0, 1), times).swapaxes(0, 1)
             headings[who] = here[..., 2]
             for body in range(bodies):
                 rotations, root = _mixed(node, body, shares, times, here)
@@ -155,18 +154,6 @@ class Troupe:
         return Block(rows[0], rows[1], rows[2], centres, chosen, weights, frames)
 
 
-def _walked(node: DanceNode, shares: Array, start: Array) -> Array:
-    """Places (a, F, 3) of leaders in blends (a, n) that start at places (a, 3)."""
-    steps = travelled(np.einsum("fnc,an->afc", node.twists, shares))
-    out = np.empty((len(start), node.frames, 3))
-    out[:, 0] = start
-    out[:, 1:, 2] = start[:, None, 2] + np.cumsum(steps[..., 2], axis=1)
-    floor = np.cumsum((steps[..., 1] + 1j * steps[..., 0]) * np.exp(1j * out[:, :-1, 2]), axis=1)
-    out[:, 1:, 0] = start[:, None, 0] + floor.imag
-    out[:, 1:, 1] = start[:, None, 1] + floor.real
-    return out
-
-
 def _grounds(node: DanceNode, body: int) -> Array:
     """Heights (n, 2) at which the balls of the feet stand in each movement; NaN: never."""
     out = np.full((len(node), 2), np.nan)
@@ -180,18 +167,11 @@ def _grounds(node: DanceNode, body: int) -> Array:
     return np.where(np.isfinite(out), out, usual)
 
 
-def _between(rows: Array, times: Array) -> Array:
-    """Rows (a, F, ...) at times (T,) between frames, shape (a, T, ...)."""
-    before = np.clip(times.astype(np.int64), 0, rows.shape[1] - 2)
-    part = (times - before).reshape(-1, *[1] * (rows.ndim - 2))
-    return rows[:, before] + part * (rows[:, before + 1] - rows[:, before])
-
-
 def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Array):
     """Poses of one body of all agents of a node, in one call of the kernel."""
     agents, size, count = len(shares), len(times), len(node)
     clips = node.clips[body]
-    grounds = _between(node.grounds[None], times)[0]
+    grounds = between(node.grounds, times)
     rows = agents * size
     rotations = np.empty((rows, *clips.rotations.shape[1:]), np.float32)
     root = np.empty((rows, 3), np.float32)

@@ -110,10 +110,12 @@ class TempoClock:
 
 
 def _checked_tempo(bpm: float) -> float:
-    tempo = float(bpm)
+    try:
+        tempo = float(bpm)
+    except (TypeError, ValueError):
+        tempo = np.nan
     if not _SLOWEST <= tempo <= _FASTEST:
         raise InvalidInput(
-            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; "
-            f"got {tempo:g}"
+            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {bpm}"
         )
     return tempo

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.synthesis.rhythm.candidates import Candidates
+from motionloom.synthesis.rhythm.summits import summit_offset
 
 Array = NDArray[np.float64]
 
@@ -237,7 +238,7 @@ def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
     here = np.flatnonzero((values[1:-1] >= values[:-2]) & (values[1:-1] > values[2:])) + 1
     here = here[here >= 0.2 * rate]
     before, at, after = values[here - 1], values[here], values[here + 1]
-    shift = 0.5 * (before - after) / (before - 2.0 * at + after)
+    shift = summit_offset(before, at, after)
     height = at - 0.25 * (before - after) * shift
     return list(zip((here + shift) / rate, height, strict=True))
 

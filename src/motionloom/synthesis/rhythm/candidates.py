@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import rotations as rot
 from motionloom.motion.contacts import SIDES, landings
+from motionloom.synthesis.rhythm.summits import summit_offset
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -247,10 +248,7 @@ def _turns(angle: Array, least: float) -> tuple[Array, Array]:
     places, sizes = [], []
     for sign in (1.0, -1.0):
         peaks, about = find_peaks(sign * angle, prominence=least)
-        before, here, after = angle[peaks - 1], angle[peaks], angle[peaks + 1]
-        bend = before - 2.0 * here + after
-        shift = np.where(bend != 0.0, 0.5 * (before - after) / np.where(bend == 0.0, 1.0, bend), 0)
-        places.append(peaks + np.clip(shift, -0.5, 0.5))
+        places.append(peaks + summit_offset(angle[peaks - 1], angle[peaks], angle[peaks + 1]))
         sizes.append(about["prominences"])
     where, size = np.concatenate(places), np.concatenate(sizes)
     order = np.argsort(where, kind="stable")

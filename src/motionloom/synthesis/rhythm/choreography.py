@@ -258,7 +258,8 @@ def choreography(
     if not analysed:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise InvalidInput(f"no take has a rhythm to cut it by ({reasons or 'no takes'})")
-    meter = meter or usual_meter([(motions, found) for motions, found, _ in analysed])
+    if meter is None:
+        meter = usual_meter([(motions, found) for motions, found, _ in analysed])
     rate = analysed[0][0][0].fps
     beat_frames = max(round(float(np.median([b.period for _, b, _ in analysed])) * rate), 2)
     sequences: list[list[Movement]] = []
@@ -291,7 +292,7 @@ def _analysed(
     left_out: dict[str, str] = {}
     for take in takes:
         motions = [take] if isinstance(take, Motion) else list(take)
-        name = motions[0].name or "a take"
+        name = next((motion.name for motion in motions if motion.name), "a take")
         try:
             found = beats(motions)
             if found.confidence >= confidence and len(found):

@@ -24,6 +24,8 @@ from motionloom.synthesis.rhythm.movements import Movement
 
 Array = NDArray[np.float64]
 
+_WILLING = 0.5  # metres by which a movement may miss before the next is a third as likely
+
 
 @dataclass(frozen=True, eq=False)
 class DanceNode:
@@ -97,13 +99,22 @@ class DanceNode:
         weights = np.clip(self.cardinal.weights_for(travel), 0.0, 1.0)
         return weights / weights.sum()
 
+    def suits(self, travel: Array) -> float:
+        """How readily a movement that should travel so (3,) is one of these, 0 to 1."""
+        misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
+        return float(np.exp(-misses.min() / _WILLING))
+
     def places(self, weights: Array, start: Array) -> Array:
-        """Places (F, 3) of the leader in a blend that starts at a place (3,)."""
-        steps = travelled(np.einsum("fnc,n->fc", self.twists, weights))
-        out = np.empty((self.frames, 3))
-        out[0] = start
-        for k, step in enumerate(steps):
-            out[k + 1] = _onwards(out[k], step)
+        """Places (..., F, 3) of leaders in blends (..., n) that start at places (..., 3)."""
+        steps = travelled(np.einsum("fnc,...n->...fc", self.twists, weights))
+        out = np.empty((*start.shape[:-1], self.frames, 3))
+        out[..., 0, :] = start
+        out[..., 1:, 2] = start[..., None, 2] + np.cumsum(steps[..., 2], axis=-1)
+        # On the floor as z + ix: a step is turned by where the leader faces before it.
+        turned = (steps[..., 1] + 1j * steps[..., 0]) * np.exp(1j * out[..., :-1, 2])
+        floor = np.cumsum(turned, axis=-1)
+        out[..., 1:, 0] = start[..., None, 0] + floor.imag
+        out[..., 1:, 1] = start[..., None, 1] + floor.real
         return out
 
     def poses(
@@ -112,10 +123,7 @@ class DanceNode:
         """Rotations, root and contacts of every character at frames (T,), placed at (T, 3)."""
         active = np.flatnonzero(weights)
         shares = weights[active]
-        before = np.clip(frames.astype(np.int64), 0, self.frames - 2)
-        part = (frames - before)[:, None, None]
-        grounds = self.grounds[:, active]
-        at = grounds[before] + part * (grounds[before + 1] - grounds[before])
+        at = between(self.grounds[:, active], frames)
         times = np.repeat(frames[:, None], len(active), axis=1)
         nearest = np.rint(frames).astype(np.int64)
         out = []
@@ -126,16 +134,18 @@ class DanceNode:
         return out
 
 
-def _onwards(place: Array, step: Array) -> Array:
-    """A place after a step as seen from it; plain numbers, for this runs per frame."""
-    c, s = np.cos(place[2]), np.sin(place[2])
-    return np.array(
-        [
-            place[0] + c * step[0] + s * step[1],
-            place[1] + c * step[1] - s * step[0],
-            place[2] + step[2],
-        ]
-    )
+def between(rows: Array, frames: Array) -> Array:
+    """Rows (F, ...) at frames (T,), between them too, shape (T, ...).
+
+    Examples
+    --------
+    >>> between(np.array([[0.0, 1.0], [10.0, 3.0]]), np.array([0.0, 0.5]))
+    array([[0., 1.],
+           [5., 2.]])
+    """
+    before = np.clip(frames.astype(np.int64), 0, len(rows) - 2)
+    part = (frames - before).reshape(-1, *[1] * (rows.ndim - 1))
+    return np.asarray(rows[before] + part * (rows[before + 1] - rows[before]))
 
 
 def _places(leader: Motion) -> Array:

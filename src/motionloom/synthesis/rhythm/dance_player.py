@@ -28,6 +28,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton, Source
 from motionloom.motion.stature import leg_length
 from motionloom.synthesis.rhythm.beat_clock import BeatClock, TempoClock
+from motionloom.synthesis.rhythm.dance_nodes import between
 
 if TYPE_CHECKING:
     from motionloom.synthesis.rhythm.choreography import Choreography
@@ -37,7 +38,6 @@ Array = NDArray[np.float64]
 _TURN_RATE = np.deg2rad(35.0)  # per second: how fast a dance is bent towards where you point
 _DRIFT = 0.3  # m/s: how fast a dance is carried there besides; its feet step as far as it takes
 _NEAR = 0.3  # metres from a target within which nothing is bent
-_WILLING = 0.5  # metres by which a movement may miss before the next is a third as likely
 
 
 class DancePlayer(Player):
@@ -208,9 +208,7 @@ class DancePlayer(Player):
         graph = self.choreography.graph
         chances = graph.start if self._node is None else graph.transitions[self._node]
         if wish is not None:
-            misses = [np.linalg.norm((node.travel - wish)[:, :2], axis=1).min()
-                      for node in self.nodes]  # fmt: skip
-            chances = chances * np.exp(-np.array(misses) / _WILLING)
+            chances = chances * [node.suits(wish) for node in self.nodes]
         total = chances.sum()
         if total <= 0.0:
             raise InvalidInput("the graph has a dead end; take it out: graph.without_dead_ends()")
@@ -280,10 +278,7 @@ class DancePlayer(Player):
     def _poses(self, frames: Array):
         assert self._node is not None  # noqa: S101 - `_frames` gave none without a node
         node = self.nodes[self._node]
-        before = np.clip(frames.astype(np.int64), 0, node.frames - 2)
-        part = (frames - before)[:, None]
-        places = self._places[before] + part * (self._places[before + 1] - self._places[before])
-        rows = node.poses(self._weights, frames, places)
+        rows = node.poses(self._weights, frames, between(self._places, frames))
         rows = [
             (*stitch.added(rotations, root), contacts)
             for stitch, (rotations, root, contacts) in zip(self._stitches, rows, strict=True)

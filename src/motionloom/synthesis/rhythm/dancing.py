@@ -17,7 +17,7 @@ from motionloom.motion.provenance import merged
 from motionloom.synthesis.rhythm.beat_clock import MusicClock
 from motionloom.synthesis.rhythm.dance_player import DancePlayer
 from motionloom.synthesis.rhythm.motion_beats import beats
-from motionloom.synthesis.rhythm.music import Music, load_music
+from motionloom.synthesis.rhythm.music import Music, beats_met, load_music
 
 if TYPE_CHECKING:
     from motionloom.synthesis.rhythm.choreography import Choreography
@@ -117,7 +117,10 @@ def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) 
         parts.append(player.read_all(size))
         nodes += player.path[seen:]
         done += size
-    motions = tuple(_joined(body, parts, player) for body in zip(*parts, strict=True))
+    motions = tuple(
+        _motion(number, Stretch.joined(body), player)
+        for number, body in enumerate(zip(*parts, strict=True))
+    )
     return Dance(motions, music, tuple(nodes))
 
 
@@ -131,8 +134,9 @@ def _set_right(danced: Callable[[MusicClock], Dance], music: Music, clock: Music
     best, most = made, -1
     positions = np.arange(len(music.beats), dtype=np.float64)
     for left in range(_LISTENED, -1, -1):
-        found, heard = found_beats(made.motions, music), _heard_beats(made.motions, music)
-        on_time = _within(found, heard, 1.0 / made.motions[0].fps)
+        found, leader = found_beats(made.motions, music), made.motions[0]
+        heard = music.inner_beats(leader.duration)
+        on_time = beats_met(heard, found, leader.fps)
         if on_time > most:
             best, most = made, on_time
         if not left or on_time == len(heard) or not len(found):
@@ -154,17 +158,14 @@ def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) 
     return right
 
 
-def _joined(body: tuple[Stretch, ...], parts, player: DancePlayer) -> Motion:
-    number = parts[0].index(body[0])
-    sources = merged(source for part in body for source in part.sources)
-    seams = tuple(seam for part in body for seam in part.seams)
+def _motion(number: int, played: Stretch, player: DancePlayer) -> Motion:
     return Motion(
         player.skeletons[number],
-        np.concatenate([part.rotations for part in body]),
-        np.concatenate([part.root for part in body]),
+        played.rotations,
+        played.root,
         player.fps,
         name="dance" if number == 0 else f"dance {number + 1}",
-        provenance=Provenance(sources, seams),
+        provenance=Provenance(merged(played.sources), played.seams),
     )
 
 
@@ -189,9 +190,9 @@ def beats_on_time(
     >>> total > 30 and within > 0.9 * total
     True
     """
-    heard = _heard_beats(motions, music)
+    heard = music.inner_beats(motions[0].duration)
     there = found_beats(motions, music) if found is None else found
-    return len(heard), _within(there, heard, 1.0 / motions[0].fps)
+    return len(heard), beats_met(heard, there, motions[0].fps)
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:
@@ -199,17 +200,6 @@ def found_beats(motions: Sequence[Motion], music: Music) -> Array:
     gaps = np.diff(music.beats)
     tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
     return beats(list(motions), tempo_bpm=tempos).times
-
-
-def _heard_beats(motions: Sequence[Motion], music: Music) -> Array:
-    return music.beats[(music.beats > 0.5) & (music.beats < motions[0].duration - 0.5)]
-
-
-def _within(found: Array, heard: Array, limit: float) -> int:
-    if not len(found) or not len(heard):
-        return 0
-    off = np.abs(found[None] - heard[:, None]).min(axis=1)
-    return int(np.sum(off <= limit + 1e-6))
 
 
 def _checked_path(follow: ArrayLike) -> Array:

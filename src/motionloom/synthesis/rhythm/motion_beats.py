@@ -289,10 +289,13 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
 
 
 def _range(tempo_bpm: tuple[float, float]) -> tuple[float, float]:
-    slow, fast = (float(value) for value in tempo_bpm)
+    try:
+        slow, fast = (float(value) for value in tempo_bpm)
+    except (TypeError, ValueError):
+        slow = fast = np.nan
     if not (0.0 < slow < fast <= 600.0):
         raise InvalidInput(
-            f"tempo_bpm must be two tempos from slow to fast, at most 600; got {slow:g}, {fast:g}"
+            f"tempo_bpm must be two tempos from slow to fast, at most 600; got {tempo_bpm!r}"
         )
     return 60.0 / fast, 60.0 / slow
 

@@ -21,6 +21,8 @@ Source = Literal["score", "notes"]
 MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".smf")
 AUDIO_SUFFIXES = (".wav", ".mp3", ".ogg", ".flac", ".aif", ".aiff", ".opus", ".m4a")
 
+_EDGE = 0.5  # seconds
+
 
 @dataclass(frozen=True, eq=False)
 class Music:
@@ -56,6 +58,13 @@ class Music:
         """Beats per minute, the usual ones."""
         return 60.0 / float(np.median(np.diff(self.beats))) if len(self.beats) > 1 else 0.0
 
+    def inner_beats(self, seconds: float) -> Array:
+        """Beats half a second and more from both ends of so many seconds.
+
+        At the very ends there is no motion on one side of a beat to tell it by.
+        """
+        return self.beats[(self.beats > _EDGE) & (self.beats < seconds - _EDGE)]
+
     def as_dict(self) -> dict:
         """Plain data, for JSON."""
         return {
@@ -66,6 +75,20 @@ class Music:
             "beats": [round(float(beat), 5) for beat in self.beats],
             "downbeats": self.downbeats,
         }
+
+
+def beats_met(wanted: Array, found: Array, fps: float) -> int:
+    """How many of the `wanted` moments (K,) have a `found` one (N,) within one frame.
+
+    Examples
+    --------
+    >>> beats_met(np.array([0.5, 1.0, 1.5]), np.array([0.52, 1.1]), 30.0)
+    1
+    """
+    if not len(wanted) or not len(found):
+        return 0
+    off = np.abs(found[None] - wanted[:, None]).min(axis=1)
+    return int(np.sum(off <= 1.0 / fps + 1e-6))
 
 
 def load_music(path: str | Path, *, meter: int | None = None, source: Source = "score") -> Music:

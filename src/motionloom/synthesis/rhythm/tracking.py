@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from motionloom.synthesis.rhythm.beat_period import RATE
 from motionloom.synthesis.rhythm.candidates import Candidates
+from motionloom.synthesis.rhythm.summits import summit_offset
 
 Array = NDArray[np.float64]
 
@@ -146,12 +147,11 @@ def tracked_beats(
 
 
 def _summit(height: Array, place: int) -> float:
-    """How far off a sample its parabola has its top, at most half a sample; 0 where none is."""
+    """How far off a sample the curve has its top, at most half a sample; 0 where none is."""
     if not 0 < place < len(height) - 1:
         return 0.0
     before, here, after = height[place - 1 : place + 2]
-    bend = before - 2.0 * here + after
-    return 0.0 if bend >= 0.0 else float(np.clip(0.5 * (before - after) / bend, -0.5, 0.5))
+    return float(summit_offset(before, here, after)) if 2.0 * here > before + after else 0.0
 
 
 def with_ends(beats: Array, first: float, last: float, *, before: float, after: float) -> Array:

@@ -13,6 +13,8 @@ from motionloom.errors import InvalidInput
 from motionloom.synthesis.rhythm.music import Music, load_music
 from motionloom.whole_file import whole_file
 
+TUNE = "tune"  # what commands and scenes say for a tune made by code, where a file could be
+
 _TICKS = 480
 _CHORDS = ((57, 60, 64), (53, 57, 60), (48, 52, 55), (55, 59, 62))  # A minor, F, C, G
 _SCALE = (69, 72, 74, 76, 79, 81)  # A minor pentatonic
