@@ -235,6 +235,10 @@ def test_another_frame_rate_samples_the_same_motion():
         (lambda: demo.clip("walk_p9"), "performer must be a number from 0 to 3; got 9"),
         (lambda: demo.clip("waltz_leader_p7"), "from 0 to 3; got 7"),
         (lambda: demo.clip("walk", fps=0), "fps must be positive; got 0"),
+        (lambda: demo.couple(fps=0), "fps must be positive; got 0"),
+        (lambda: demo.clip("walk", performer=1.5), "from 0 to 3; got 1.5"),
+        (lambda: demo.clip("walk", seed=-1), "seed must be a whole number, zero or more; got -1"),
+        (lambda: demo.couple(seed="a"), "seed must be a whole number, zero or more; got 'a'"),
     ],
 )
 def test_says_what_is_wrong(ask, message):

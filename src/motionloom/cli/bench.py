@@ -29,7 +29,7 @@ def bench(
         int | None,
         typer.Option(min=1, help="Rounds; medians are shown. [what the bench is used to]"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Chooses the files.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Chooses the files.")] = 1,
     install_rivals: Annotated[
         bool,
         typer.Option("--install-rivals", help="Install the rivals to a cache folder first."),

@@ -64,7 +64,7 @@ def dance(
         Path | None, typer.Option(metavar="FILE", help="Who dances: the skeleton of this file.")
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="How long. [as the music]")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed is another dance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed is another dance.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Dance to a song: movements from the takes, in an order of its own, on the song's beats."""

@@ -22,7 +22,7 @@ def dancefloor(
     ],
     count: Annotated[int, typer.Option("-n", "--count", help="How many characters.")] = 12,
     seconds: Annotated[float, typer.Option(help="How long.")] = 60.0,
-    seed: Annotated[int, typer.Option(help="Another seed makes other dances.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed makes other dances.")] = 0,
     within: Annotated[list[str] | None, WITHIN] = None,
     only: Annotated[str | None, ONLY] = None,
     kind: Annotated[

@@ -35,7 +35,7 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")
     ] = Path("motionloom-demo"),
-    seed: Annotated[int, typer.Option(help="Another seed makes another corpus.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another corpus.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Make the built-in corpus, import it, draw it, search it, make new motion of it.

@@ -70,7 +70,7 @@ def parametrize(
             "--leave-out-unmatched", help="Leave out examples on the wrong foot, and name them."
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of the samples.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples.")] = 0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Make a parametric motion of everything that is like the query, and keep it by name."""

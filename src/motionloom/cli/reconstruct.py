@@ -107,7 +107,7 @@ def evaluate_reconstruct(
     lose: Annotated[
         str | None, typer.Option(metavar="ROLE", help="A marker lost for one second.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of noise, gaps and choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of noise, gaps and choice.")] = 0,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:

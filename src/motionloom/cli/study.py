@@ -29,7 +29,7 @@ def study(
     queries: Annotated[int, typer.Option(help="Frames whose neighbours are ranked.")] = 1024,
     neighbours: Annotated[int, typer.Option(help="Nearest frames that are ranked.")] = 256,
     ranked: Annotated[int, typer.Option(help="Nearest clips that are ranked.")] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Compare feature sets and frame distances on a library.

@@ -31,7 +31,7 @@ def walk(
         Path, typer.Option("-o", "--output", help="Any format that can be written; .bvh streams.")
     ],
     seconds: Annotated[float | None, typer.Option(help="How long.")] = None,
-    seed: Annotated[int, typer.Option(help="Another seed makes another walk.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed makes another walk.")] = 0,
     path: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Walk along x, z rows of a CSV file.")
     ] = None,

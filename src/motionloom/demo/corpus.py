@@ -113,7 +113,7 @@ def couple(performer: int = 0, seed: int = 0, fps: float = 30.0) -> tuple[Perfor
     >>> leader.name, follower.name, len(leader.motion) == len(follower.motion)
     ('waltz_leader_p0', 'waltz_follower_p1', True)
     """
-    return _couple(performer, seed, fps, _WALTZ[0])
+    return _couple(performer, seed, positive_rate(fps), _WALTZ[0])
 
 
 def clips(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
@@ -150,6 +150,8 @@ def _bases() -> tuple[str, ...]:
 
 
 def _generator(seed: int, number: int, base: str) -> np.random.Generator:
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number, zero or more; got {seed!r}")
     return np.random.default_rng([seed, number, zlib.crc32(base.encode())])
 
 

@@ -215,7 +215,7 @@ def performer(which: int | Performer) -> Performer:
     """Performer number `which` of the corpus (or the performer given)."""
     if isinstance(which, Performer):
         return which
-    if not 0 <= int(which) < len(PERFORMERS):
+    if which not in range(len(PERFORMERS)):
         raise InvalidInput(
             f"performer must be a number from 0 to {len(PERFORMERS) - 1}; got {which}"
         )

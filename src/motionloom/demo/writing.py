@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -21,9 +21,10 @@ def write(
     fps: float = 30.0,
     seed: int = 0,
     *,
+    only: Sequence[str] | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Path:
-    """Write the whole corpus into `folder`: motions, truth, contacts and labels.
+    """Write the corpus into `folder`: motions, truth, contacts and labels.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ def write(
         Made if it is not there. Every file appears whole or not at all.
     fps : float
     seed : int
+    only : sequence of str, optional
+        Names of motions. Default: all.
     progress : callable, optional
         Called with the name of each motion once it is written.
 
@@ -41,13 +44,22 @@ def write(
         action, start_frame, end_frame, performer, tempo_bpm, parameters and beats as
         JSON); ``contacts.csv``, the frames in which each foot stands still; ``labels.csv``
         with the columns file and label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom import demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sorted(path.name for path in demo.write(folder, only=["jump_up_p0"]).iterdir())
+    ['contacts.csv', 'jump_up_p0.bvh', 'labels.csv', 'truth.csv']
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     tables: dict[str, _Rows] = {}
     work = partial(_write_one, folder=folder, fps=fps, seed=seed)
     # The long takes last the longest to make: begin with them.
-    everything = sorted(names(), key=lambda name: not name.startswith("take_"))
+    chosen = names() if only is None else tuple(only)
+    everything = sorted(chosen, key=lambda name: not name.startswith("take_"))
     with engine.executor(tasks=len(everything)) as pool:
         for done in engine.completed(work, everything, pool):
             if done.error is not None:
@@ -56,7 +68,7 @@ def write(
             tables[done.item] = done.result
             if progress is not None:
                 progress(done.item)
-    rows = [tables[name] for name in names()]
+    rows = [tables[name] for name in chosen]
     _table(folder / "truth.csv", ["file", *_TRUTH_COLUMNS], chain(*(row.truth for row in rows)))
     _table(
         folder / "contacts.csv",
