@@ -242,6 +242,7 @@ def test_matches_are_a_sequence(lib):
         ("walk_p0", {"sorcery": 1}, InvalidInput, "no option 'sorcery'; there are"),
         ("walk_p0", {"method": "lazy", "index": "oak"}, InvalidInput, "index must be one of"),
         ("walk_p0", {"method": "lazy", "epsilon": -1.0}, InvalidInput, "epsilon must not be"),
+        ("walk_p0", {"method": "lazy", "epsilon": float("nan")}, InvalidInput, "negative; got nan"),
         ("walk_p0", {"method": "lazy", "features": "pc1"}, InvalidInput, "lazy needs a feature"),
     ],
 )  # fmt: skip

@@ -14,6 +14,7 @@ from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.search import web_tasks
 from motionloom.search.web import WebOptions
 from motionloom.search.web_building import motion_web
+from motionloom.search.web_files import StoredWebs
 from motionloom.search.web_store import WebStore
 
 NAMES = ("walk", "kick_front_high_right", "kick_front_low_right")
@@ -193,3 +194,9 @@ def test_the_command_builds(library):
     done = CliRunner().invoke(app, ["web", str(library.path), "build", "--json"])
     report = json.loads(done.stdout)
     assert (report["pairs"], report["built"], report["left_out"]) == (6, 3, {})
+
+
+def test_workers_write_to_a_store_and_do_not_ask_what_is_there():
+    webs = StoredWebs(store=None, folder="web.0")
+    with pytest.raises(LibraryError, match="workers write webs, the client knows them"):
+        webs.names()

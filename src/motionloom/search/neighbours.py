@@ -110,7 +110,7 @@ def neighbours(
     (2, (4,))
     """
     check_neighbourhood(k, radius)
-    if epsilon < 0.0:
+    if not epsilon >= 0.0:
         raise InvalidInput(f"epsilon must not be negative; got {epsilon}")
     scale = features.feature_set.scale
     offsets, rows, distances = index.nearest(
