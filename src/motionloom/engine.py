@@ -32,6 +32,7 @@ from concurrent.futures import (
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import islice
 from multiprocessing.connection import wait as wait_for_any
 from typing import Generic, TypeVar
 
@@ -171,34 +172,19 @@ def completed(
     """
     upcoming = iter(items)
     under_way: dict[Future[Result], Item] = {}
-    exhausted = False
     try:
         while True:
-            suspects: list[Item] = []
-            limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
-            while not exhausted and len(under_way) < limit:
-                try:
-                    item = next(upcoming)
-                except StopIteration:
-                    exhausted = True
-                    break
-                try:
-                    under_way[where.submit(work, item)] = item
-                except BrokenExecutor:
-                    suspects.append(item)
-                    break
+            suspects = _hand_out(work, upcoming, under_way, where)
             if not under_way and not suspects:
                 return
-            if not suspects:
-                ended = _some_ended(under_way, where)
-                for future in ended:
-                    done = _outcome(under_way.pop(future), future, where)
-                    if isinstance(done.error, _GivenUp):
-                        yield _second_try(work, done.item, where)
-                    elif isinstance(done.error, BrokenExecutor):
-                        suspects.append(done.item)
-                    else:
-                        yield done
+            for future in () if suspects else _some_ended(under_way, where):
+                done = _outcome(under_way.pop(future), future, where)
+                if isinstance(done.error, _GivenUp):
+                    yield _second_try(work, done.item, where)
+                elif isinstance(done.error, BrokenExecutor):
+                    suspects.append(done.item)
+                else:
+                    yield done
             if suspects:
                 # A broken pool fails all that was under way; some of it may have ended well.
                 for future, item in list(under_way.items()):
@@ -281,6 +267,22 @@ class Processes(Executor):
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+
+def _hand_out(
+    work: Callable[[Item], Result],
+    upcoming: Iterator[Item],
+    under_way: dict[Future[Result], Item],
+    where: Executor,
+) -> list[Item]:
+    """Submit items until enough are under way; the one that a broken pool did not take."""
+    limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
+    for item in islice(upcoming, max(0, limit - len(under_way))):
+        try:
+            under_way[where.submit(work, item)] = item
+        except BrokenExecutor:
+            return [item]
+    return []
 
 
 def _some_ended(under_way: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:

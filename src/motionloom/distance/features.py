@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -266,11 +266,7 @@ def feature_set(
     """
     if isinstance(features, str):
         if features not in FEATURES:
-            near = difflib.get_close_matches(features, FEATURES, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise InvalidInput(
-                f"no feature set is called {features!r}; {hint}There are {', '.join(FEATURES)}"
-            )
+            raise not_registered("feature set", features, FEATURES)
         features = FEATURES[features]
     return replace(
         features,
@@ -278,6 +274,20 @@ def feature_set(
         scale_free=features.scale_free if scale_free is None else scale_free,
         basis=features.basis if basis is None else basis,
     )
+
+
+def not_registered(what: str, name: str, known: Iterable[str]) -> InvalidInput:
+    """What is raised for a name that a registry does not have.
+
+    Examples
+    --------
+    >>> print(not_registered("feature set", "e51", ["e15", "pca8"]))
+    no feature set is called 'e51'; did you mean e15? There are e15, pca8
+    """
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return InvalidInput(f"no {what} is called {name!r}; {hint}There are {', '.join(names)}")
 
 
 def frame_features(

@@ -31,13 +31,12 @@ True
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance.features import FEATURES
+from motionloom.distance.features import FEATURES, not_registered
 from motionloom.distance.joint_angles import EulerDistance, QuaternionDistance
 from motionloom.distance.joint_relative import JointRelativeDistance
 from motionloom.distance.point_cloud import PointCloud
@@ -150,11 +149,7 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
         return distance
     known: dict[str, Any] = {**FEATURES, **DISTANCES}
     if distance not in known:
-        near = difflib.get_close_matches(distance, known, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise InvalidInput(
-            f"no distance is called {distance!r}; {hint}There are {', '.join(known)}"
-        )
+        raise not_registered("distance", distance, known)
     return known[distance]
 
 
