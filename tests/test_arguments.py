@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.cli.arguments import check_targets, is_library, motions_in
-from motionloom.errors import InvalidInput
+from motionloom.cli.arguments import check_targets, is_library, motion_from, motions_in
+from motionloom.errors import InvalidInput, MotionloomError
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +99,18 @@ def test_no_command_writes_over_what_it_reads(place, tmp_path, words):
 def test_two_sources_never_become_one_file(tmp_path):
     with pytest.raises(InvalidInput, match=r"a\.bvh and a\.amc would both become .*a\.glb"):
         check_targets([("a.bvh", tmp_path / "a.glb"), ("a.amc", tmp_path / "a.glb")])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("LIB", {}, "takes.loom is a folder; name one motion in it, as in .*takes.loom:NAME"),
+        ("LIB:nobody", {}, "no motion 'nobody'"),
+        ("LIB:walk.1", {"unit": "cm"}, "--unit: how a file is read; walk.1 was read when"),
+        ("nowhere.loom", {}, "nowhere.loom: no such library"),
+        ("nowhere.loom:walk", {}, "nowhere.loom: no such library"),
+    ],
+)
+def test_says_what_is_wrong_with_a_name(library, text, options, message):
+    with pytest.raises(MotionloomError, match=message):
+        motion_from(text.replace("LIB", str(library)), **options)

@@ -94,12 +94,16 @@ def _whole(text: str, **options) -> Motion:
     from motionloom.formats import load
     from motionloom.motion import Motion
 
-    if not Path(text).exists() and ":" in text:
-        place, name = text.split(":", 1)
-        if Path(place).is_dir():
-            from motionloom.loom import Library
+    place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
+    if Path(place).suffix == ".loom" or (name and Path(place).is_dir()):
+        from motionloom.loom import Library
 
-            return Library(place)[name]
+        library = Library(place)  # says so, if there is none
+        if name and options:
+            given = ", ".join(f"--{option}" for option in options)
+            raise InvalidInput(f"{given}: how a file is read; {name} was read when it was imported")
+        if name:
+            return library[name]
     if Path(text).is_dir():
         raise InvalidInput(f"{text} is a folder; name one motion in it, as in {text}:NAME")
     motion = load(text, **options)
