@@ -31,7 +31,7 @@ class App extends LitElement {
     main { position: relative; overflow: hidden; }
     #stage { position: absolute; inset: 0; }
     footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
-    .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px;
+    .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .lost { color: var(--bad); }
   `];

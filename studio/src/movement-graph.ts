@@ -35,6 +35,7 @@ class Movements extends LitElement {
     .edge { fill: none; stroke: var(--accent); cursor: pointer; } .edge.chosen { stroke: #fff; }
     .hit { fill: none; stroke: transparent; stroke-width: 12; cursor: pointer; }
     .node circle { fill: var(--cool); cursor: pointer; } .node.chosen circle { fill: #fff; }
+    .node { outline: none; } .node:focus-visible circle { stroke: #fff; stroke-width: 3; }
     .node text { fill: #14110e; font-size: 12px; text-anchor: middle; dominant-baseline: central; pointer-events: none; font-weight: 600; }
     .node .count { font-size: 9px; font-weight: 400; }
     .part { display: grid; grid-template-columns: auto 1fr 52px; gap: 8px; align-items: center; }
