@@ -73,13 +73,27 @@ def test_weights_stay_valid_while_they_change(kicks):
         player.steer(weights=random.dirichlet(np.ones(4)))
 
 
-@pytest.mark.parametrize("weights", [[1.0], [0.5, 0.5, 0.5, 0.5], [np.nan, 1, 0, 0]])
-def test_weights_that_mean_nothing_are_refused(kicks, weights):
-    with pytest.raises(InvalidInput, match="weights must be 4 numbers that sum up to 1"):
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"weights must have shape \(4,\), one per example; got \(1,\)"),
+        ([0.5, 0.5, 0.5, 0.5], "weights must be finite and sum up to 1; they sum up to 2"),
+        ([np.nan, 1, 0, 0], "weights must be finite and sum up to 1; they sum up to nan"),
+        ([np.inf, -np.inf, 1, 0], "weights must be finite and sum up to 1; they sum up to nan"),
+        ("half", "weights must be numbers, one per example; got 'half'"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(kicks, weights, message):
+    with pytest.raises(InvalidInput, match=message):
         BlendPlayer(kicks, weights)
     player = BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0])
-    with pytest.raises(InvalidInput, match="weights must be 4 numbers"):
+    with pytest.raises(InvalidInput, match=message):
         player.steer(weights=weights)
+
+
+def test_a_place_that_is_none_is_refused(kicks):
+    with pytest.raises(InvalidInput, match="place must be x, z, yaw, three finite numbers"):
+        BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], place=(1.0, 2.0))
 
 
 def test_an_ease_of_no_time_is_refused(kicks):

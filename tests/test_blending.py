@@ -274,6 +274,11 @@ def test_says_what_is_wrong_with_weights(families, weights, message):
         families("kick")(weights)
 
 
+def test_points_that_are_no_frames_are_refused(families):
+    with pytest.raises(InvalidInput, match=r"points must be frames of the query, .* got \[nan\]"):
+        families("kick").frame(np.nan, [1.0, 0.0, 0.0, 0.0])
+
+
 def test_says_what_is_wrong_with_a_window(families):
     with pytest.raises(InvalidInput, match="within the blend's 73 frames; got 70 to 90"):
         families("kick").window([1.0, 0.0, 0.0, 0.0], 70, 90)

@@ -255,3 +255,11 @@ def test_says_what_is_wrong():
     long = Family("a", (Node("a", 0, 9999, 0), Node("b", 0, 30, 1)), (), Matches([]))
     with pytest.raises(InvalidInput, match="a:0-9999 is not a stretch of a"):
         register({"a": walk, "b": walk}, long)
+
+
+def test_an_example_with_holes_is_named():
+    whole = ml.demo.clip("kick_front_mid_right")
+    root = whole.root.copy()
+    root[5] = np.nan
+    with pytest.raises(InvalidInput, match=r"holes:0-\d+ holds values that are not finite"):
+        register([whole, replace(whole, root=root, name="holes")])

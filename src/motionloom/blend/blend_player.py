@@ -85,7 +85,7 @@ class BlendPlayer(Player):
         self.registration = registration
         self.skeleton = registration.skeleton
         self.fps = registration.fps
-        self._wanted = self._checked(weights)
+        self._wanted = registration.checked_weights(weights)
         self._weights = self._wanted.copy()
         self._change = np.zeros(len(registration))
         self._rate = 4.0 / (ease * self.fps)  # per frame
@@ -111,16 +111,7 @@ class BlendPlayer(Player):
         return Stretch(rotations, root, contacts, start, self._sources(made, start))
 
     def _steer(self, **controls: Any) -> None:
-        self._wanted = self._checked(controls["weights"])
-
-    def _checked(self, weights: ArrayLike) -> Array:
-        given = np.asarray(weights, np.float64)
-        if given.shape != (len(self.registration),) or not abs(given.sum() - 1.0) < 1e-6:
-            raise InvalidInput(
-                f"weights must be {len(self.registration)} numbers that sum up to 1; got shape "
-                f"{given.shape} and sum {given.sum():g}"
-            )
-        return given
+        self._wanted = self.registration.checked_weights(controls["weights"])
 
     def _step(self) -> _Frame | None:
         """The next frame; None after the last."""

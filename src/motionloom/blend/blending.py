@@ -30,8 +30,6 @@ from motionloom.motion import Motion, Provenance
 from motionloom.motion.contacts import SIDES, FootContacts
 from motionloom.motion.foot_planting import ground_under
 
-_SUM = 1e-6  # how far from 1 weights may sum up to
-
 
 class Blend:
     """Blends of the examples of a registration.
@@ -137,7 +135,10 @@ class Blend:
         self, weights: ArrayLike, points: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Rotations (F, J, 4) and root (F, 3) at points (F,) of the curve, feet not planted."""
-        return self._mixed(self._track(weights), np.asarray(points, np.float64))
+        at = np.asarray(points, np.float64)
+        if not np.isfinite(at).all():
+            raise InvalidInput(f"points must be frames of the query, all finite; got {points!r}")
+        return self._mixed(self._track(weights), at)
 
     def frames(self, weights: ArrayLike) -> int:
         """How many frames a blend has: the weighted mean of its examples, rounded."""
@@ -159,18 +160,9 @@ class Blend:
         return self._contacts(track, self._frames(track))
 
     def _track(self, weights: ArrayLike) -> Track:
-        given = np.asarray(weights, np.float64)
-        count = len(self.registration)
-        if given.shape != (count,):
-            raise InvalidInput(
-                f"weights must have shape ({count},), one per example; got {given.shape}"
-            )
+        given = self.registration.checked_weights(weights)
         active = np.flatnonzero(given)
-        chosen = given[active]
-        total = float(chosen.sum())
-        if not abs(total - 1.0) <= _SUM:  # NaN, too
-            raise InvalidInput(f"weights must be finite and sum up to 1; they sum up to {total:g}")
-        return self.registration.curve.track(active, chosen)
+        return self.registration.curve.track(active, given[active])
 
     def _frames(self, track: Track) -> int:
         return max(round(track.time[-1]), 1) + 1

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant
@@ -142,6 +144,11 @@ def example(
             f"{name}:{start}-{end} is too short to be blended: it has {count} frame at {fps:g} fps"
         )
     motion = head[:count]
+    if not (np.isfinite(motion.rotations).all() and np.isfinite(motion.root).all()):
+        raise InvalidInput(
+            f"{name}:{start}-{end} holds values that are not finite and cannot be blended; mend "
+            "it first (motionloom clean), or leave it out"
+        )
     before = around[: start - early].resample(fps) if start > early else None
     lead = 0 if before is None else len(before)
     seen = head if before is None else before + head

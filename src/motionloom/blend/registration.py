@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.alignment import Timewarp, align_in_region, valid_region, warp
 from motionloom.blend.contact_matching import (
@@ -47,6 +47,7 @@ from motionloom.search.match_graph import Edge, Family, cheapest_paths
 Array = NDArray[np.float64]
 
 DISTANCE = "pc11"
+_SUM = 1e-6  # how far from 1 weights may sum up to
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,30 @@ class Registration:
     def names(self) -> tuple[str, ...]:
         """``NAME:START-END`` of each example."""
         return tuple(example.text for example in self.examples)
+
+    def checked_weights(self, weights: ArrayLike) -> Array:
+        """Blend weights as an array (N,).
+
+        Raises
+        ------
+        InvalidInput
+            If they are not one number per example, not finite, or do not sum up to 1.
+        """
+        try:
+            given = np.asarray(weights, np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"weights must be numbers, one per example; got {weights!r}"
+            ) from None
+        if given.shape != (len(self),):
+            raise InvalidInput(
+                f"weights must have shape ({len(self)},), one per example; got {given.shape}"
+            )
+        with np.errstate(invalid="ignore"):  # inf - inf
+            total = float(given.sum())
+        if not abs(total - 1.0) <= _SUM:  # NaN, too
+            raise InvalidInput(f"weights must be finite and sum up to 1; they sum up to {total:g}")
+        return given
 
     def frames_at(self, point: float) -> Array:
         """Frame (N,) of each example that belongs to frame `point` of the query.

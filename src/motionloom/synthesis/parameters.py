@@ -60,6 +60,8 @@ class Parameter:
         InvalidInput
             If the function returns something else than so many finite numbers.
         """
+        if not len(motion):
+            raise InvalidInput(f"parameter {self.text} is measured on frames; the motion has none")
         try:
             value = np.atleast_1d(np.asarray(self.function(motion, frame), np.float64))
         except MotionloomError:
@@ -98,7 +100,7 @@ def at(joint: str, frame: int) -> Parameter:
     return Parameter(
         f"{joint}@{frame}",
         ("x", "y", "z"),
-        lambda motion, now: _path(motion, joint)[_known(now)],
+        lambda motion, now: _path(motion, joint)[_known(motion, now)],
         frame=int(frame),
     )
 
@@ -190,7 +192,7 @@ def joint_speed(joint: str, frame: int) -> Parameter:
 
     def speed(motion: Motion, now: int | None) -> float:
         path = _path(motion, joint)
-        k = _known(now)
+        k = _known(motion, now)
         low, high = max(k - 1, 0), min(k + 1, len(path) - 1)
         return float(np.linalg.norm(path[high] - path[low]) * motion.fps / max(high - low, 1))
 
@@ -210,7 +212,7 @@ def centre_of_mass(frame: int) -> Parameter:
     return Parameter(
         f"centre_of_mass@{frame}",
         ("x", "y", "z"),
-        lambda motion, now: centres_of_mass(motion[_known(now)])[0],
+        lambda motion, now: centres_of_mass(motion[_known(motion, now)])[0],
         frame=int(frame),
     )
 
@@ -342,7 +344,12 @@ def _path(motion: Motion, joint: str) -> Array:
     return motion.positions(end_sites=True)[:, point].astype(np.float64)
 
 
-def _known(frame: int | None) -> int:
+def _known(motion: Motion, frame: int | None) -> int:
     if frame is None:
         raise InvalidInput("this parameter is measured at a frame; none was given")
+    if not 0 <= frame < len(motion):
+        raise InvalidInput(
+            f"this parameter is measured at a frame of the motion, 0 to {len(motion) - 1}; "
+            f"got {frame}"
+        )
     return int(frame)
