@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motionloom.cli.options import JSON, ROLES, UNIT, UP, WORKERS
-from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.cli.terminal import counted, print_json, progress, remark
 
 if TYPE_CHECKING:
     from motionloom.library import ImportReport
@@ -122,7 +122,7 @@ def _tell(report: ImportReport, lib: Library) -> None:
     remark(f"skipped  {report.skipped} unchanged")
     remark(f"failed   {len(report.failed)}")
     remark(
-        f"library  {lib.path}: {len(lib)} motions, {_spell(lib.seconds)}, "
+        f"library  {lib.path}: {counted(len(lib), 'motion')}, {_spell(lib.seconds)}, "
         f"in {report.elapsed_seconds:.1f} s"
     )
     if lib.store.remote:
