@@ -12,20 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import savgol_filter
 
+from motionloom.errors import RoleError
 from motionloom.motion import rotations as rot
+from motionloom.motion.centre_of_mass import centre_of_mass
 from motionloom.motion.contacts import FootContacts, foot_contacts
 from motionloom.motion.motion import Motion
 
 Array = NDArray[np.float64]
 
 GRAVITY = 9.81
-# Shares of body mass by role, rounded from the segment tables of biomechanics: trunk and head
-# two thirds, each leg a sixth.
-_MASS = {
-    "head": 0.08, "neck": 0.05, "chest": 0.25, "hips": 0.20,
-    "left_elbow": 0.03, "right_elbow": 0.03, "left_wrist": 0.03, "right_wrist": 0.03,
-    "left_knee": 0.10, "right_knee": 0.10, "left_ankle": 0.05, "right_ankle": 0.05,
-}  # fmt: skip
 _TORSO = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = tuple(
     f"{side}_{part}" for side in ("left", "right") for part in ("shoulder", "elbow", "hip", "knee")
@@ -152,11 +147,12 @@ class VitalSigns:
         """
         motion = self.motion
         window = max(5, round(0.1 * motion.fps) | 1)
-        if not self.has(*_MASS) or len(motion) < window + 4:
+        if len(motion) < window + 4:
             return None
-        centre = np.zeros((len(motion), 3))
-        for role, share in _MASS.items():
-            centre += share / sum(_MASS.values()) * self.place(role)
+        try:
+            centre = centre_of_mass(motion)
+        except RoleError:
+            return None
         curve = savgol_filter(centre, window, 3, deriv=2, delta=1.0 / motion.fps, axis=0)
         curve /= GRAVITY
         curve[: window // 2] = curve[len(curve) - window // 2 :] = np.nan
