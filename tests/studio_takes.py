@@ -37,6 +37,8 @@ def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
 class StudioServer:
     """``motionloom studio`` in a process of its own; `address` once it listens.
 
+    As a context it ends with it.
+
     Parameters
     ----------
     library : Path
@@ -50,6 +52,12 @@ class StudioServer:
         self.library = library
         self.options = options
         self._start(port)
+
+    def __enter__(self) -> StudioServer:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.stop()
 
     def _start(self, port: int) -> None:
         command = [sys.executable, "-c", "from motionloom.cli import main; main()", "studio"]

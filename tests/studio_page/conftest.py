@@ -75,9 +75,8 @@ def studio_library(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def studio_address(studio_library):
     """Address of a running studio, ending in a slash; all tests share it."""
-    server = StudioServer(studio_library)
-    yield server.address
-    server.stop()
+    with StudioServer(studio_library) as server:
+        yield server.address
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,8 @@ STATES = f"""() => {VIEW}.arcs.spots.map((spot) => [spot.there, spot.back].map(
 def walks(studio_library, tmp_path_factory):
     """A studio over a library of its own: what is edited here is kept in it."""
     path = tmp_path_factory.mktemp("graph") / "walks.loom"
-    shutil.copytree(studio_library, path)
-    server = StudioServer(path)
-    yield server
-    server.stop()
+    with StudioServer(shutil.copytree(studio_library, path)) as server:
+        yield server
 
 
 @pytest.fixture

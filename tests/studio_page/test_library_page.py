@@ -28,10 +28,8 @@ def page(window):
 def own_server(studio_library, tmp_path_factory):
     """A studio whose library may be written to."""
     path = tmp_path_factory.mktemp("own") / "own.loom"
-    shutil.copytree(studio_library, path)
-    server = StudioServer(path)
-    yield server
-    server.stop()
+    with StudioServer(shutil.copytree(studio_library, path)) as server:
+        yield server
 
 
 def shown_takes(page) -> list[str]:

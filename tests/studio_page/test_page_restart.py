@@ -14,10 +14,8 @@ expect = pytest.importorskip("playwright.sync_api").expect
 @pytest.fixture
 def own_server(studio_library, tmp_path):
     """A server of this test's own, which may be killed."""
-    library = shutil.copytree(studio_library, tmp_path / "own.loom")
-    server = StudioServer(library)
-    yield server
-    server.stop()
+    with StudioServer(shutil.copytree(studio_library, tmp_path / "own.loom")) as server:
+        yield server
 
 
 def test_nothing_is_lost_when_the_server_restarts(windows, own_server):

@@ -31,9 +31,8 @@ def kicks(studio_library, tmp_path_factory):
         takes = [first, *(n for n in names if n != first)]
         lib.parametrize(takes, by="right_ankle@33", samples=150, name="kick")
         lib.parametrize(takes, by="highest(right_ankle)", samples=40, name="height")
-    server = StudioServer(path)
-    yield server
-    server.stop()
+    with StudioServer(path) as server:
+        yield server
 
 
 @pytest.fixture
