@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
-PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # What the product needs, and with what its tests and checks need.
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.dev-ready
