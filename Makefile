@@ -35,7 +35,7 @@ format: $(STAMP)
 	$(RUN)/ruff format .
 
 docs: $(STAMP) $(VENV)/.docs-ready
-	$(RUN)/mkdocs build --strict --quiet --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site
 
 pictures: $(STAMP)  ## every picture of the docs, made anew
 	$(RUN)/python docs/pictures/make_all.py
