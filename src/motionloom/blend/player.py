@@ -81,6 +81,9 @@ class Stretch:
     @classmethod
     def joined(cls, parts: Sequence[Stretch]) -> Stretch:
         """One stretch for several that follow each other, at least one."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             np.concatenate([part.rotations for part in parts]),
             np.concatenate([part.root for part in parts]),
