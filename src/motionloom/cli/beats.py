@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motionloom.cli.arguments import motion_from
+from motionloom.cli.options import JSON, LIB, WITHIN
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
     from motionloom.synthesis.rhythm import Beats, Choreography
+
+Takes = Annotated[
+    str | None,
+    typer.Option(help="Names, with commas; NAME+NAME dance together.", metavar="NAME,..."),
+]
+Meter = Annotated[int | None, typer.Option(min=1, help="Beats per movement. [estimated]")]
 
 _TOLD = 5  # takes that were left out, told by name
 
@@ -30,7 +37,7 @@ def beats(
     steady: Annotated[
         bool, typer.Option("--steady", help="One tempo throughout, as in the paper.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find the beats of a motion: when it keeps time, and how surely.
 
@@ -77,19 +84,16 @@ def _print_beats(found: Beats) -> None:
 
 
 def movements(
-    library: Annotated[Path, typer.Argument(metavar="LIB", help="The library.")],
-    takes: Annotated[
-        str | None,
-        typer.Option(help="Names, with commas; NAME+NAME dance together.", metavar="NAME,..."),
-    ] = None,
-    within: Annotated[str | None, typer.Option(help="Only motions with this label.")] = None,
+    library: Annotated[Path, LIB],
+    takes: Takes = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
     graph: Annotated[
         Path | None, typer.Option(help="Start from this choreography (.json) instead.")
     ] = None,
     kept: Annotated[
         str | None, typer.Option(metavar="NAME", help="Start from one that the library keeps.")
     ] = None,
-    meter: Annotated[int | None, typer.Option(help="Beats per movement. [estimated]")] = None,
+    meter: Meter = None,
     groups: Annotated[int | None, typer.Option(help="Groups of movements. [found]")] = None,
     mirror: Annotated[bool, typer.Option("--mirror", help="Use every take mirrored too.")] = False,
     behaviour: Annotated[
@@ -117,7 +121,7 @@ def movements(
         typer.Option("-o", "--output", help=".json, .graphml, or a picture; may be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the grouping.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Cut takes into movements at their beats, and learn which may follow which.
 

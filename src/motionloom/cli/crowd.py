@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.crowd_scene import own_tempo, room_from, scene_from
-from motionloom.cli.options import JSON
+from motionloom.cli.options import JSON, WITHIN
 from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
 
@@ -45,10 +45,7 @@ Fps = Annotated[float | None, typer.Option(help="Frames per second. [30]")]
 Lib = Annotated[
     Path | None, typer.Option("--library", metavar="LIB", help="Move as the takes of this library.")
 ]
-Within = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LABEL", help="Only takes with this label. May be repeated."),
-]
+Within = Annotated[list[str] | None, WITHIN]
 Json = Annotated[bool, JSON]
 
 _GLIMPSE = 5.0  # seconds in which there is no rhythm yet

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.beats import takes_from
+from motionloom.cli.beats import Meter, Takes, takes_from
+from motionloom.cli.options import JSON, WITHIN
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
@@ -35,11 +36,8 @@ def dance(
             "-o", "--output", help="Any format that we write, or .mp4: a film with the music."
         ),
     ],
-    takes: Annotated[
-        str | None,
-        typer.Option(help="Names, with commas; NAME+NAME dance together.", metavar="NAME,..."),
-    ] = None,
-    within: Annotated[str | None, typer.Option(help="Only motions with this label.")] = None,
+    takes: Takes = None,
+    within: Annotated[list[str] | None, WITHIN] = None,
     graph: Annotated[
         Path | None, typer.Option(help="A choreography (.json) made by motionloom movements.")
     ] = None,
@@ -49,7 +47,7 @@ def dance(
             help="What is danced: one kept by motionloom movements --keep; any: by meter."
         ),
     ] = None,
-    meter: Annotated[int | None, typer.Option(help="Beats per movement. [estimated]")] = None,
+    meter: Meter = None,
     tempo: Annotated[
         float | None,
         typer.Option(metavar="BPM", help=f"Of a {TUNE}: beats per minute. [as the takes]"),
@@ -65,7 +63,7 @@ def dance(
     ] = None,
     seconds: Annotated[float | None, typer.Option(help="How long. [as the music]")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed is another dance.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Dance to a song: movements from the takes, in an order of its own, on the song's beats."""
     from motionloom.loom import Library
@@ -122,7 +120,7 @@ def dance(
 def _choreography(
     lib: Library,
     takes: str | None,
-    within: str | None,
+    within: list[str] | None,
     graph: Path | None,
     meter: int | None,
     *,

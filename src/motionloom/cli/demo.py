@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.cli.tour import finding, gathering, spreading, weaving
 from motionloom.cli.tour.tour import Tour
@@ -36,7 +37,7 @@ def demo(
         Path, typer.Argument(metavar="DIR", help="Where to put it; made if missing.")
     ] = Path("motionloom-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Another seed makes another corpus.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+    json: Annotated[bool, JSON] = False,
 ) -> None:
     """Make the built-in corpus, import it, draw it, search it, make new motion of it.
 
