@@ -15,7 +15,7 @@ from typing import Any
 from motionloom.bench import Settings
 from motionloom.bench.measuring import Contestant, Result, Say, compare
 from motionloom.bench.rivals import Package
-from motionloom.demo.troupes import march_steps, waltz_steps
+from motionloom.loom.troupe_steps import march_steps, waltz_steps
 from motionloom.synthesis.crowd import BallroomScene, MarchScene
 from motionloom.synthesis.crowd.ballroom import danced_blocks
 from motionloom.synthesis.crowd.march import marched_blocks

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
     """What couples dance."""
     if not scene.own:
-        from motionloom.demo.troupes import waltz_steps
+        from motionloom.loom.troupe_steps import waltz_steps
 
         return waltz_steps(fps=scene.fps)
     from motionloom.synthesis.crowd.own_couples import couple_steps, guessed_couples
@@ -43,7 +43,7 @@ def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
 def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
     """What soldiers march."""
     if not scene.own:
-        from motionloom.demo.troupes import march_steps
+        from motionloom.loom.troupe_steps import march_steps
 
         return march_steps(fps=scene.fps)
     from motionloom.synthesis.crowd.own_marches import METER, marching_steps

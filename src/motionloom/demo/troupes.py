@@ -6,7 +6,6 @@ Each comes with its exact beats: a foot lands on every one of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,6 @@ from motionloom.demo.performers import performer
 from motionloom.demo.score import Score
 from motionloom.demo.waltz import Footwork, waltz
 from motionloom.motion import Motion
-from motionloom.synthesis.crowd.known_beats import cut_at_beats
-from motionloom.synthesis.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 
@@ -77,30 +74,6 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> TroupeTake:
         names=("ballroom_leader", "ballroom_follower"),
     )  # fmt: skip
     return TroupeTake((made.leader, made.follower), np.array(made.leader_score.rows[0].beats))
-
-
-@lru_cache(maxsize=4)
-def waltz_steps(fps: float = 30.0) -> Choreography:
-    """The choreography of `waltz_take`, for a ballroom: bars led by either foot in turn.
-
-    Examples
-    --------
-    >>> waltz_steps().meter, len(waltz_steps().movements)
-    (3, 30)
-    """
-    return cut_at_beats([waltz_take(fps=fps)], meter=3, leads=2, kind="waltz")
-
-
-@lru_cache(maxsize=4)
-def march_steps(fps: float = 30.0) -> Choreography:
-    """The choreography of `march_takes`, for a march: one stride of each.
-
-    Examples
-    --------
-    >>> march_steps().meter, len(march_steps().movements)
-    (2, 12)
-    """
-    return cut_at_beats(march_takes(fps=fps), meter=2, most=1, kind="march")
 
 
 def march_takes(seed: int = 0, fps: float = 30.0) -> list[TroupeTake]:

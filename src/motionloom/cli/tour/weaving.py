@@ -100,8 +100,8 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
 
 def ballroom(tour: Tour) -> dict[str, Any]:
     """Let couples waltz around a ballroom without bumping."""
-    from motionloom.demo.troupes import waltz_steps
     from motionloom.formats.gltf import write
+    from motionloom.loom.troupe_steps import waltz_steps
     from motionloom.plots.top_view import write_top_view
     from motionloom.synthesis.crowd import BallroomScene
     from motionloom.synthesis.crowd import ballroom as danced

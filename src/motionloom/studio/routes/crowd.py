@@ -71,14 +71,14 @@ class Crowd(BaseModel):
         )
         if self.kind == "ballroom":
             return (
-                "from motionloom.demo.troupes import waltz_steps\n"
+                "from motionloom.loom.troupe_steps import waltz_steps\n"
                 "from motionloom.synthesis.crowd import BallroomScene, ballroom\n"
                 f"scene = BallroomScene(couples={self.couples}, room=({self.width:g}, "
                 f"{self.depth:g}), {common})\n"
                 "crowd = ballroom(scene, waltz_steps())"
             )
         return (
-            "from motionloom.demo.troupes import march_steps\n"
+            "from motionloom.loom.troupe_steps import march_steps\n"
             "from motionloom.synthesis.crowd import MarchScene, march, usual\n"
             "steps = march_steps()\n"
             f"scene = MarchScene(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
@@ -184,7 +184,7 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
 def _steps(asked: Crowd, shop: Workshop) -> Choreography:
     """What they dance or march: the built-in takes, or those with a label."""
     if asked.within is None:
-        from motionloom.demo.troupes import march_steps, waltz_steps
+        from motionloom.loom.troupe_steps import march_steps, waltz_steps
 
         return waltz_steps() if asked.kind == "ballroom" else march_steps()
     names = labelled(shop.library, asked.within)

@@ -27,7 +27,7 @@ class Ballroom(Performance):
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import waltz_steps
+    >>> from motionloom.loom.troupe_steps import waltz_steps
     >>> from motionloom.synthesis.crowd import BallroomScene, ballroom
     >>> made = ballroom(BallroomScene(couples=2, tempo_bpm=90, seconds=3), waltz_steps())
     >>> [motion.name for motion in made.every]
@@ -63,7 +63,7 @@ def ballroom(scene: BallroomScene, choreography: Choreography) -> Ballroom:
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import waltz_steps
+    >>> from motionloom.loom.troupe_steps import waltz_steps
     >>> made = ballroom(BallroomScene(couples=3, tempo_bpm=90, seconds=4), waltz_steps())
     >>> len(made.motions), made.clearance() >= 0.0
     (3, True)

@@ -28,7 +28,7 @@ class March(Performance):
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import march_steps
+    >>> from motionloom.loom.troupe_steps import march_steps
     >>> from motionloom.synthesis.crowd import MarchScene, march
     >>> scene = MarchScene(points=((0, 0), (0, 9)), ranks=2, files=1, tempo_bpm=96, seconds=4)
     >>> made = march(scene, march_steps())
@@ -74,7 +74,7 @@ def march(scene: MarchScene, choreography: Choreography) -> March:
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import march_steps
+    >>> from motionloom.loom.troupe_steps import march_steps
     >>> scene = MarchScene(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
     >>> made = march(scene, march_steps())
     >>> len(made.motions), bool(made.misplacement().mean() < 0.25)

@@ -35,7 +35,7 @@ def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> from motionloom.demo.troupes import march_steps
+    >>> from motionloom.loom.troupe_steps import march_steps
     >>> node = march_steps().dance_nodes[0]
     >>> wish = node.travel[:2].mean(axis=0)
     >>> travel_weights(node, [wish])[0].round(1)[:3]
