@@ -11,7 +11,7 @@ from motionloom.blend import register
 from motionloom.blend.contact_matching import matched_contacts, unmatched_feet
 from motionloom.blend.poses import Clips, mixed_poses
 from motionloom.errors import InvalidInput
-from motionloom.motion.contacts import FootContacts, Plant
+from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search import Edge, Family, Matches, Node
 
 HOLD = 6  # frames that a reach of the corpus stays at its target
@@ -174,6 +174,25 @@ def test_a_plant_that_one_example_has_twice_is_one_plant():
     np.testing.assert_allclose(found.spans[0], [[0, 19], [0, 19]])
     apart = matched_contacts(two, spots_of(two, step=0.1), times, [0, 1])
     assert apart.present.tolist() == [[True, True], [False, True]]
+
+
+def test_a_heel_that_is_lifted_in_one_example_is_lifted_by_its_weight():
+    stays = contacts_of(30, left_heel=[(0, 30)])
+    lifts = contacts_of(30, left_heel=[(0, 8), (20, 30)])
+    pair = [stays, lifts]
+    times = np.stack([np.arange(30.0)] * 2, axis=1)
+    clock = (np.array([0.0, 30.0]), np.array([0.0, 30.0]))
+    found = matched_contacts(pair, spots_of(pair), times, [0, 1])
+    assert found.lifts.tolist() == [False, True]
+    for share in (0.0, 0.4, 0.6, 1.0):
+        weights = np.array([1.0 - share, share])
+        made = found.blended(np.arange(2), weights, frames=30, clock=clock, fps=30.0)
+        told = ((0, 8), (20, 30)) if share > 0.5 else ((0, 30),)
+        assert made.intervals("left_heel") == told
+        for frame in (4, 14, 25):
+            standing = found.standing(np.arange(2), weights, np.full(2, float(frame)))
+            heel = standing[FOOT_PARTS.index("left_heel")]
+            assert heel == any(low <= frame < high for low, high in told)
 
 
 def test_a_step_in_one_and_none_in_the_other_cannot_be_matched():

@@ -18,7 +18,6 @@ from motionloom.bench import Settings
 from motionloom.bench.measuring import Contestant, Result, Say, compare, timings
 from motionloom.bench.table_one import ROWS, corpus_library, parametric_row, random_targets
 from motionloom.blend import Registration
-from motionloom.blend.contact_matching import MatchedContacts
 from motionloom.blend.poses import Clips
 from motionloom.blend.registration_curve import RegistrationCurve
 from motionloom.synthesis.parameter_space import sampled_space
@@ -118,7 +117,7 @@ def _with_examples(motion: ParametricMotion, count: int) -> ParametricMotion:
 
 
 def _repeated(whole: Registration, rows: NDArray[np.int64]) -> Registration:
-    curve, contacts = whole.curve, whole.contacts
+    curve = whole.curve
     clips: Clips = whole.clips.only([int(n) for n in rows])
     columns = ("times", "speeds", "grounds", "twists")
     return replace(
@@ -129,13 +128,7 @@ def _repeated(whole: Registration, rows: NDArray[np.int64]) -> Registration:
             *(np.ascontiguousarray(getattr(curve, name)[:, rows]) for name in columns)
         ),
         clips=clips,
-        contacts=MatchedContacts(
-            contacts.parts,
-            contacts.spans[:, rows],
-            contacts.present[:, rows],
-            contacts.heights[:, rows],
-            contacts.floors[rows],
-        ),
+        contacts=whole.contacts.only([int(n) for n in rows]),
     )
 
 

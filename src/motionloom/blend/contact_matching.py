@@ -3,7 +3,9 @@
 Two plants of the same foot part that overlap in registered time are the same plant. A plant
 of a blend begins and ends where those of its examples do, by the weights. Where an example
 has no counterpart, the moments in it that correspond to the others' stand in; the blend has
-the plant if the examples that have it weigh more than half.
+the plant if the examples that have it weigh more than half. A plant that one example has twice
+at one spot is one plant; if the gap is long it is a lift, as of heels that leave the floor in a
+high reach, and lifts are matched as plants are.
 
 Feet cannot be matched where, at corresponding times, the one stands on the left foot alone and
 the other on the right one alone; where a foot stands for long in the one and never in the
@@ -27,6 +29,7 @@ from motionloom.motion.frames import intervals
 
 _SAME = 0.3  # share of the shorter of two plants that must overlap for them to be the same
 _LONG = 0.2  # seconds: only contacts as long as this can make examples unmatchable
+_LIFT = 0.1  # seconds: a shorter gap between two plants at one spot is no lift
 _COVERED = 0.2  # share of a long contact in which the other's foot must stand, too
 _STEP = 0.15  # metres between two plants of a foot that are a step, and no shuffle
 _SAME_SPOT = 0.06  # metres between two plants that are one with a gap
@@ -44,22 +47,26 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchedContacts:
-    """Plants of N examples, matched: M plants.
+    """Plants of N examples and lifts out of them, matched: M in all.
 
     Attributes
     ----------
     parts : ndarray of int, shape (M,)
-        Which of `motionloom.motion.contacts.FOOT_PARTS` stands.
+        Which of `motionloom.motion.contacts.FOOT_PARTS` stands, or is lifted.
+    lifts : ndarray of bool, shape (M,)
+        Whether it is a lift.
     spans : ndarray, shape (M, N, 2)
-        First and last frame of each plant in each example.
+        First and last frame of each plant in each example; last frame before and first after a
+        lift.
     present : ndarray of bool, shape (M, N)
-        Whether the example has the plant; else `spans` are where it would be.
+        Whether the example has the plant or lift; else `spans` are where it would be.
     heights : ndarray, shape (M, N)
-        Of the part above the floor, in metres.
+        Of the part that stands above the floor, in metres.
     floors : ndarray, shape (N,)
     """
 
     parts: NDArray[np.int64]
+    lifts: NDArray[np.bool_]
     spans: NDArray[np.float64]
     present: NDArray[np.bool_]
     heights: NDArray[np.float64]
@@ -69,6 +76,7 @@ class MatchedContacts:
         """Those of some of the examples, in that order."""
         return MatchedContacts(
             self.parts,
+            self.lifts,
             self.spans[:, numbers],
             self.present[:, numbers],
             self.heights[:, numbers],
@@ -101,11 +109,17 @@ class MatchedContacts:
         spans = np.interp(np.einsum("mnc,n->mc", self.spans[:, active], weights), *clock)
         first = np.maximum(np.ceil(spans[:, 0] - 1e-3), 0).astype(np.int64)
         end = np.minimum(np.floor(spans[:, 1] + 1e-3) + 1, frames).astype(np.int64)
+        gone = (np.floor(spans[:, 0] + 1e-3) + 1).astype(np.int64)
+        back = np.ceil(spans[:, 1] - 1e-3).astype(np.int64)
         plants: dict[str, tuple[Plant, ...]] = {}
         for k, part in enumerate(FOOT_PARTS):
-            rows = np.flatnonzero((self.parts == k) & (has > 0.5) & (end - first > _SHORTEST * fps))
-            rows = rows[np.argsort(first[rows], kind="stable")]
-            plants[part] = _apart([(int(first[m]), int(end[m]), mean[m] / has[m]) for m in rows])
+            mine = (self.parts == k) & (has > 0.5)
+            rows = np.flatnonzero(mine & ~self.lifts)
+            stood = [(int(first[m]), int(end[m]), mean[m] / has[m]) for m in rows]
+            for m in np.flatnonzero(mine & self.lifts & (gone < back)):
+                stood = _lifted(stood, int(gone[m]), int(back[m]))
+            lasting = (plant for plant in stood if plant[1] - plant[0] > _SHORTEST * fps)
+            plants[part] = _apart(sorted(lasting, key=lambda plant: plant[0]))
         return FootContacts(plants, float(self.floors[active] @ weights), frames, fps)
 
     def standing(
@@ -120,9 +134,11 @@ class MatchedContacts:
         """
         now = float(times @ weights)
         spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
-        holds = (self.present[:, active] @ weights > 0.5) & (spans[:, 0] <= now + 1e-3)
-        holds &= now <= spans[:, 1] + 1e-3
-        return np.bincount(self.parts[holds], minlength=len(FOOT_PARTS)) > 0
+        has = self.present[:, active] @ weights > 0.5
+        holds = has & ~self.lifts & (spans[:, 0] <= now + 1e-3) & (now <= spans[:, 1] + 1e-3)
+        lifted = has & self.lifts & (spans[:, 0] + 1e-3 < now) & (now < spans[:, 1] - 1e-3)
+        stands = np.bincount(self.parts[holds], minlength=len(FOOT_PARTS)) > 0
+        return stands & (np.bincount(self.parts[lifted], minlength=len(FOOT_PARTS)) == 0)
 
 
 Spots = Sequence[dict[str, NDArray[np.float64]]]
@@ -156,17 +172,22 @@ def matched_contacts(
     order : sequence of int
         The examples, those first that others are compared with.
     """
-    parts, spans, present, heights = [], [], [], []
+    parts, raised, spans, present, heights = [], [], [], [], []
     moments = np.arange(len(times), dtype=np.float64)
     for k, part in enumerate(FOOT_PARTS):
         groups: list[dict[int, _Span]] = []
+        lifts: list[dict[int, _Span]] = []
         for n in order:
             for i, plant in enumerate(contacts[n].plants.get(part, ())):
                 ends = np.array([plant.start_frame, plant.end_frame - 1], np.float64)
                 low, high = np.interp(ends, times[:, n], moments)
                 span = _Span(float(low), float(high), plant.height, spots[n][part][i])
-                _sort_in(groups, n, span)
-        for group in groups:
+                before = _sort_in(groups, n, span)
+                if before is not None:
+                    up = np.interp([before.high, span.low], moments, times[:, n])
+                    if up[1] - up[0] > _LIFT * contacts[n].fps:
+                        _sort_in(lifts, n, _Span(before.high, span.low, 0.0, np.zeros(2)))
+        for group in (*groups, *lifts):
             middle = np.mean([(span.low, span.high) for span in group.values()], axis=0)
             at = np.empty((times.shape[1], 2))
             tall = np.zeros(times.shape[1])
@@ -175,12 +196,14 @@ def matched_contacts(
                 tall[n] = group[n].height if n in group else 0.0
                 at[n] = np.interp([low, high], moments, times[:, n])
             parts.append(k)
+            raised.append(any(group is lift for lift in lifts))
             spans.append(at)
             present.append([n in group for n in range(times.shape[1])])
             heights.append(tall)
     examples = times.shape[1]
     return MatchedContacts(
         np.array(parts, np.int64),
+        np.array(raised, bool),
         np.array(spans).reshape(len(parts), examples, 2),
         np.array(present, bool).reshape(len(parts), examples),
         np.array(heights).reshape(len(parts), examples),
@@ -253,11 +276,15 @@ def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
     return masks
 
 
-def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> None:
-    """Put a plant of example `n` to the group it overlaps most, or begin a new one."""
+def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | None:
+    """Put a plant of example `n` to the group it overlaps most, or begin a new one.
+
+    Returns the plant that was there before, if the two became one.
+    """
     best, most = None, 0.0
     for group in groups:
-        low, high = np.mean([(other.low, other.high) for other in group.values()], axis=0)
+        others = [other for m, other in group.items() if m != n] or [group[n]]
+        low, high = np.mean([(other.low, other.high) for other in others], axis=0)
         shared = min(high, span.high) - max(low, span.low) + 1.0
         shared /= min(high - low, span.high - span.low) + 1.0
         apart = np.linalg.norm(group[n].spot - span.spot) if n in group else 0.0
@@ -269,8 +296,22 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> None:
         old = best[n]
         ends = min(old.low, span.low), max(old.high, span.high)
         best[n] = _Span(*ends, 0.5 * (old.height + span.height), 0.5 * (old.spot + span.spot))
+        return old
     else:
         best[n] = span
+    return None
+
+
+def _lifted(
+    plants: list[tuple[int, int, float]], gone: int, back: int
+) -> list[tuple[int, int, float]]:
+    """Plants without the frames from `gone` until `back`."""
+    halves = [
+        half
+        for start, end, height in plants
+        for half in ((start, min(end, gone), height), (max(start, back), end, height))
+    ]
+    return [(start, end, height) for start, end, height in halves if start < end]
 
 
 def _apart(found: list[tuple[int, int, float]]) -> tuple[Plant, ...]:

@@ -24,7 +24,7 @@ from motionloom.synthesis.parametric import ParametricMotion
 
 KIND = "parametric"
 _CURVE = ("times", "speeds", "grounds", "twists")
-_CONTACTS = ("parts", "spans", "present", "heights", "floors")
+_CONTACTS = ("parts", "lifts", "spans", "present", "heights", "floors")
 _SPACE = ("examples", "parameters", "members", "weights")
 
 
