@@ -40,7 +40,7 @@ docs: $(STAMP) $(VENV)/.docs-ready
 pictures: $(STAMP)  ## every picture of the docs, made anew
 	$(RUN)/python docs/pictures/make_all.py
 
-bench: $(STAMP)  ## all benches, about an hour; docs/benchmarks.md is written from their JSON
+bench: $(STAMP)  ## all benches, half an hour or more; docs/benchmarks.md is written from their JSON
 	$(RUN)/motionloom bench all --install-rivals --results benchmarks/results
 	$(RUN)/motionloom bench page --results benchmarks/results --markdown docs/benchmarks.md
 

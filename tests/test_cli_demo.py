@@ -3,11 +3,20 @@
 import json
 import re
 
+import pytest
+from commands import invoked
 from typer.testing import CliRunner
 
 from motionloom.cli import app
 from motionloom.cli.demo import _STEPS
 from motionloom.demo import writing
+from motionloom.errors import InvalidInput
+
+
+def test_a_file_is_no_place_for_the_tour(tmp_path):
+    (tmp_path / "notes.txt").write_text("walks, kicks")
+    with pytest.raises(InvalidInput, match="a folder is wanted for the tour, and this is a file"):
+        invoked(app, "demo", tmp_path / "notes.txt")
 
 
 def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monkeypatch):

@@ -238,9 +238,11 @@ def test_wrong_input_is_one_line(lib, tmp_path, capsys):
     from motionloom.errors import MotionloomError
 
     (tmp_path / "path.csv").write_text("here\nthere\n")
+    (tmp_path / "song.txt").write_text("la la la")
     for arguments, message in [
         (("tune", "-o", tmp_path / "dance.doc"), "a dance is written to"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "music is read from"),
+        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such song; a file is exp"),
         (
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",

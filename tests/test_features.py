@@ -270,7 +270,7 @@ def test_scale_free_needs_legs(kick):
     ("call", "message"),
     [
         (lambda m: frame_features(m, "e16"), "no feature set is called 'e16'; did you mean e15"),
-        (lambda m: frame_features(m, "zzz"), "There are e15, e30"),
+        (lambda m: frame_features(m, "zzz"), "known are e15, e30"),
         (lambda m: frame_features(m, "pca8"), r"needs principal components.*lib.features\('pca8'"),
         (lambda m: frame_features(m, "e15", normalize="half"), 'normalize must be "heading" or'),
         (lambda m: FeatureSet("a b", ("head",)), "letters, digits, - and _; got 'a b'"),

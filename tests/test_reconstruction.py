@@ -406,7 +406,7 @@ def test_as_near_as_the_paper_on_cmu(cmu30, tmp_path):
     """A tenth of CMU as prior; with all of it the error is 1.8 cm (docs/reconstruct.md)."""
     library = ml.Library.create(tmp_path / "cmu.loom")
     for subject in ("13", "14", "86", "02", "05", "15", "35", "60", "74", "141"):
-        library.add(cmu30 / subject)
+        library.add(cmu30 / subject.zfill(3))
     error = evaluate_reconstruction(library, "86_01", without_subject=True)
     assert error.mean_cm < 2.3
     assert {"86_01", "86_09"} <= set(error.left_out)

@@ -48,7 +48,7 @@ def bench(
 
     Without --data the CMU data set is used where it is found (MOTIONLOOM_DATA), else the
     built-in corpus. Rivals that are not installed are listed with the reason. All benches take
-    about an hour, one after the other.
+    half an hour or more, one after the other.
     """
     from motionloom.bench import BENCHES, ROUNDS, USUAL_ROUNDS, bench_module, report
     from motionloom.bench.results import keep, kept, write_page

@@ -72,6 +72,9 @@ def dance(
     from motionloom.synthesis.rhythm.dancing import dance as danced
 
     _check_output(output)
+    _check_song(song, tempo)
+    ahead = None if follow is None else _path(follow)
+    body = None if onto is None else _skeleton(onto)
     lib = Library(library)
     if kind is None:
         steps = _choreography(lib, takes, within, graph, meter, quiet=json)
@@ -85,9 +88,9 @@ def dance(
         music,
         seed=seed,
         synced=not unsynced,
-        follow=None if follow is None else _path(follow),
+        follow=ahead,
         seconds=seconds,
-        skeleton=None if onto is None else _skeleton(onto),
+        skeleton=body,
     )
     files = _write(made.motions, music, output)
     total, within_one = beats_on_time(made.motions, music)
@@ -145,7 +148,7 @@ def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography
     known = kept_choreographies(lib, lambda name: lib[name])
     if kind != ANY:
         return for_music(known, kind=kind)
-    if song != TUNE or Path(song).exists():
+    if not _made_up(song):
         meter = load_music(song, meter=meter).meter
     return for_music(known, meter=meter)
 
@@ -153,14 +156,26 @@ def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography
 def _music(song: str, steps: Choreography, meter: int | None, tempo: float | None) -> Music:
     from motionloom.synthesis.rhythm.music import load_music
 
-    if song != TUNE or Path(song).exists():
-        if tempo is not None:
-            raise InvalidInput(f"--tempo is for a {TUNE}; {song} has its own")
+    if not _made_up(song):
         return load_music(song, meter=meter)
     from motionloom.synthesis.rhythm.tunes import tune
 
     own = min(max(60.0 / steps.period, 40.0), 200.0)
     return tune(meter=steps.meter, tempo_bpm=own if tempo is None else tempo)
+
+
+def _made_up(song: str) -> bool:
+    return song == TUNE and not Path(song).exists()
+
+
+def _check_song(song: str, tempo: float | None) -> None:
+    """Complains before the takes are listened to."""
+    if _made_up(song):
+        return
+    if tempo is not None:
+        raise InvalidInput(f"--tempo is for a {TUNE}; {song} has its own")
+    if not Path(song).is_file():
+        raise InvalidInput(f"{song}: no such song; a file is expected, or the word {TUNE}")
 
 
 def _path(file: Path):

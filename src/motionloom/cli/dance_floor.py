@@ -44,7 +44,7 @@ def dancefloor(
 
     if output.suffix.lower() not in (".glb", ".gltf"):
         raise InvalidInput(
-            f"{output}: a dance floor is written to .glb or .gltf; got {output.suffix!r}"
+            f"{output}: a dance floor is written to .glb, .gltf; got {output.suffix!r}"
         )
     if top is not None:
         check_picture(top)

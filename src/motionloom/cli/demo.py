@@ -11,6 +11,7 @@ from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.cli.tour import finding, gathering, spreading, weaving
 from motionloom.cli.tour.tour import Tour
+from motionloom.errors import InvalidInput
 
 _STEPS = (
     ("Making motions from code: walks, kicks, reaches, dances ...", gathering.corpus),
@@ -43,6 +44,8 @@ def demo(
 
     Ends with what to try next; run it again and it goes on where it was.
     """
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder}: a folder is wanted for the tour, and this is a file")
     folder.mkdir(parents=True, exist_ok=True)
     tour = Tour(folder, seed, quiet=json)
     left: dict[str, Any] = {"folder": str(folder)}

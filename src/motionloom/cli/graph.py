@@ -228,7 +228,8 @@ def _print_info(made: MotionGraph) -> None:
         table.add_row(a, b, *map(str, counts))
     Console().print(table)
     if len(counted) > _PAIRS_SHOWN:
-        remark(f"and {len(counted) - _PAIRS_SHOWN} pairs more")
+        left = len(counted) - _PAIRS_SHOWN
+        remark(f"and {left} more {'pair' if left == 1 else 'pairs'}")
 
 
 def _edit(lib: Library, action: str, texts: list[str] | None) -> None:

@@ -64,9 +64,19 @@ def walk(
     """
     from motionloom.formats import writer_options
 
-    writer_options(output)  # complains before the work
+    writer_options(output)  # this and what follows complain before the work
     if seconds is not None and not 0.0 < seconds < float("inf"):
         raise InvalidInput(f"--seconds must be more than nothing; got {seconds:g}")
+    wishes = {
+        "start": start,
+        "end": end,
+        "path": None if path is None else _path(path),
+        "goal": None if goal is None else _goal(goal),
+        "labels": _timeline(label, seconds),
+    }
+    free = not any(wishes[name] is not None for name in ("end", "path", "goal", "labels"))
+    if free and seconds is None:
+        raise InvalidInput("say how long: --seconds 60")
     lib = open_library(library)
     settings = graph_settings(
         lib,
@@ -80,16 +90,6 @@ def walk(
         without=without,
     )
     made = chosen_graph(lib, settings)
-    wishes = {
-        "start": start,
-        "end": end,
-        "path": None if path is None else _path(path),
-        "goal": None if goal is None else _goal(goal),
-        "labels": _timeline(label, seconds),
-    }
-    free = not any(wishes[name] is not None for name in ("end", "path", "goal", "labels"))
-    if free and seconds is None:
-        raise InvalidInput("say how long: --seconds 60")
     result = _walked(made, seconds, seed, wishes, output, log, free, quiet=json)
     if json:
         print_json(result)

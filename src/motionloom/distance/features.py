@@ -282,12 +282,12 @@ def not_registered(what: str, name: str, known: Iterable[str]) -> InvalidInput:
     Examples
     --------
     >>> print(not_registered("feature set", "e51", ["e15", "pca8"]))
-    no feature set is called 'e51'; did you mean e15? There are e15, pca8
+    no feature set is called 'e51'; did you mean e15? Known are e15, pca8
     """
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    return InvalidInput(f"no {what} is called {name!r}; {hint}There are {', '.join(names)}")
+    hint = f"did you mean {near[0]}? Known are" if near else "known are"
+    return InvalidInput(f"no {what} is called {name!r}; {hint} {', '.join(names)}")
 
 
 def frame_features(
