@@ -10,6 +10,7 @@ import typer
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.cli.tour import finding, gathering, spreading, weaving
+from motionloom.cli.tour.ahead import compiled_ahead
 from motionloom.cli.tour.tour import Tour
 from motionloom.errors import InvalidInput
 
@@ -49,10 +50,11 @@ def demo(
     folder.mkdir(parents=True, exist_ok=True)
     tour = Tour(folder, seed, quiet=json)
     left: dict[str, Any] = {"folder": str(folder)}
-    for number, (title, step) in enumerate(_STEPS, 1):
-        remark(f"{number}. {title}")
-        tour.page.begin(title)
-        left |= step(tour)
+    with compiled_ahead():
+        for number, (title, step) in enumerate(_STEPS, 1):
+            remark(f"{number}. {title}")
+            tour.page.begin(title)
+            left |= step(tour)
     left["index"] = str(tour.page.write(folder / "index.html"))
     if json:
         print_json(left)

@@ -171,11 +171,11 @@ def likeliest_pose(
         Gauss-Newton steps.
     """
     # One layout of all arrays, so that one compiled kernel serves all.
-    directions = np.ascontiguousarray(model.directions)
+    directions, pose = map(np.ascontiguousarray, (model.directions, expected.pose))
     turns, root, unlikeliness = _solve(
         body.parents, body.offsets, body.joints, body.rest, body.carriers, body.arms,
         body.moved_by, body.low, body.high, model.mean, directions, model.variances,
-        model.rest_variance, heading, heading_variance, expected.pose, expected.variance,
+        model.rest_variance, heading, heading_variance, pose, expected.variance,
         expected.root, expected.root_variance, goals, variances, steps,
     )  # fmt: skip
     return Pose(turns, root, unlikeliness)
