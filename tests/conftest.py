@@ -40,7 +40,8 @@ def _unpacked(archive: str) -> Path:
         scratch = cache / f"unpacking-{os.getpid()}-{archive}"
         scratch.mkdir(parents=True)
         with tarfile.open(data / archive) as tar:
-            tar.extractall(scratch, filter="data")
+            safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # 3.11.4
+            tar.extractall(scratch, **safely)
         inner = list(scratch.iterdir())
         source = inner[0] if len(inner) == 1 and inner[0].is_dir() else scratch
         try:

@@ -55,8 +55,9 @@ def test_the_command_refuses_wrong_input_with_code_2(takes, tmp_path):
 def test_ctrl_c_ends_the_command_with_code_130_and_a_whole_library(tmp_path):
     takes = write_takes(tmp_path / "takes", 60, frames=3000)
     process = started(
-        "import", tmp_path / "l.loom", takes, "--workers", "2", start_new_session=True
-    )
+        "import", tmp_path / "l.loom", takes, "--workers", "2", start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also in the background
+    )  # fmt: skip
     frames = tmp_path / "l.loom/frames"
     deadline = time.monotonic() + 60
     while not (frames.exists() and len(list(frames.glob("*.npy"))) > 5):

@@ -8,6 +8,7 @@ import tarfile
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -106,6 +107,10 @@ def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
     return tuple(found[rng.choice(part)] for part in parts)
 
 
+# Python before 3.11.4 knows no filters; the archive is one that the user named.
+_SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+
+
 def _data_folder() -> Path | None:
     """MOTIONLOOM_DATA, or a folder shared/data beside the checkout."""
     named = os.environ.get("MOTIONLOOM_DATA")
@@ -124,7 +129,7 @@ def _unpacked(archive: Path, say: Say) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             with tarfile.open(archive) as tar:
-                tar.extractall(scratch, filter="data")
+                tar.extractall(scratch, **_SAFELY)
             inner = list(Path(scratch).iterdir())
             source = inner[0] if len(inner) == 1 and inner[0].is_dir() else Path(scratch)
             source.rename(target)
