@@ -115,6 +115,16 @@ def test_an_approximate_answer_is_as_near_as_it_promises(rng):
     assert very_rough != exact  # it does give up something, or it would not save time
 
 
+def test_an_approximate_answer_is_never_short(rng):
+    around = rng.normal(size=(2000, 3)).astype(np.float32)
+    around *= 10.0 / np.linalg.norm(around, axis=1, keepdims=True)
+    queries = np.cumsum(0.01 * rng.normal(size=(30, 3)), axis=0).astype(np.float32)
+    exact = answers(Blocks.build(around), queries, around, k=16)
+    rough = answers(Blocks.build(around), queries, around, k=16, epsilon=3.0)
+    for near, found in zip(exact, rough, strict=True):
+        assert len(found) == 16 and found[-1][0] <= 4.0 * near[-1][0]
+
+
 def test_an_index_is_the_same_after_it_was_stored(rng, tmp_path):
     rows = motions(rng, 400, 7)
     index = Blocks.build(rows)

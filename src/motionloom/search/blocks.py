@@ -259,31 +259,35 @@ def _nearest(
             for d in range(n_axes):
                 step += (np.float64(point[d]) - turned[q - 1, d]) ** 2
             carried = carried + np.sqrt(step) + slack if np.isfinite(step) else np.inf
-        bound = min(carried, radius)
         missing = not np.isfinite(point).all()
-        limit = np.float32(min((bound + slack) ** 2, 1e30))
-        count = 0
-        for g in range(0 if missing else len(group_low)):
-            if _box_square(point, group_low[g], group_high[g]) * stretch * stretch > limit:
-                continue
-            for b in range(g * _GROUP, min((g + 1) * _GROUP, len(low))):
-                if _box_square(point, low[b], high[b]) * stretch * stretch > limit:
+        bound, count = min(carried, radius), 0
+        for _ in range(2):
+            limit = np.float32(min((bound + slack) ** 2, 1e30))
+            for g in range(0 if missing else len(group_low)):
+                if _box_square(point, group_low[g], group_high[g]) * stretch * stretch > limit:
                     continue
-                if not _block_squares(point, values[b], sums, limit):
-                    continue
-                for p in range(_WIDTH):
-                    if sums[p] <= limit:
-                        number = numbers[b * _WIDTH + p]
-                        if number >= 0 and (all_allowed or allowed[number]):
-                            squares[count] = sums[p]
-                            members[count] = number
-                            count += 1
-                if count + _WIDTH > len(squares):
-                    count, bound = _tightened(squares, members, count, k, bound, slack)
-                    limit = np.float32(min((bound + slack) ** 2, 1e30))
-                    if count + 2 * _WIDTH > len(squares):  # many rows at one distance
-                        squares = _longer(squares, 2 * len(squares))
-                        members = _longer(members, len(squares))
+                for b in range(g * _GROUP, min((g + 1) * _GROUP, len(low))):
+                    if _box_square(point, low[b], high[b]) * stretch * stretch > limit:
+                        continue
+                    if not _block_squares(point, values[b], sums, limit):
+                        continue
+                    for p in range(_WIDTH):
+                        if sums[p] <= limit:
+                            number = numbers[b * _WIDTH + p]
+                            if number >= 0 and (all_allowed or allowed[number]):
+                                squares[count] = sums[p]
+                                members[count] = number
+                                count += 1
+                    if count + _WIDTH > len(squares):
+                        count, bound = _tightened(squares, members, count, k, bound, slack)
+                        limit = np.float32(min((bound + slack) ** 2, 1e30))
+                        if count + 2 * _WIDTH > len(squares):  # many rows at one distance
+                            squares = _longer(squares, 2 * len(squares))
+                            members = _longer(members, len(squares))
+            if count >= k or stretch == 1.0 or carried >= radius:
+                break
+            # Stretched boxes hid what the bound of the query before promises: without it.
+            bound, carried, count = radius, np.inf, 0
         if count > k:
             count, bound = _tightened(squares, members, count, k, bound, slack)
         exact = _exact_distances(queries[q], rows, members, count)
