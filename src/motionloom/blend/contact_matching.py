@@ -187,7 +187,7 @@ def matched_contacts(
                     up = np.interp([before.high, span.low], moments, times[:, n])
                     if up[1] - up[0] > _LIFT * contacts[n].fps:
                         _sort_in(lifts, n, _Span(before.high, span.low, 0.0, np.zeros(2)))
-        for group in (*groups, *lifts):
+        for number, group in enumerate((*groups, *lifts)):
             middle = np.mean([(span.low, span.high) for span in group.values()], axis=0)
             at = np.empty((times.shape[1], 2))
             tall = np.zeros(times.shape[1])
@@ -196,7 +196,7 @@ def matched_contacts(
                 tall[n] = group[n].height if n in group else 0.0
                 at[n] = np.interp([low, high], moments, times[:, n])
             parts.append(k)
-            raised.append(any(group is lift for lift in lifts))
+            raised.append(number >= len(groups))
             spans.append(at)
             present.append([n in group for n in range(times.shape[1])])
             heights.append(tall)
