@@ -1,0 +1,152 @@
+"""A library that release 0.1 wrote: it opens, and gives the answers that release 0.1 gave.
+
+``golden/make_library.py`` says what is in it and how it was made.
+"""
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+
+GOLDEN = Path(__file__).parent / "golden"
+QUERY = "kick_0:5-30"
+
+
+@pytest.fixture
+def place(tmp_path):
+    with zipfile.ZipFile(GOLDEN / "library-0.1.zip") as packed:
+        packed.extractall(tmp_path)
+    return tmp_path / "library.loom"
+
+
+@pytest.fixture(scope="module")
+def golden():
+    return json.loads((GOLDEN / "library-0.1.json").read_text(encoding="utf-8"))
+
+
+def test_all_answers_are_those_of_release_0_1(place, golden):
+    before = files(place)
+    found = answers(place)
+    assert found.keys() == golden.keys()
+    for question, answer in golden.items():
+        same(found[question], answer, question)
+    assert files(place) == before  # everything that is kept was read, nothing was built anew
+
+
+def test_it_can_be_added_to(place, golden):
+    kick = ml.demo.clip("kick_front_mid_right_p3")
+    with ml.Library(place) as lib:
+        lib.add_motion(kick, name="another", labels=["kick"])
+        assert set(lib.names) == {*golden["names"], "another"}
+        assert lib.labels("another") == ("kick",)
+        assert "another" in {match.motion for match in lib.search(QUERY)}
+        same(hits(lib.search(QUERY, without=["another"])), golden["search dtw"], "search dtw")
+        assert lib.build_web(within="kick").built == 4  # its pairs; the others are there
+        found = hits(lib.search(QUERY, method="web", within="kick", without=["another"]))
+        same(found, golden["search web"], "search web")
+        target = golden["parametric"]["target"]
+        same(outline(lib.parametric("kick")(target)), golden["parametric"]["motion"], "kick")
+        walk = lib.motion_graph(within="walk", per_minute=200.0).walk(seconds=5, seed=1)
+        same(outline(walk), golden["walk"]["motion"], "walk")
+
+
+# --- answers: also called by golden/make_library.py ----------------------------------------
+
+
+def answers(place: Path) -> dict:
+    """What is asked of the library, by question."""
+    with ml.Library(place) as lib:
+        kick = lib.parametric("kick")
+        target = [float(value) for value in kick.accessible[5]]
+        graph = lib.motion_graph(within="walk", per_minute=200.0)
+        walk = graph.walk(seconds=5, seed=1)
+        family = lib.family("kick_0:3-33", within="kick", max_distance=0.12)
+        found = {
+            "names": list(lib.names),
+            "labels": {name: list(lib.labels(name)) for name in lib.names},
+            "frames": {name: len(lib[name]) for name in lib.names},
+            "fps": lib.fps,
+            "motions": {name: outline(lib[name]) for name in ("kick_2", "groove")},
+            "features": rows(lib.features("e15").rows),
+            "components": rows(lib.features("pca8").rows),
+            **{f"search {method}": hits(lib.search(QUERY, method=method))
+               for method in ("dtw", "lazy", "emd", "dtw-clip")},
+            "search web": hits(lib.search(QUERY, method="web", within="kick")),
+            "family": [[node.motion, node.start_frame, node.end_frame] for node in family.nodes],
+            "family distances": family.distance_to_query().tolist(),
+            "parametric names": list(lib.parametric_names),
+            "parametric": {
+                "examples": list(kick.examples),
+                "accessible": rows(kick.accessible),
+                "target": target,
+                "motion": outline(kick(target)),
+            },
+            "graph": len(graph),
+            "walk": {"motion": outline(walk), "sources": [s.motion for s in walk.sources]},
+            "choreography": lib.choreography(meter=4, takes=["groove"]).as_dict()["meter"],
+        }  # fmt: skip
+    found["graph edits"] = _told("graph", place, "info", "--json")["removed"]
+    dance = place.parent / "dance.bvh"
+    words = ("--kind", "groove", "--seconds", 8, "--seed", 1, "-o", dance, "--json")
+    told = _told("dance", place, "tune", *words)
+    found["dance"] = {"nodes": told["nodes"], "motion": outline(ml.load(dance))}
+    return found
+
+
+def hits(matches) -> list:
+    """Where matches are, and how far."""
+    return [[m.motion, m.start_frame, m.end_frame, m.tier, float(m.distance)] for m in matches]
+
+
+def outline(motion) -> dict:
+    """A few numbers that tell one motion from another."""
+    every = max(1, len(motion) // 6)
+    return {
+        "frames": len(motion),
+        "fps": motion.fps,
+        "positions": motion.positions()[::every, ::6].astype(float).round(5).tolist(),
+    }
+
+
+def rows(values) -> dict:
+    """The shape of an array, and its first and last rows."""
+    values = np.asarray(values, float)
+    return {"shape": list(values.shape), "ends": values[[0, -1]].round(5).tolist()}
+
+
+def same(found, golden, where: str) -> None:
+    """The same but for rounding: answers may come from another processor."""
+    if isinstance(golden, dict):
+        assert found.keys() == golden.keys(), where
+        for key, value in golden.items():
+            same(found[key], value, f"{where}, {key}")
+    elif isinstance(golden, list):
+        assert len(found) == len(golden), where
+        for number, value in enumerate(golden):
+            same(found[number], value, f"{where}, {number}")
+    elif isinstance(golden, float):
+        assert found == pytest.approx(golden, abs=1e-3, rel=1e-3), where
+    else:
+        assert found == golden, where
+
+
+def files(place: Path) -> dict:
+    """Digests of all files of a library."""
+    return {
+        file.relative_to(place).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in place.rglob("*")
+        if file.is_file()
+    }
+
+
+def _told(*words) -> dict:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
