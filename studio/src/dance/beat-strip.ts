@@ -1,0 +1,73 @@
+// Beats of the music above, beats of the motion below, and the moment between them.
+
+import { LitElement, css, html } from "lit";
+import { look } from "../page/style";
+
+const SHOWN = 8; // seconds at a time
+const HEIGHT = 84;
+
+class BeatStrip extends LitElement {
+  static properties = {
+    music: { attribute: false }, motion: { attribute: false }, downbeats: { attribute: false },
+    tolerance: { type: Number }, time: { type: Number }, seconds: { type: Number },
+  };
+  declare music: number[];
+  declare motion: number[];
+  declare downbeats: number[];
+  declare tolerance: number;
+  declare time: number;
+  declare seconds: number;
+
+  static styles = [look, css`
+    canvas { width: 100%; height: ${HEIGHT}px; background: #12151a; border-radius: 5px; display: block; }
+    p { font-size: 12px; }
+    i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 4px 0 10px; }
+  `];
+
+  constructor() {
+    super();
+    this.music = []; this.motion = []; this.downbeats = [];
+    this.tolerance = 1 / 30; this.time = this.seconds = 0;
+  }
+
+  protected updated(): void { this.paint(); }
+
+  private paint(): void {
+    const canvas = this.renderRoot.querySelector("canvas")!;
+    const width = canvas.clientWidth, ratio = devicePixelRatio || 1;
+    canvas.width = width * ratio;
+    canvas.height = HEIGHT * ratio;
+    const pen = canvas.getContext("2d")!;
+    pen.scale(ratio, ratio);
+    const from = Math.min(Math.max(this.time - SHOWN / 2, 0), Math.max(this.seconds - SHOWN, 0));
+    const x = (seconds: number) => ((seconds - from) / SHOWN) * width;
+    const shown = (seconds: number) => seconds >= from - 0.1 && seconds <= from + SHOWN + 0.1;
+    const line = (at: number, top: number, bottom: number, colour: string, thick: number) => {
+      pen.strokeStyle = colour;
+      pen.lineWidth = thick;
+      pen.beginPath();
+      pen.moveTo(x(at), top);
+      pen.lineTo(x(at), bottom);
+      pen.stroke();
+    };
+    const down = new Set(this.downbeats);
+    this.music.forEach((at, number) => {
+      if (shown(at)) line(at, down.has(number) ? 8 : 18, 40, "#4f9fd8", down.has(number) ? 3 : 2);
+    });
+    for (const at of this.motion.filter(shown)) {
+      const off = Math.min(...this.music.map((beat) => Math.abs(beat - at)));
+      line(at, 44, 68, off <= this.tolerance + 1e-6 ? "#7cb85c" : "#d86464", 2);
+    }
+    pen.fillStyle = "#8a93a3";
+    pen.font = "10px system-ui";
+    for (let second = Math.ceil(from); second <= from + SHOWN; second++) pen.fillText(`${second} s`, x(second) + 2, 81);
+    line(this.time, 2, HEIGHT, "#e0823d", 1.5);
+  }
+
+  render() {
+    return html`<canvas aria-label="Beats of music and motion"></canvas>
+      <p class="faint"><i style="background:#4f9fd8;margin-left:0"></i>music
+        <i style="background:#7cb85c"></i>motion, within a frame <i style="background:#d86464"></i>motion, off</p>`;
+  }
+}
+customElements.define("loom-beats", BeatStrip);

@@ -1,0 +1,254 @@
+// Takes as bars, and over them arcs where one may be left for another.
+
+import { LitElement, css, html, type PropertyValues } from "lit";
+import { look } from "../page/style";
+
+/** Two frames that are alike, and the transitions between them, one or both ways. */
+export interface Spot { a: number; i: number; b: number; j: number; error: number; there: number; back: number }
+export interface Drawn {
+  names: string[]; frames: number[]; fps: number; playable: string[]; states: string[];
+  source: Int32Array; target: Int32Array; errors: Float32Array; state: Uint8Array;
+}
+
+const LABEL = 130, MARGIN = 14, BAR = 7, STEPS = 24, NEAR = 7;
+const INK: Record<string, string> = { played: "#e0823d", locked: "#7cb85c", removed: "#d86464", "cut off": "#8a93a3" };
+
+/** The spots of a graph, each once. */
+export function spotsOf(drawn: Drawn): Spot[] {
+  const found = new Map<string, Spot>();
+  for (let k = 0; k < drawn.errors.length; k++) {
+    const [a, i, b, j] = [drawn.source[2 * k], drawn.source[2 * k + 1], drawn.target[2 * k], drawn.target[2 * k + 1]];
+    const forward = a < b || (a === b && i <= j);
+    const key = forward ? `${a},${i},${b},${j}` : `${b},${j},${a},${i}`;
+    const spot = found.get(key) ?? (forward ? { a, i, b, j, error: drawn.errors[k], there: -1, back: -1 }
+      : { a: b, i: j, b: a, j: i, error: drawn.errors[k], there: -1, back: -1 });
+    if (forward) spot.there = k; else spot.back = k;
+    found.set(key, spot);
+  }
+  return [...found.values()].sort((x, y) => x.a - y.a || x.i - y.i || x.b - y.b || x.j - y.j);
+}
+
+/** A transition as the command line writes it. */
+export function spotText(drawn: Drawn, number: number): string {
+  const at = (places: Int32Array) => `${drawn.names[places[2 * number]]}:${places[2 * number + 1]}`;
+  return `${at(drawn.source)},${at(drawn.target)}`;
+}
+
+/** Fires "pick" (a spot was chosen) and "act" (a key for it: "play", "remove", "lock"). */
+class Arcs extends LitElement {
+  static properties = { drawn: { attribute: false }, picked: { attribute: false }, hovered: { state: true }, take: { state: true } };
+  declare drawn: Drawn | null;
+  declare picked: Spot | null;
+  declare hovered: Spot | null;
+  declare take: number; // the take whose arcs alone are drawn; -1: all
+  spots: Spot[] = [];
+  private lines: Float32Array[] = [];
+  private width = 0;
+  private readonly watcher = new ResizeObserver(() => this.resized());
+
+  static styles = [look, css`
+    :host { display: block; position: relative; }
+    canvas { display: block; width: 100%; border-radius: 6px; background: #12151a; }
+    #head { position: absolute; inset: 0; background: none; pointer-events: none; }
+    #legend { display: flex; gap: 14px; font-size: 12px; margin-top: 4px; flex-wrap: wrap; }
+    #legend i { display: inline-block; width: 16px; height: 0; border-top: 2px solid; vertical-align: middle; margin-right: 4px; }
+  `];
+
+  constructor() { super(); this.drawn = this.picked = this.hovered = null; this.take = -1; }
+
+  protected firstUpdated(): void { this.watcher.observe(this); }
+  disconnectedCallback(): void { super.disconnectedCallback(); this.watcher.disconnect(); }
+
+  private resized(): void {
+    if (Math.abs(this.clientWidth - this.width) < 2) return;
+    this.width = this.clientWidth;
+    this.layOut();
+    this.paint();
+  }
+
+  protected updated(changed: PropertyValues): void {
+    if (changed.has("drawn") && this.drawn) {
+      this.spots = spotsOf(this.drawn);
+      this.take = -1;
+      this.layOut();
+    }
+    this.paint();
+  }
+
+  private get row(): number { return Math.min(Math.max(290 / Math.max(this.drawn?.names.length ?? 1, 1), 26), 74); }
+  private get height(): number { return MARGIN * 2 + this.row * (this.drawn?.names.length ?? 0); }
+  private x(frame: number): number {
+    const longest = Math.max(...this.drawn!.frames, 1);
+    return LABEL + (frame / longest) * (this.width - LABEL - MARGIN);
+  }
+  private y(take: number): number { return MARGIN + this.row * (take + 0.72); }
+
+  private layOut(): void {
+    if (!this.drawn || !this.width) return;
+    this.lines = this.spots.map((spot) => this.arc(spot));
+  }
+
+  private arc({ a, i, b, j }: Spot): Float32Array {
+    const [x0, y0, x3, y3] = [this.x(i), this.y(a), this.x(j), this.y(b)];
+    const lift = Math.min(this.row * 0.62, 8 + Math.abs(x0 - x3) * 0.2);
+    const [y1, y2] = a === b ? [y0 - lift * 1.33, y3 - lift * 1.33] : [y0 + (y3 - y0) * 0.5, y0 + (y3 - y0) * 0.5];
+    const out = new Float32Array(2 * (STEPS + 1));
+    for (let k = 0; k <= STEPS; k++) {
+      const t = k / STEPS, u = 1 - t;
+      out[2 * k] = u * u * u * x0 + 3 * u * u * t * x0 + 3 * u * t * t * x3 + t * t * t * x3;
+      out[2 * k + 1] = u * u * u * y0 + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t * t * t * y3;
+    }
+    return out;
+  }
+
+  /** The state of a spot: that of its better way. */
+  stateOf(spot: Spot): string {
+    const states = [spot.there, spot.back].filter((k) => k >= 0).map((k) => this.drawn!.states[this.drawn!.state[k]]);
+    return ["locked", "played", "cut off", "removed"].find((one) => states.includes(one)) ?? "played";
+  }
+
+  private context(id: string): CanvasRenderingContext2D | null {
+    const canvas = this.renderRoot.querySelector<HTMLCanvasElement>(id);
+    if (!canvas || !this.width) return null;
+    const scale = devicePixelRatio;
+    if (canvas.width !== Math.round(this.width * scale) || canvas.height !== Math.round(this.height * scale)) {
+      canvas.width = Math.round(this.width * scale);
+      canvas.height = Math.round(this.height * scale);
+      canvas.style.height = `${this.height}px`;
+    }
+    const context = canvas.getContext("2d")!;
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    return context;
+  }
+
+  private paint(): void {
+    const context = this.drawn && this.context("#arcs");
+    if (!context) return;
+    const { names, frames, playable } = this.drawn!;
+    const worst = Math.max(...this.drawn!.errors, 1e-9);
+    const crowded = Math.min(1, 60 / Math.max(this.spots.length, 1));
+    this.spots.forEach((spot, index) => {
+      if (this.take >= 0 && spot.a !== this.take && spot.b !== this.take) return;
+      const state = this.stateOf(spot);
+      const alike = 1 - 0.7 * (spot.error / worst);
+      const alpha = this.take >= 0 ? 0.75 : state === "played" ? Math.max(0.16, crowded * 0.8) * alike + 0.05 : 0.7;
+      this.stroke(context, this.lines[index], INK[state], alpha, state === "locked" ? 2 : 1.1, state === "removed" ? [4, 4] : state === "cut off" ? [1, 3] : []);
+    });
+    names.forEach((name, take) => {
+      const y = this.y(take), here = playable.includes(name);
+      context.fillStyle = here ? "#4f9fd8" : "#3a424f";
+      context.beginPath();
+      context.roundRect(this.x(0), y - BAR / 2, this.x(frames[take]) - this.x(0), BAR, 3);
+      context.fill();
+      context.fillStyle = take === this.take ? "#e0823d" : here ? "#d9dee7" : "#6b7484";
+      context.font = "12px system-ui, sans-serif";
+      context.textBaseline = "middle";
+      context.fillText(fitted(context, name, LABEL - 16), 8, y);
+    });
+    for (const [spot, colour] of [[this.hovered, "#ffffff"], [this.picked, "#ffffff"]] as const) {
+      const index = spot ? this.spots.indexOf(spot) : -1;
+      if (index < 0) continue;
+      this.stroke(context, this.lines[index], colour, 1, spot === this.picked ? 3 : 2, []);
+      for (const at of [0, STEPS]) {
+        context.fillStyle = colour;
+        context.beginPath();
+        context.arc(this.lines[index][2 * at], this.lines[index][2 * at + 1], 4, 0, 7);
+        context.fill();
+      }
+    }
+  }
+
+  private stroke(context: CanvasRenderingContext2D, line: Float32Array, colour: string, alpha: number, width: number, dash: number[]): void {
+    context.globalAlpha = alpha;
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.setLineDash(dash);
+    context.beginPath();
+    for (let k = 0; k <= STEPS; k++) context.lineTo(line[2 * k], line[2 * k + 1]);
+    context.stroke();
+    context.globalAlpha = 1;
+    context.setLineDash([]);
+  }
+
+  /** Where a walk is now; null: nowhere. */
+  showPlace(place: { name: string; frame: number } | null): void {
+    const context = this.drawn && this.context("#head");
+    if (!context || !place) return;
+    const take = this.drawn!.names.indexOf(place.name);
+    if (take < 0) return;
+    const x = this.x(place.frame), y = this.y(take);
+    context.fillStyle = "#ffffff";
+    context.shadowColor = "#e0823d";
+    context.shadowBlur = 10;
+    context.beginPath();
+    context.arc(x, y, 6, 0, 7);
+    context.fill();
+  }
+
+  /** Where a spot is drawn, in pixels of the page: the middle of its arc. */
+  middleOf(spot: Spot): { x: number; y: number } {
+    const box = this.renderRoot.querySelector("#arcs")!.getBoundingClientRect();
+    const line = this.lines[this.spots.indexOf(spot)];
+    return { x: box.left + line[STEPS], y: box.top + line[STEPS + 1] };
+  }
+
+  private under(event: MouseEvent): { spot: Spot | null; take: number } {
+    const box = this.renderRoot.querySelector("#arcs")!.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    if (x < LABEL - 8) {
+      const take = Math.floor((y - MARGIN) / this.row);
+      return { spot: null, take: take < (this.drawn?.names.length ?? 0) ? take : -1 };
+    }
+    let best = NEAR, found: Spot | null = null;
+    this.lines.forEach((line, index) => {
+      const spot = this.spots[index];
+      if (this.take >= 0 && spot.a !== this.take && spot.b !== this.take) return;
+      for (let k = 0; k <= STEPS; k++) {
+        const far = Math.hypot(line[2 * k] - x, line[2 * k + 1] - y);
+        if (far < best) { best = far; found = spot; }
+      }
+    });
+    return { spot: found, take: -1 };
+  }
+
+  private clicked(event: MouseEvent): void {
+    const { spot, take } = this.under(event);
+    if (take >= 0) this.take = take === this.take ? -1 : take;
+    else this.choose(spot);
+  }
+
+  private choose(spot: Spot | null): void { this.dispatchEvent(new CustomEvent("pick", { detail: spot })); }
+
+  private key(event: KeyboardEvent): void {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const act = { Enter: "play", Delete: "remove", l: "lock" }[event.key];
+    if (step) {
+      const at = this.picked ? this.spots.indexOf(this.picked) : step > 0 ? -1 : 0;
+      this.choose(this.spots[(at + step + this.spots.length) % this.spots.length]);
+    } else if (act && this.picked) this.dispatchEvent(new CustomEvent("act", { detail: act }));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  render() {
+    return html`<canvas id="arcs" tabindex="0" role="application"
+      aria-label="Transitions between takes: arrow keys choose, Enter plays, Delete removes, l locks"
+      style="cursor:${this.hovered ? "pointer" : "default"}"
+      @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => { this.hovered = null; }}
+      @mousemove=${(event: MouseEvent) => { this.hovered = this.under(event).spot; }}></canvas><canvas id="head"></canvas>
+      <div id="legend" class="faint">${Object.entries(INK).map(([state, ink]) => html`<span><i style="border-color:${ink};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
+        <span>click a name to see its arcs alone</span></div>`;
+  }
+}
+customElements.define("loom-arcs", Arcs);
+export type ArcsElement = Arcs;
+
+/** A text that is not wider than so many pixels. */
+function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let short = text;
+  while (short.length > 3 && context.measureText(`${short}…`).width > width) short = short.slice(0, -1);
+  return `${short}…`;
+}

@@ -1,0 +1,69 @@
+// Which takes a motion graph is made of, and how alike they must be where one is left for another.
+
+import { LitElement, css, html } from "lit";
+import { getJson } from "../net/api";
+import { look } from "../page/style";
+import type { Studio } from "../page/studio";
+
+interface Menu { distances: Record<string, string>; labels: Record<string, number> }
+export type GraphQuery = Record<string, string | undefined>;
+
+/** Settings of a graph as the server reads them, from what the address says. */
+export function settingsOf(query: GraphQuery): Record<string, unknown> {
+  const several = (text?: string) => (text ?? "").split(",").map((one) => one.trim()).filter(Boolean);
+  return {
+    ...(query.within && { within: several(query.within) }),
+    ...(query.only && { only: several(query.only) }),
+    ...(query.distance && { distance: query.distance }),
+    ...(query.threshold ? { threshold: Number(query.threshold) } : query.per_minute && { per_minute: Number(query.per_minute) }),
+    ...(query.blend && { blend_seconds: Number(query.blend) }),
+  };
+}
+
+/** Fires "build" with `detail: GraphQuery`. */
+class GraphForm extends LitElement {
+  static properties = { studio: { attribute: false }, query: { attribute: false }, busy: { type: Boolean }, menu: { state: true } };
+  declare studio: Studio;
+  declare query: GraphQuery;
+  declare busy: boolean;
+  declare menu: Menu | null;
+
+  static styles = [look, css`
+    form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
+    label { font-size: 12px; color: var(--faint); }
+    input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 84px; }
+    input[type="number"] { width: 66px; } #only { width: 124px; }
+  `];
+
+  constructor() { super(); this.query = {}; this.busy = false; this.menu = null; }
+
+  async connectedCallback(): Promise<void> {
+    super.connectedCallback();
+    try { this.menu = await getJson<Menu>("graphs/menu"); } catch (error) { this.studio.say(error); }
+  }
+
+  private submit(event: Event): void {
+    event.preventDefault();
+    const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
+    const usual = (id: string, text: string) => value(id) === text ? undefined : value(id);
+    this.dispatchEvent(new CustomEvent("build", { detail: {
+      within: value("within"), only: value("only"), distance: usual("distance", "jrd"),
+      threshold: value("threshold"), per_minute: usual("per_minute", "60"), blend: usual("blend", "0.4"),
+    } }));
+  }
+
+  render() {
+    const { query, menu } = this;
+    return html`<form @submit=${this.submit}>
+      <label>takes labelled <select id="within"><option value="">any</option>
+        ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
+      <label>or these takes <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
+      <label>compared by <select id="distance">
+        ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option ?selected=${one === (query.distance ?? "jrd")}>${one}</option>`)}</select></label>
+      <label>per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
+      <label>or threshold <input id="threshold" type="number" min="0" step="any" placeholder="–" .value=${query.threshold ?? ""} /></label>
+      <label>blend, s <input id="blend" type="number" min="0.1" max="5" step="0.1" .value=${query.blend ?? "0.4"} /></label>
+      <button class="main" id="build" ?disabled=${this.busy}>Find transitions</button></form>`;
+  }
+}
+customElements.define("loom-graph-form", GraphForm);

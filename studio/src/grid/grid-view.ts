@@ -1,0 +1,300 @@
+// Distance grid: every frame of the query against every frame of a take; click to see both poses.
+
+import { css, html } from "lit";
+import { getArrays, getJson } from "../net/api";
+import type { CodeLines } from "../page/code-line";
+import "./grid-map";
+import type { Cell, GridData, GridMap, Layer, Lines } from "./grid-map";
+import { colourAt } from "./heat-map";
+import { Latest } from "../net/live";
+import { look } from "../page/style";
+import { distanceText } from "../search/match-card";
+import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
+import type { Menu } from "../search/search-settings";
+import { asText } from "../page/studio";
+import { counted, fetchTogether } from "../motion/aligned";
+import { View } from "../page/view";
+
+interface Paths extends Lines { distances: Float32Array }
+interface Asked { a: string; b: string; distance: string }
+interface Match { start_frame: number; end_frame: number; motion: string; distance: number }
+
+const LAYERS = [
+  ["minima", "minima", "#7dfaff"], ["region", "region", "#4f9fd8"], ["chains", "chains", "#3fe0b0"],
+  ["bridges", "bridges", "#8fb7ff"], ["matches", "matches", "#ff5fc4"], ["path", "DTW paths", "#ffffff"],
+] as const;
+type LayerName = (typeof LAYERS)[number][0];
+const AROUND = 15; // frames before and after a clicked one, to be played
+const MANY = 300; // chains from which lines are thin
+const USUAL = 0.08; // metres per cell: as families are joined
+
+class GridView extends View {
+  static properties = {
+    ...View.properties, asked: { state: true }, menu: { state: true }, data: { state: true }, marks: { state: true }, web: { state: true },
+    dtw: { state: true }, on: { state: true }, threshold: { state: true }, chosen: { state: true }, busy: { state: true },
+    lines: { state: true }, live: { state: true }, whole: { state: true }, found: { state: true },
+  };
+  declare asked: Asked;
+  declare menu: Menu | null;
+  declare data: GridData | null;
+  declare marks: Uint8Array | null;
+  declare web: { chains: Lines; bridges: Lines; matches: Paths } | null;
+  declare dtw: Paths | null;
+  declare found: Match[];
+  declare on: ReadonlySet<LayerName>;
+  declare threshold: number | null;
+  declare chosen: Cell | null;
+  declare busy: boolean;
+  declare lines: CodeLines;
+  /** Whether the poses follow the pointer. */
+  declare live: boolean;
+  declare whole: { chains: number; bridges: number } | null;
+  private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
+  private readonly describing = new Latest<Record<string, unknown>>(async (query) => { this.lines = await getJson<CodeLines>("grid/lines", query); });
+  private generation = 0;
+
+  static styles = [look, css`
+    :host { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto minmax(300px, 1fr) auto auto; }
+    .row label { flex: 1; min-width: 150px; }
+    .row label span { font-size: 12px; color: var(--faint); }
+    .row input:not([type="range"]), .row select { width: 100%; }
+    input.name { font: 13px ui-monospace, monospace; }
+    .layers { display: flex; gap: 6px; flex-wrap: wrap; align-items: center; }
+    .layers button { padding: 2px 9px; font-size: 12px; }
+    .layers i { display: inline-block; width: 12px; height: 4px; border-radius: 2px; margin-right: 6px; vertical-align: middle; }
+    .layers .grow { flex: 1; }
+    loom-grid-map { min-height: 300px; }
+    .legend { display: grid; grid-template-columns: auto 1fr auto; gap: 3px 8px; align-items: center; font-size: 12px; }
+    .legend .bar { height: 10px; border-radius: 3px; position: relative; }
+    .legend input { grid-column: 2; }
+    .chips { display: flex; gap: 5px; overflow-x: auto; padding-bottom: 3px; }
+    .chips button { white-space: nowrap; font-size: 12px; padding: 2px 8px; }
+    .small { font-size: 12px; margin: 5px 0; }
+    .empty { align-self: center; text-align: center; color: var(--faint); line-height: 1.7; }
+  `];
+
+  constructor() {
+    super();
+    this.asked = { a: "", b: "", distance: "pc11" };
+    this.menu = this.data = this.marks = this.web = this.dtw = this.chosen = this.whole = null;
+    this.on = new Set<LayerName>(["chains", "bridges", "path"]);
+    this.threshold = USUAL;
+    this.busy = this.live = false;
+    this.lines = { cli: "", python: "" };
+    this.found = [];
+  }
+
+  private get map(): GridMap | null { return this.renderRoot.querySelector("loom-grid-map"); }
+
+  protected routed(query: Record<string, string>): void {
+    const { selection, take } = this.studio;
+    const a = query.a || (selection ? asText(selection) : "") || take || "";
+    const next = { a, b: query.b || a.replace(/:\d+-\d+$/, ""), distance: query.distance || "pc11" };
+    if (query.layers !== undefined) this.on = new Set(LAYERS.map(([name]) => name).filter((name) => query.layers.split(".").includes(name)));
+    if (query.threshold) this.threshold = query.threshold === "any" ? null : Number(query.threshold);
+    const at = /^(\d+),(\d+)$/.exec(query.at ?? "");
+    this.chosen = at ? { row: Number(at[1]), column: Number(at[2]) } : null;
+    if (JSON.stringify(next) === JSON.stringify(this.asked) && this.data) return;
+    this.asked = next;
+    if (!a) return;
+    if (!query.a) this.note(); // the address must tell all: it may be reloaded
+    void this.ask();
+  }
+
+  private note(): void {
+    const { chosen, threshold } = this;
+    this.studio.note({
+      ...this.asked, distance: this.asked.distance === "pc11" ? undefined : this.asked.distance,
+      threshold: threshold === null ? "any" : threshold === USUAL ? undefined : Number(threshold.toPrecision(4)),
+      layers: [...this.on].join(".") || "none", at: chosen ? `${chosen.row},${chosen.column}` : undefined,
+    });
+  }
+
+  private change(changes: Partial<Asked>): void {
+    this.asked = { ...this.asked, ...changes };
+    this.chosen = null;
+    this.note();
+    if (this.asked.a && this.asked.b) void this.ask();
+  }
+
+  private async ask(): Promise<void> {
+    const now = ++this.generation, query = { ...this.asked };
+    this.busy = true;
+    try {
+      this.menu ??= await getJson<Menu>("search/menu");
+      const { meta, arrays, shapes } = await getArrays("grid", query);
+      if (now !== this.generation) return;
+      const [rows, columns] = shapes.cells;
+      this.marks = this.web = this.dtw = this.whole = null;
+      this.found = [];
+      this.data = { ...meta, rows, columns, cells: arrays.cells as Uint8Array, sides: { rows: meta.rows, columns: meta.columns } } as GridData;
+      if (this.data.unit !== "m" && this.threshold === USUAL) this.threshold = null; // means metres
+      this.lines = meta.lines;
+      this.describe();
+      await this.updateComplete;
+      if (this.chosen) this.posing.ask(this.chosen);
+      await this.fill();
+    } catch (error) { if (now === this.generation) this.studio.say(error); } finally { if (now === this.generation) this.busy = false; }
+  }
+
+  /** Ask for what the layers that are on need, and is not there yet. */
+  private async fill(): Promise<void> {
+    const now = this.generation, { on } = this;
+    const is = (...names: LayerName[]) => names.some((name) => on.has(name));
+    try {
+      if (is("path") && !this.dtw) {
+        const { meta, arrays } = await getArrays("grid/paths", { ...this.asked });
+        if (now !== this.generation) return;
+        this.dtw = linesFrom(arrays, 0, meta.matches.length);
+        this.found = meta.matches;
+      }
+      if (is("minima", "region") && !this.marks) {
+        const { arrays } = await getArrays("grid/marks", { ...this.asked });
+        if (now === this.generation) this.marks = arrays.marks as Uint8Array;
+      }
+      if (is("chains", "bridges", "matches") && !this.web) {
+        const { meta, arrays } = await getArrays("grid/web", { ...this.asked });
+        if (now !== this.generation) return;
+        const { chains, bridges, matches } = meta as Record<string, number>;
+        this.whole = meta.whole;
+        this.web = {
+          chains: linesFrom(arrays, 0, chains), bridges: linesFrom(arrays, chains, chains + bridges),
+          matches: linesFrom(arrays, chains + bridges, chains + bridges + matches),
+        };
+      }
+    } catch (error) { if (now === this.generation) this.studio.say(error); }
+  }
+
+  private describe(): void {
+    // The command takes 0.08 where nothing is said: "any" must be said, too.
+    this.describing.ask({ ...this.asked, threshold: this.threshold === USUAL ? undefined : this.threshold ?? this.data!.high });
+  }
+
+  private toggle(name: LayerName): void {
+    const on = new Set(this.on);
+    if (!on.delete(name)) on.add(name);
+    this.on = on;
+    this.note();
+    void this.fill();
+  }
+
+  private limit(event: Event): void {
+    const value = Number((event.target as HTMLInputElement).value);
+    this.threshold = value >= this.data!.high * 0.999 ? null : value;
+    this.note();
+    this.describe();
+  }
+
+  /** Lines within the threshold only, where lines have distances. */
+  private near(paths: Paths): Lines[] {
+    const limit = this.threshold ?? Infinity;
+    return Array.from(paths.distances, (far, k) => ({ far, k })).filter(({ far }) => far <= limit)
+      .map(({ k }) => ({ ...paths, from: paths.from + k, to: paths.from + k + 1 }));
+  }
+
+  private get layers(): Layer[] {
+    const { web, dtw, on } = this, layers: Layer[] = [];
+    const colour = (name: LayerName) => LAYERS.find((one) => one[0] === name)![2];
+    if (web && on.has("matches")) layers.push(...this.near(web.matches).map((lines) => ({ lines, colour: colour("matches"), width: 6, glow: true })));
+    const thin = web !== null && web.chains.to > MANY; // of whole takes: a drawing, not a tangle
+    if (web && on.has("bridges")) layers.push({ lines: web.bridges, colour: colour("bridges"), width: thin ? 0.7 : 1.4, thin });
+    if (web && on.has("chains")) layers.push({ lines: web.chains, colour: colour("chains"), width: thin ? 1.3 : 2, thin });
+    if (dtw && on.has("path")) layers.push(...this.near(dtw).map((lines) => ({ lines, colour: colour("path"), width: 2.4 })));
+    return layers;
+  }
+
+  private choose(cell: Cell): void {
+    this.chosen = cell;
+    this.note();
+    this.posing.ask(cell);
+  }
+
+  /** Both poses, aligned, with a little of what is before and after. */
+  private async pose({ row, column }: Cell): Promise<void> {
+    const { rows, columns } = this.data!.sides;
+    const moments = [
+      { motion: rows.motion, frame: this.map!.frame("rows", row), frames: rows.frames, fps: rows.fps },
+      { motion: columns.motion, frame: this.map!.frame("columns", column), frames: columns.frames, fps: columns.fps },
+    ];
+    try {
+      const clips = moments.map(({ motion, frame, frames }) => {
+        const first = Math.max(frame - AROUND, 0);
+        return { motion, frames: counted(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
+      });
+      const shown = await fetchTogether({ motion: moments[0].motion, frame: moments[0].frame }, clips);
+      this.studio.cast(shown.map((motion, k) => ({
+        motion, colour: [QUERY_COLOUR, MATCH_COLOUR][k], title: `${motion.name} ${moments[k].frame}`, at: -clips[k].anchor / motion.fps,
+      })));
+      this.studio.stage.clock.pause();
+      this.studio.stage.clock.seek(0);
+    } catch (error) { this.studio.say(error); }
+  }
+
+  /** Play a path: the take in the query's time, over the query. */
+  private play(match: Match, number: number): void {
+    const { rows } = this.data!.sides, { cells, offsets, from } = this.dtw!;
+    const pairs = Array.from({ length: offsets[from + number + 1] - offsets[from + number] }, (_, k) => (offsets[from + number] + k) * 2);
+    const count = this.data!.rows, frames = new Array<number>(count).fill(match.start_frame);
+    for (const at of pairs) frames[Math.min(Math.round(cells[at]), count - 1)] = this.map!.frame("columns", cells[at + 1]);
+    this.map?.look({ row: cells[pairs[0]], column: cells[pairs[0] + 1] }, { row: cells[pairs.at(-1)!], column: cells[pairs.at(-1)! + 1] });
+    const first = this.map!.frame("rows", 0);
+    const query = { motion: rows.motion, start_frame: first, end_frame: this.map!.frame("rows", count - 1) + 1, fps: rows.fps };
+    showMatch(this.studio, query, match, frames, { timing: "query", beside: false }).catch((error) => this.studio.say(error));
+  }
+
+  private form() {
+    const { asked, menu } = this;
+    const typed = (key: keyof Asked) => (event: Event) => this.change({ [key]: (event.target as HTMLInputElement).value.trim() });
+    return html`<div class="row">
+      <label><span>rows</span><input id="a" class="name" placeholder="NAME or NAME:START-END" .value=${asked.a} @change=${typed("a")} list="takes" /></label>
+      <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${asked.b} @change=${typed("b")} list="takes" /></label>
+      <label style="flex: 0.5; min-width: 90px"><span>distance</span><select id="distance" @change=${typed("distance")}>
+        ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map((one) =>
+          html`<option .value=${one.name} ?selected=${one.name === asked.distance}>${one.name}</option>`)}</select></label>
+      <datalist id="takes">${this.studio.library.motions.slice(0, 3000).map((row) => html`<option value=${row.name}></option>`)}</datalist></div>`;
+  }
+
+  private legend() {
+    const { data, threshold } = this;
+    if (!data) return html`<div></div>`;
+    const stops = Array.from({ length: 11 }, (_, k) => `rgb(${colourAt(k / 10).join(" ")}) ${k * 10}%`).join(", ");
+    return html`<div class="legend"><span>0</span><div class="bar" style="background: linear-gradient(90deg, ${stops})"></div>
+      <span>${distanceText(data.high, data.unit)}</span>
+      <span class="faint">within</span><input id="threshold" type="range" min="0" max=${data.high} step=${data.high / 300} aria-label="Threshold"
+        .value=${String(threshold ?? data.high)} @input=${this.limit} />
+      <span>${threshold === null ? "any" : distanceText(threshold, data.unit)}</span></div>`;
+  }
+
+  private foot() {
+    const { found, whole } = this;
+    const near = found.map((match, number) => ({ match, number })).filter(({ match }) => match.distance <= (this.threshold ?? Infinity));
+    return html`<div>${this.legend()}
+      ${this.on.has("path") && found.length ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No path within this distance.</span>`}
+        ${near.map(({ match, number }) => html`<button role="listitem" @click=${() => this.play(match, number)}>
+          ▸ ${match.start_frame}–${match.end_frame} · ${distanceText(match.distance, this.data!.unit)}</button>`)}</div>` : ""}
+      <p class="faint small">${this.data ? html`${this.data.rows} × ${this.data.columns} cells${this.data.step > 1 ? `, every ${this.data.step}th frame` : ""}${whole ? ` · whole takes: ${whole.chains} chains, ${whole.bridges} bridges` : ""}
+        · click: both poses · wheel: zoom · drag: move` : ""}</p>
+      ${this.data ? html`<loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>` : ""}</div>`;
+  }
+
+  render() {
+    return html`${this.form()}
+      <div class="layers">${LAYERS.map(([name, title, colour]) => html`<button data-layer=${name} aria-pressed=${this.on.has(name)}
+          @click=${() => this.toggle(name)}><i style="background: ${colour}"></i>${title}</button>`)}
+        <span class="grow"></span><span class="faint">${this.busy ? "comparing…" : ""}</span>
+        <button aria-pressed=${this.live} title="Poses follow the pointer" @click=${() => { this.live = !this.live; }}>follow pointer</button></div>
+      ${this.asked.a ? html`<loom-grid-map .data=${this.data} .marks=${this.marks} .layers=${this.layers} .chosen=${this.chosen}
+          .threshold=${this.threshold ?? Infinity} .shown=${(this.on.has("minima") ? 1 : 0) | (this.on.has("region") ? 2 : 0)}
+          @cell=${(event: CustomEvent<Cell>) => this.choose(event.detail)}
+          @hover=${(event: CustomEvent<Cell>) => { if (this.live) this.choose(event.detail); }}></loom-grid-map>`
+        : html`<div class="empty">Select a range on the timeline below a take,<br>or type one above: <code>walk_p0:10-60</code></div>`}
+      ${this.foot()}`;
+  }
+}
+customElements.define("loom-grid-view", GridView);
+
+function linesFrom(arrays: Record<string, unknown>, from: number, to: number): Paths {
+  return {
+    cells: arrays.cells as Float32Array, offsets: arrays.offsets as Int32Array, distances: arrays.distances as Float32Array, from, to,
+  };
+}

@@ -1,0 +1,159 @@
+// Files and folders dropped anywhere on the page are imported, with progress and all failures.
+
+import { LitElement, css, html, nothing } from "lit";
+import { finished, send, type Job } from "../net/api";
+import { look } from "../page/style";
+import type { Studio } from "../page/studio";
+
+interface Found { path: string; file: File }
+interface Failure { file: string; reason: string }
+interface Outcome { added: number; replaced: number; skipped: number; failed: Failure[]; names: string[] }
+type State =
+  | { kind: "sending" | "importing"; done: number; total: number; job?: Job }
+  | { kind: "done"; outcome: Outcome };
+
+const AT_ONCE = 4; // files on their way
+
+class Drop extends LitElement {
+  static properties = { studio: { attribute: false }, over: { state: true }, state: { state: true } };
+  declare studio: Studio;
+  declare over: boolean;
+  declare state: State | null;
+  private stopped = false;
+
+  static styles = [look, css`
+    .veil { position: fixed; inset: 8px; z-index: 20; display: grid; place-content: center; background: #14171ddd; pointer-events: none;
+      border: 2px dashed var(--accent); border-radius: 12px; font-size: 20px; }
+    .panel { position: fixed; right: 14px; bottom: 150px; width: 380px; max-height: 50vh; overflow: auto; z-index: 10; background: var(--raised);
+      border: 1px solid var(--line); border-radius: 9px; padding: 12px 14px; box-shadow: 0 10px 30px #0007; }
+    progress { width: 100%; height: 8px; accent-color: var(--accent); }
+    .panel .row { justify-content: space-between; }
+    ul { margin: 6px 0; padding-left: 18px; font-size: 12px; }
+    li b { overflow-wrap: anywhere; } li span { color: var(--bad); }
+  `];
+
+  constructor() { super(); this.over = false; this.state = null; }
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    const files = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+    addEventListener("dragover", (event) => { if (files(event)) { event.preventDefault(); this.over = true; } });
+    addEventListener("dragleave", (event) => { if (!event.relatedTarget) this.over = false; });
+    addEventListener("drop", (event) => {
+      if (!files(event)) return;
+      event.preventDefault();
+      this.over = false;
+      void this.dropped(event.dataTransfer!);
+    });
+    this.studio.addEventListener("import", (event) => {
+      const folder = (event as CustomEvent<boolean>).detail;
+      this.renderRoot.querySelector<HTMLInputElement>(folder ? "#folder" : "#files")!.click();
+    });
+  }
+
+  private async dropped(given: DataTransfer): Promise<void> {
+    const entries = [...given.items].map((item) => item.webkitGetAsEntry?.()).filter((one) => one !== null && one !== undefined);
+    const plain = [...given.files];
+    try {
+      const found = entries.length ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
+        : plain.map((file) => ({ path: file.name, file }));
+      await this.bring(found, entries.some((entry) => entry.isDirectory));
+    } catch (error) { this.studio.say(error); }
+  }
+
+  private readonly chosen = (event: Event): void => {
+    const input = event.target as HTMLInputElement;
+    const found = [...(input.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+    const folder = input.id === "folder";
+    input.value = "";
+    void this.bring(found, folder);
+  };
+
+  /** Send all files, then import them; what went wrong with one does not stop the others. */
+  private async bring(found: Found[], folders: boolean): Promise<void> {
+    const wanted = found.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
+    if (!wanted.length || this.busy) return;
+    this.stopped = false;
+    try {
+      const batch = await send<{ id: string }>("POST", "uploads");
+      const failed = await this.sendAll(batch.id, wanted);
+      if (this.stopped || failed.length === wanted.length) {
+        await send("DELETE", `uploads/${batch.id}`);
+        this.state = this.stopped ? null : { kind: "done", outcome: { added: 0, replaced: 0, skipped: 0, failed, names: [] } };
+        return;
+      }
+      const job = await send<Job>("POST", `uploads/${batch.id}/import`, { label_by_folder: folders });
+      const outcome = await finished(job, (now) => {
+        this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now };
+      }) as Outcome;
+      this.state = { kind: "done", outcome: { ...outcome, failed: [...failed, ...outcome.failed] } };
+      await this.studio.refresh();
+      if (outcome.names.length) this.studio.go("library", { take: outcome.names[0] });
+    } catch (error) {
+      this.state = null;
+      this.studio.say(error);
+      await this.studio.refresh(); // some may have come in before
+    }
+  }
+
+  private async sendAll(batch: string, wanted: Found[]): Promise<Failure[]> {
+    const failed: Failure[] = [], waiting = [...wanted];
+    let done = 0;
+    this.state = { kind: "sending", done, total: wanted.length };
+    const one = async () => {
+      for (let next = waiting.shift(); next && !this.stopped; next = waiting.shift()) {
+        const address = next.path.split("/").map(encodeURIComponent).join("/");
+        try { await send("PUT", `uploads/${batch}/files/${address}`, next.file); }
+        catch (error) { failed.push({ file: next.path, reason: (error as Error).message }); }
+        this.state = { kind: "sending", done: ++done, total: wanted.length };
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, one));
+    return failed;
+  }
+
+  private get busy(): boolean { return this.state !== null && this.state.kind !== "done"; }
+
+  private readonly stop = (): void => {
+    this.stopped = true;
+    if (this.state?.kind === "importing" && this.state.job) void send("DELETE", `jobs/${this.state.job.id}`).catch(() => {});
+  };
+
+  private outcome({ added, replaced, skipped, failed }: Outcome) {
+    const told = [[added, "added"], [replaced, "replaced"], [skipped, "already there"], [failed.length, "failed"]] as const;
+    return html`<div class="row"><b>${told.filter(([count]) => count).map(([count, what]) => `${count} ${what}`).join(", ") || "nothing to import"}</b>
+        <button @click=${() => { this.state = null; }}>close</button></div>
+      ${failed.length ? html`<ul>${failed.slice(0, 200).map((one) => html`<li><b>${one.file}</b>: <span>${one.reason}</span></li>`)}</ul>` : nothing}`;
+  }
+
+  private panel(state: State) {
+    if (state.kind === "done") return this.outcome(state.outcome);
+    const { kind, done, total } = state;
+    return html`<div class="row"><span>${kind === "sending" ? "Sending" : "Importing"} ${done} of ${total}</span>
+      <button @click=${this.stop}>stop</button></div><progress max=${total} .value=${done}></progress>`;
+  }
+
+  render() {
+    return html`<input id="files" type="file" multiple hidden aria-label="Files to import" @change=${this.chosen} />
+      <input id="folder" type="file" webkitdirectory hidden aria-label="Folder to import" @change=${this.chosen} />
+      ${this.over ? html`<div class="veil">Drop to import into ${this.studio.library.name}</div>` : nothing}
+      ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
+  }
+}
+customElements.define("loom-drop", Drop);
+
+/** All files under an entry, with their paths. */
+async function walk(entry: FileSystemEntry, folder: string): Promise<Found[]> {
+  const path = folder ? `${folder}/${entry.name}` : entry.name;
+  if (entry.isFile) {
+    const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
+    return [{ path, file }];
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  const found: Found[] = [];
+  for (;;) { // a reader gives a hundred at a time, and none when it is through
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) return found;
+    for (const one of some) found.push(...(await walk(one, path)));
+  }
+}

@@ -1,0 +1,162 @@
+// The library: its takes as live cards, found by name and label, opened and laid over each other.
+
+import { css, html, nothing } from "lit";
+import { live } from "lit/directives/live.js";
+import { look } from "../page/style";
+import { literal, word } from "../page/command-line";
+import { asText, type Row } from "../page/studio";
+import { ThumbnailStore } from "./thumbnails";
+import { View } from "../page/view";
+import "./take-cards";
+import type { Pick } from "./take-cards";
+import "./take-labels";
+
+const SORTS = {
+  name: { title: "by name", order: null },
+  long: { title: "longest first", order: (a: Row, b: Row) => b.seconds - a.seconds },
+  short: { title: "shortest first", order: (a: Row, b: Row) => a.seconds - b.seconds },
+  label: { title: "by label", order: (a: Row, b: Row) => (a.labels[0] ?? "\uffff").localeCompare(b.labels[0] ?? "\uffff") },
+};
+type Sort = keyof typeof SORTS;
+
+interface Asked { take: string; over: string[]; find: string; label: string; sort: Sort; range: string }
+
+class LibraryView extends View {
+  static properties = { ...View.properties, asked: { state: true } };
+  declare asked: Asked;
+  private readonly store = new ThumbnailStore();
+  private opened = "";
+
+  static styles = [look, css`
+    :host { display: flex; flex-direction: column; height: 100%; gap: 8px; min-height: 0; }
+    .find { display: flex; gap: 6px; }
+    .find input { flex: 1; min-width: 0; }
+    select { max-width: 150px; }
+    .facts { display: flex; justify-content: space-between; align-items: center; font-size: 12px; gap: 8px; }
+    .facts select, .facts button { font-size: 12px; padding: 2px 6px; }
+    .facts .row { flex-wrap: nowrap; gap: 4px; }
+    loom-take-cards { flex: 1; }
+    .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
+    .open b { overflow-wrap: anywhere; }
+    .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
+  `];
+
+  constructor() { super(); this.asked = readAsked({}); }
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.follow("selection", () => this.noteRange());
+    this.follow("motions", () => this.store.forget());
+    this.follow("cast", () => this.requestUpdate(), this.studio.stage);
+  }
+
+  protected routed(query: Record<string, string>): void {
+    this.asked = readAsked(query);
+    void this.show();
+  }
+
+  private async show(): Promise<void> {
+    const { take, over, range } = this.asked;
+    const wanted = [take, ...over].join("\n");
+    if (take && (wanted !== this.opened || this.studio.take !== take)) {
+      this.opened = wanted;
+      await this.studio.open(take, over);
+    }
+    const found = /^(\d+)-(\d+)$/.exec(range);
+    if (take && found && this.studio.take === take) this.studio.select({ motion: take, start: Number(found[1]), end: Number(found[2]) });
+    await this.updateComplete;
+    if (take) this.renderRoot.querySelector("loom-take-cards")?.reveal(take);
+  }
+
+  /** The selected range goes into the address, so that the link shows it too. */
+  private noteRange(): void {
+    const { selection } = this.studio;
+    const range = selection && selection.motion === this.asked.take ? `${selection.start}-${selection.end}` : "";
+    if (range === this.asked.range || this.studio.route.view !== this.viewPath) return;
+    this.asked = { ...this.asked, range };
+    this.studio.note(written(this.asked));
+  }
+
+  private ask(change: Partial<Asked>, quietly = false): void {
+    const asked = { ...this.asked, ...change };
+    if (quietly) { this.asked = asked; this.studio.note(written(asked)); } else this.studio.go(this.viewPath, written(asked));
+  }
+
+  private readonly pick = (event: CustomEvent<Pick>): void => {
+    const { name, over } = event.detail, { take, over: others } = this.asked;
+    if (!over || !take || take === name) this.ask({ take: name, over: [], range: "" });
+    else this.ask({ over: others.includes(name) ? others.filter((one) => one !== name) : [...others, name] });
+  };
+
+  private rows(): Row[] {
+    const { find, label, sort } = this.asked;
+    const words = find.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = this.studio.library.motions.filter((row) =>
+      (!label || row.labels.includes(label)) &&
+      words.every((word) => row.name.toLowerCase().includes(word) || row.labels.some((one) => one.toLowerCase().includes(word))));
+    const { order } = SORTS[sort];
+    return order ? found.sort(order) : found;
+  }
+
+  private colours(): Map<string, string> {
+    if (this.studio.take === null) return new Map();
+    return new Map(this.studio.stage.characters.map((one) => [one.motion.name, `#${one.colour.getHexString()}`]));
+  }
+
+  private finder(labels: ReadonlyMap<string, number>) {
+    const value = (event: Event) => (event.target as HTMLInputElement).value;
+    return html`<div class="find">
+      <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.asked.find)}
+        @input=${(event: Event) => this.ask({ find: value(event) }, true)} />
+      ${labels.size ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
+        <option value="" ?selected=${!this.asked.label}>all labels</option>
+        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.asked.label}>${label} (${count})</option>`)}</select>` : nothing}</div>`;
+  }
+
+  private facts(rows: Row[]) {
+    const minutes = rows.reduce((sum, row) => sum + row.seconds, 0) / 60;
+    const value = (event: Event) => (event.target as HTMLSelectElement).value as Sort;
+    return html`<div class="facts"><span class="faint" id="count">${rows.length.toLocaleString("en")} takes, ${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min</span>
+      <span class="row"><select aria-label="Order" @change=${(event: Event) => this.ask({ sort: value(event) }, true)}>
+        ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.asked.sort}>${title}</option>`)}</select>
+      <button id="import" title="Import files; or drop them anywhere on the page" @click=${() => this.studio.wantFiles(false)}>Import…</button>
+      <button title="Import a folder and all below it; its folders become labels" @click=${() => this.studio.wantFiles(true)}>Folder…</button></span></div>`;
+  }
+
+  private open(labels: ReadonlyMap<string, number>) {
+    const { library, take, selection } = this.studio;
+    const row = library.motions.find((one) => one.name === take);
+    if (!row) return nothing;
+    const range = selection?.motion === take ? selection : null;
+    const name = `${library.path}:${range ? asText(range) : row.name}`;
+    return html`<div class="open">
+      <div><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span></div>
+      <loom-take-labels .studio=${this.studio} .row=${row} .known=${[...labels.keys()]}></loom-take-labels>
+      <loom-code .cli=${`motionloom show ${word(name)}`}
+        .python=${`ml.Library(${literal(library.path)})[${literal(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
+  }
+
+  render() {
+    const { library } = this.studio;
+    if (library.name && !library.motions.length) return html`<div class="hint faint"><p>This library is empty.</p>
+      <p>Drop motion files (BVH, glTF, Acclaim AMC with ASF, AMASS) or a folder anywhere on this page.</p>
+      <div class="row"><button class="main" @click=${() => this.studio.wantFiles(false)}>Import files…</button>
+        <button @click=${() => this.studio.wantFiles(true)}>Import a folder…</button></div></div>`;
+    const { labels } = this.studio, rows = this.rows();
+    return html`${this.finder(labels)}${this.facts(rows)}
+      ${rows.length || !library.name ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
+        : html`<div class="hint faint">No take is called so.</div>`}
+      ${this.open(labels)}`;
+  }
+}
+customElements.define("loom-library-view", LibraryView);
+
+function readAsked(query: Record<string, string>): Asked {
+  const over = query.with ? query.with.split("|") : [];
+  const sort = query.sort && query.sort in SORTS ? (query.sort as Sort) : "name";
+  return { take: query.take ?? "", over, find: query.find ?? "", label: query.label ?? "", sort, range: query.range ?? "" };
+}
+
+function written({ take, over, find, label, sort, range }: Asked): Record<string, string> {
+  return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range };
+}

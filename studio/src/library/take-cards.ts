@@ -1,0 +1,117 @@
+// Cards of takes in a grid that scrolls; only those in sight exist.
+
+import { LitElement, css, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { look } from "../page/style";
+import type { Row } from "../page/studio";
+import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
+
+const WIDE = 116; // pixels a card needs
+const TALL = 160;
+const PICTURE = 94;
+const FINE = 2; // canvas pixels per pixel
+const BEAT = 80; // milliseconds between pictures
+
+export interface Pick { name: string; over: boolean }
+
+/** Fires "pick" with { name, over }: over, when the take is to be laid over the others. */
+class TakeCards extends LitElement {
+  static properties = { rows: { attribute: false }, colours: { attribute: false }, store: { attribute: false } };
+  declare rows: Row[];
+  /** Colours of the takes on the stage, by name. */
+  declare colours: ReadonlyMap<string, string>;
+  declare store: ThumbnailStore;
+  private timer = 0;
+  private width = 0;
+  private height = 0;
+
+  static styles = [look, css`
+    :host { display: block; overflow-y: auto; overflow-x: hidden; position: relative; min-height: 0; contain: strict; }
+    .all { position: relative; }
+    button.card { position: absolute; display: flex; flex-direction: column; gap: 1px; padding: 4px 6px 5px; text-align: left;
+      background: #1a1e25; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; line-height: 1.25; }
+    button.card:hover { border-color: #4a5261; background: var(--raised); }
+    button.card[aria-pressed="true"] { border-color: var(--own); color: var(--ink); box-shadow: inset 0 0 0 1px var(--own); }
+    canvas { width: ${PICTURE}px; height: ${PICTURE}px; align-self: center; pointer-events: none; }
+    .name { font-size: 11.5px; line-height: 14px; height: 28px; overflow: hidden; overflow-wrap: anywhere; width: 100%;
+      display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
+    .facts { font-size: 11px; color: var(--faint); display: flex; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
+    .chip { background: #303844; color: #b4bccb; border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
+  `];
+
+  constructor() { super(); this.rows = []; this.colours = new Map(); }
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    this.timer = window.setInterval(() => this.drawAll(), BEAT);
+    this.addEventListener("scroll", () => this.requestUpdate(), { passive: true });
+    new ResizeObserver(() => {
+      if (this.clientWidth === this.width && this.clientHeight === this.height) return;
+      [this.width, this.height] = [this.clientWidth, this.clientHeight];
+      this.requestUpdate();
+    }).observe(this);
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearInterval(this.timer);
+  }
+
+  private get columns(): number { return Math.max(Math.floor(this.width / WIDE), 1); }
+
+  /** Bring a take into sight. */
+  reveal(name: string): void {
+    const index = this.rows.findIndex((row) => row.name === name);
+    if (index < 0) return;
+    const top = Math.floor(index / this.columns) * TALL;
+    if (top < this.scrollTop || top + TALL > this.scrollTop + this.clientHeight)
+      this.scrollTop = Math.max(top - (this.clientHeight - TALL) / 2, 0);
+  }
+
+  private drawAll(): void {
+    if (document.hidden) return;
+    const seconds = performance.now() / 1000;
+    for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
+      const name = canvas.dataset.name!, figure = this.store.get(name);
+      const pen = canvas.getContext("2d")!;
+      if (figure) drawThumbnail(pen, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? "#aab4c4");
+      else pen.clearRect(0, 0, canvas.width, canvas.height);
+    }
+  }
+
+  protected updated(): void {
+    this.store.onlyWant(new Set([...this.renderRoot.querySelectorAll("canvas")].map((one) => one.dataset.name!)));
+    this.drawAll();
+  }
+
+  private pick(name: string, event: MouseEvent): void {
+    const over = event.shiftKey || event.ctrlKey || event.metaKey;
+    this.dispatchEvent(new CustomEvent<Pick>("pick", { detail: { name, over } }));
+  }
+
+  private card(row: Row, index: number) {
+    const { columns } = this, wide = this.width / columns;
+    const place = `left:${(index % columns) * wide}px;top:${Math.floor(index / columns) * TALL}px;width:${wide - 6}px;height:${TALL - 6}px`;
+    const own = this.colours.get(row.name);
+    return html`<button class="card" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
+      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames at ${row.fps} a second. Shift + click lays it over the others."
+      @click=${(event: MouseEvent) => this.pick(row.name, event)}>
+      <canvas data-name=${row.name} width=${PICTURE * FINE} height=${PICTURE * FINE}></canvas>
+      <span class="name">${row.name.split(/(?<=[_./ -])/).map((part) => html`${part}<wbr>`)}</span>
+      <span class="facts"><span>${row.seconds.toFixed(1)} s</span>
+        ${row.labels.length ? html`<span class="chip">${row.labels[0]}</span>` : nothing}
+        ${row.labels.length > 1 ? html`<span>+${row.labels.length - 1}</span>` : nothing}</span></button>`;
+  }
+
+  render() {
+    if (!this.width) return nothing;
+    const { columns } = this;
+    const first = Math.max(Math.floor(this.scrollTop / TALL) - 1, 0) * columns;
+    const end = (Math.ceil((this.scrollTop + this.height) / TALL) + 1) * columns;
+    const shown = this.rows.slice(first, end);
+    return html`<div class="all" style="height:${Math.ceil(this.rows.length / columns) * TALL}px">
+      ${repeat(shown, (row) => row.name, (row, index) => this.card(row, first + index))}</div>`;
+  }
+}
+customElements.define("loom-take-cards", TakeCards);
+declare global { interface HTMLElementTagNameMap { "loom-take-cards": TakeCards } }

@@ -1,0 +1,53 @@
+// A motion as the page holds it: sent once, played here.
+
+import { getArrays } from "../net/api";
+import type { Message } from "../net/wire";
+
+export interface MotionData {
+  name: string;
+  fps: number;
+  /** End of what there is: frames [first, frames). */
+  frames: number;
+  /** Oldest frame still held; only streamed motion forgets any. */
+  first?: number;
+  /** Frames the arrays hold, where new ones overwrite old ones; default: all of them. */
+  capacity?: number;
+  joints: string[];
+  parents: number[];
+  roles: Record<string, number>;
+  positions: Float32Array; // (frames, joints, 3)
+  contacts: Uint8Array; // (frames, 4): left heel, left ball, right heel, right ball
+}
+
+export type Bones = Pick<MotionData, "joints" | "parents" | "roles">;
+
+export function motionFrom(message: Message): MotionData {
+  const { name, fps, frames, joints, parents, roles } = message.meta;
+  return {
+    name, fps, frames, joints, parents, roles,
+    positions: message.arrays.positions as Float32Array,
+    contacts: message.arrays.contacts as Uint8Array,
+  };
+}
+
+/** Which row of the arrays holds a frame. */
+export function rowOf(motion: MotionData, frame: number): number {
+  return motion.capacity ? frame % motion.capacity : frame;
+}
+
+const CACHE = new Map<string, Promise<MotionData>>();
+const CACHED = 40;
+
+/** A motion of the library; asked for once while it is among the latest few. */
+export function fetchMotion(name: string): Promise<MotionData> {
+  const known = CACHE.get(name);
+  if (known) return known;
+  const wanted = getArrays(`motions/${encodeURIComponent(name)}/frames`).then(motionFrom);
+  wanted.catch(() => CACHE.delete(name));
+  CACHE.set(name, wanted);
+  if (CACHE.size > CACHED) CACHE.delete(CACHE.keys().next().value!);
+  return wanted;
+}
+
+/** Drop what is held of the library's motions, as after an import. */
+export function forgetMotions(): void { CACHE.clear(); }

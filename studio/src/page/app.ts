@@ -1,0 +1,90 @@
+// The whole page: tabs above, the view's panel beside the stage, the timeline below.
+
+import { LitElement, css, html, type PropertyValues } from "lit";
+import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
+import "./code-line";
+import "../library/import-panel";
+import { look } from "./style";
+import { address } from "./route";
+import { Stage } from "../stage/stage";
+import "../stage/stage-bar";
+import { listenToKeys } from "./shortcuts";
+import { Studio } from "./studio";
+import "../timeline/timeline";
+import { VIEWS } from "./views";
+
+class App extends LitElement {
+  static properties = { ready: { state: true }, lost: { state: true } };
+  declare ready: boolean;
+  declare lost: boolean;
+  readonly studio = new Studio();
+
+  static styles = [look, css`
+    :host { display: grid; height: 100vh; grid: auto minmax(0, 1fr) auto / var(--panel-width) minmax(0, 1fr); }
+    header { grid-column: 1 / -1; display: flex; gap: 0 4px; align-items: center; flex-wrap: wrap; padding: 6px 10px; white-space: nowrap;
+      background: var(--panel); border-bottom: 1px solid var(--line); }
+    header b { margin-right: 14px; }
+    header a { color: var(--ink); text-decoration: none; padding: 4px 10px; border-radius: 5px; }
+    header a[aria-current="page"] { background: var(--raised); color: var(--accent); }
+    header .state { margin-left: auto; }
+    aside { overflow: auto; padding: 12px; background: var(--panel); border-right: 1px solid var(--line); }
+    main { position: relative; overflow: hidden; }
+    #stage { position: absolute; inset: 0; }
+    footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
+    .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
+      background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
+    .lost { color: var(--bad); }
+  `];
+
+  constructor() { super(); this.ready = this.lost = false; }
+
+  protected firstUpdated(): void {
+    const again = () => this.requestUpdate();
+    for (const name of ["route", "library", "notice"]) this.studio.addEventListener(name, again);
+    this.studio.addEventListener("lost", () => { this.lost = true; });
+    this.studio.addEventListener("found", () => { this.lost = false; });
+    void this.studio.start();
+    const stage = this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!);
+    stage.addEventListener("blind", (event) => this.studio.say(
+      `This browser cannot draw in three dimensions (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`));
+    const painted = () => requestAnimationFrame(() => setTimeout(() => stage.begin()));
+    this.studio.addEventListener("library", painted, { once: true });
+    this.studio.addEventListener("lost", painted, { once: true }); // no library: an empty stage at least
+    listenToKeys(this.studio);
+    (window as any).studio = this.studio; // for the console, and for tests
+    this.ready = true;
+  }
+
+  protected updated(_changed: PropertyValues): void {
+    this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "min(400px, 56vw)");
+  }
+
+  private get view() { return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0]; }
+
+  /** The library comes back as it was left; the other views begin with what is selected now. */
+  private link(path: string): string {
+    const left = path === "library" && this.view.path !== path ? this.studio.visited.get(path) : undefined;
+    return left ? address(left) : `#/${path}`;
+  }
+
+  private notice() {
+    if (!this.studio.notice) return "";
+    const close = () => { this.studio.notice = ""; this.requestUpdate(); };
+    return html`<div class="notice" role="alert">${this.studio.notice} <button @click=${close}>close</button></div>`;
+  }
+
+  render() {
+    const tag = unsafeStatic(this.view.tag);
+    return html`
+      <header><b>motionloom</b>
+        ${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
+        <span class="state ${this.lost ? "lost" : "faint"}" role="status">
+          ${this.lost ? "The server has gone; trying to reach it again…" : this.studio.library.name}</span></header>
+      <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
+      <main><div id="stage"></div>
+        ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>
+      ${this.ready ? html`<loom-drop .studio=${this.studio}></loom-drop>` : ""}
+      <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
+  }
+}
+customElements.define("loom-app", App);

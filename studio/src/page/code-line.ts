@@ -1,0 +1,50 @@
+// A line that does the same from a terminal or a notebook, with a button to copy it.
+
+import { LitElement, css, html } from "lit";
+import { look } from "./style";
+
+/** What does the same elsewhere. */
+export interface CodeLines { cli: string; python: string }
+
+/** Onto the clipboard; the old way where the page was not opened on this machine or by HTTPS. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+}
+
+class CodeLine extends LitElement {
+  static properties = { cli: {}, python: {}, copied: { state: true } };
+  declare cli: string;
+  declare python: string;
+  declare copied: string;
+
+  static styles = [look, css`
+    :host { display: block; min-width: 0; }
+    div { display: flex; gap: 6px; align-items: start; margin: 4px 0; }
+    code { flex: 1; min-width: 0; font: 12px/1.4 ui-monospace, monospace; background: #12151a; padding: 5px 7px;
+      border-radius: 5px; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
+    button { font-size: 12px; padding: 2px 8px; }
+  `];
+
+  constructor() { super(); this.cli = this.python = this.copied = ""; }
+
+  private line(text: string) {
+    if (!text) return "";
+    return html`<div><code>${text}</code>
+      <button title="Copy" @click=${() => this.copy(text)}>${this.copied === text ? "copied" : "copy"}</button></div>`;
+  }
+
+  private async copy(text: string) {
+    await copyText(text);
+    this.copied = text;
+    setTimeout(() => { this.copied = ""; }, 1500);
+  }
+
+  render() { return html`${this.line(this.cli)}${this.line(this.python)}`; }
+}
+customElements.define("loom-code", CodeLine);

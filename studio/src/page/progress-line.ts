@@ -1,0 +1,28 @@
+// Long work: what is done, how far it is, and a button to stop it.
+
+import { LitElement, css, html } from "lit";
+import { send, type Job } from "../net/api";
+import { look } from "./style";
+
+class ProgressLine extends LitElement {
+  static properties = { job: { attribute: false } };
+  declare job: Job | null;
+
+  static styles = [look, css`
+    progress { width: 100%; accent-color: var(--accent); height: 6px; }
+    div { display: flex; gap: 8px; align-items: center; }
+    span { flex: 1; }
+  `];
+
+  constructor() { super(); this.job = null; }
+
+  render() {
+    const { job } = this;
+    if (job?.state !== "running") return "";
+    const counted = job.total ? ` ${job.done} of ${job.total}` : "";
+    return html`<div role="status"><span class="faint">${job.title}…${counted}</span>
+      <button @click=${() => send("DELETE", `jobs/${job.id}`).catch(() => {})}>stop</button></div>
+      ${job.total ? html`<progress max=${job.total} .value=${job.done}></progress>` : html`<progress></progress>`}`;
+  }
+}
+customElements.define("loom-progress", ProgressLine);

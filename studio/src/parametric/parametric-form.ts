@@ -1,0 +1,226 @@
+// Making a parametric motion: of what, asked by what, kept under which name.
+
+import { LitElement, css, html } from "lit";
+import { finished, getJson, send, type Job } from "../net/api";
+import type { CodeLines } from "../page/code-line";
+import { look } from "../page/style";
+import { fetchMotion, type MotionData } from "../motion/motion";
+import "../page/progress-line";
+import { literal, word } from "../page/command-line";
+import { asSelection, asText, type Studio } from "../page/studio";
+
+interface Kind { name: string; words: string; joint: boolean; frame: boolean; axes: string[] }
+type Source = "selection" | "label" | "family";
+
+const TITLES: Record<string, string> = {
+  at: "a joint at a frame", final_root_position: "where the body ends on the floor", lowest: "how low a joint gets",
+  highest: "how high a joint gets", average_speed: "how fast the body goes", turn: "how far the body turns",
+  joint_speed: "how fast a joint is at a frame", centre_of_mass: "the centre of mass at a frame",
+};
+
+/** Fires "made" with `detail: string`, the name it is kept under. */
+class ParametricForm extends LitElement {
+  static properties = {
+    studio: { attribute: false }, family: {}, kinds: { state: true }, source: { state: true },
+    label: { state: true }, kind: { state: true }, joint: { state: true }, frame: { state: true },
+    name: { state: true }, samples: { state: true }, distance: { state: true }, job: { state: true }, first: { state: true },
+  };
+  declare studio: Studio;
+  declare family: string; // id of one that was grown elsewhere
+  declare kinds: Kind[];
+  declare source: Source;
+  declare label: string;
+  declare kind: string;
+  declare joint: string;
+  declare frame: number | null; // null: the frame on the stage
+  declare name: string;
+  declare samples: number;
+  declare distance: string;
+  declare job: Job | null;
+  declare first: MotionData | null; // whose frames are counted
+  private familyQuery = "";
+  private familyLine = ""; // of Python, that grows it again
+
+  static styles = [look, css`
+    form { display: grid; gap: 10px; }
+    fieldset { border: 1px solid var(--line); border-radius: 6px; padding: 8px 10px; display: grid; gap: 8px; margin: 0; }
+    legend { color: var(--faint); padding: 0 4px; }
+    .row label { flex: 1; min-width: 0; } select, input { width: 100%; min-width: 0; }
+    .choice { display: flex; gap: 6px; } .choice button { flex: 1; }
+  `];
+
+  constructor() {
+    super();
+    this.family = this.label = this.distance = "";
+    this.kinds = [];
+    this.source = "selection";
+    this.kind = "at";
+    this.joint = "right_ankle";
+    this.frame = null;
+    this.name = "";
+    this.samples = 1000;
+    this.job = this.first = null;
+  }
+
+  async connectedCallback(): Promise<void> {
+    super.connectedCallback();
+    this.studio.stage.addEventListener("frame", this.stageMoved);
+    for (const name of ["selection", "library"]) this.studio.addEventListener(name, this.again);
+    try { this.kinds = await getJson<Kind[]>("parametric/kinds"); } catch (error) { this.studio.say(error); }
+  }
+
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.studio.stage.removeEventListener("frame", this.stageMoved);
+    for (const name of ["selection", "library"]) this.studio.removeEventListener(name, this.again);
+  }
+
+  private shownFrame = -1;
+  /** The frame on the stage is a setting: say it when it changes. */
+  private readonly stageMoved = (): void => {
+    const frame = this.stageFrame();
+    if (this.frame === null && frame !== this.shownFrame) { this.shownFrame = frame; this.requestUpdate(); }
+  };
+  private readonly again = (): void => { void this.learn(); this.requestUpdate(); };
+
+  protected willUpdate(changed: Map<string, unknown>): void {
+    if (changed.has("family")) {
+      this.familyQuery = this.familyLine = "";
+      if (this.family) this.source = "family";
+    }
+    if (["family", "source", "label"].some((name) => changed.has(name))) void this.learn();
+  }
+
+  /** Fetch the take that the examples are held against. */
+  private async learn(): Promise<void> {
+    if (this.source === "family" && this.family && !this.familyQuery) {
+      try {
+        const grown = await getJson(`families/${this.family}`);
+        this.familyQuery = grown.query;
+        this.familyLine = grown.lines?.python ?? "";
+      } catch (error) { this.studio.say(error); }
+    }
+    const name = asSelection(this.query())?.motion ?? this.query();
+    if (!name) { this.first = null; return; }
+    try { this.first = await fetchMotion(name); } catch (error) { this.studio.say(error); }
+  }
+
+  private labels(): string[] { return [...this.studio.labels.keys()]; }
+
+  /** What comes first among the examples: NAME:START-END, or the NAME of a whole take. */
+  private query(): string {
+    if (this.source === "family") return this.familyQuery;
+    if (this.source === "selection") return this.studio.selection ? asText(this.studio.selection) : "";
+    const label = this.label || this.labels()[0];
+    const rows = this.studio.library.motions.filter((row) => row.labels.includes(label));
+    return (rows.find((row) => row.name === this.studio.take) ?? rows[0])?.name ?? "";
+  }
+
+  /** Frames that a parameter can be measured at. */
+  private range(): [number, number] {
+    const chosen = asSelection(this.query());
+    return chosen ? [chosen.start, chosen.end - 1] : [0, Math.max((this.first?.frames ?? 1) - 1, 0)];
+  }
+
+  private stageFrame(): number {
+    const [low, high] = this.range();
+    const { stage, take } = this.studio;
+    if (!this.first || take !== this.first.name || !stage.characters.length) return Math.round((low + high) / 2);
+    return Math.min(Math.max(stage.characters[0].frameAt(stage.clock.time), low), high);
+  }
+
+  private by(): string {
+    const kind = this.kinds.find((one) => one.name === this.kind);
+    const at = kind?.frame ? `@${this.frame ?? this.stageFrame()}` : "";
+    if (this.kind === "at") return `${this.joint}${at}`;
+    return `${this.kind}${kind?.joint ? `(${this.joint})` : ""}${at}`;
+  }
+
+  private keptAs(): string { return this.name || this.query().split(":")[0].replace(/_p\d+$/, ""); }
+
+  private body() {
+    const whole = this.source === "label";
+    return {
+      ...(this.source === "family" ? { family: this.family } : whole ? { takes: this.query() } : { query: this.query() }),
+      within: this.label ? [this.label] : whole ? [this.labels()[0]] : [],
+      ...(this.distance && !whole ? { max_distance: Number(this.distance) } : {}),
+      by: [this.by()], name: this.keptAs(), samples: this.samples, leave_out_unmatched: true,
+    };
+  }
+
+  /** The same for a terminal and for Python. */
+  private lines(): CodeLines {
+    const lib = this.studio.library.path, body = this.body();
+    const within = body.within.map((one) => ` --within ${word(one)}`).join("");
+    const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
+    const whole = this.source === "label";
+    const options = `by=${literal(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${literal(body.name)}`;
+    if (this.source === "family") {
+      return { cli: "", python: `${this.familyLine}; ml.Library(${literal(lib)}).parametrize(family, ${options})` };
+    }
+    const family = whole
+      ? `whole_takes(lib, ${literal(this.query())}, within=${literal(body.within[0] ?? "")})`
+      : `lib.family(${literal(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, within=${literal(body.within[0])}`})`;
+    return {
+      cli: `motionloom parametrize ${word(lib)} ${word(this.query())}${whole ? " --whole" : ""}${within}${far} --by ${word(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${word(body.name)}`,
+      python: `import motionloom as ml; ${whole ? "from motionloom.search.filters import whole_takes; " : ""}lib = ml.Library(${literal(lib)}); lib.parametrize(${family}, ${options})`,
+    };
+  }
+
+  private async build(event: Event): Promise<void> {
+    event.preventDefault();
+    try {
+      const job = await send<Job>("POST", "parametric", this.body());
+      const made = await finished(job, (one) => { this.job = one; });
+      if (made.left_out.length) this.studio.say(`${made.left_out.length} examples were left out: their feet stand when those of the first do not.`);
+      this.dispatchEvent(new CustomEvent("made", { detail: made.name }));
+    } catch (error) { this.studio.say(error); } finally { this.job = null; }
+  }
+
+  private what() {
+    const button = (source: Source, words: string) => html`<button type="button" aria-pressed=${this.source === source}
+      @click=${() => { this.source = source; }}>${words}</button>`;
+    const labels = this.labels();
+    const menu = html`<label>label <select id="label" @change=${(e: Event) => { this.label = (e.target as HTMLSelectElement).value; }}>
+      ${this.source === "label" ? "" : html`<option value="">any</option>`}
+      ${labels.map((one) => html`<option ?selected=${one === this.label}>${one}</option>`)}</select></label>`;
+    const near = html`<label>how alike <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
+      @input=${(e: Event) => { this.distance = (e.target as HTMLInputElement).value; }} /></label>`;
+    return html`<fieldset><legend>made of</legend>
+      <div class="choice">${button("selection", "what is like the selection")}${button("label", "a label, whole takes")}
+        ${this.family ? button("family", "the found family") : ""}</div>
+      ${this.query()
+        ? html`<div><b>${this.query()}</b> <span class="faint">comes first</span></div>`
+        : html`<div class="faint">Select a range on the timeline first: open a take in the library and drag over it.</div>`}
+      ${this.source === "family" ? "" : html`<div class="row">${menu}${this.source === "selection" ? near : ""}</div>`}</fieldset>`;
+  }
+
+  private askedBy() {
+    const kind = this.kinds.find((one) => one.name === this.kind);
+    const [low, high] = this.range();
+    const joints = Object.keys(this.first?.roles ?? { right_ankle: 0 });
+    return html`<fieldset><legend>asked by</legend>
+      <select aria-label="Parameter" id="kind" @change=${(e: Event) => { this.kind = (e.target as HTMLSelectElement).value; }}>
+        ${this.kinds.map((one) => html`<option value=${one.name} ?selected=${one.name === this.kind} title=${one.words}>${TITLES[one.name] ?? one.words}</option>`)}</select>
+      <div class="row">
+        ${kind?.joint ? html`<label>joint <select id="joint" @change=${(e: Event) => { this.joint = (e.target as HTMLSelectElement).value; }}>
+          ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>` : ""}
+        ${kind?.frame ? html`<label>frame${this.frame === null ? " (on the stage)" : ""} <input id="frame" type="number" min=${low} max=${high}
+          .value=${String(this.frame ?? this.stageFrame())}
+          @input=${(e: Event) => { const text = (e.target as HTMLInputElement).value; this.frame = text ? Number(text) : null; }} /></label>` : ""}
+      </div></fieldset>`;
+  }
+
+  render() {
+    const lines = this.lines();
+    return html`<form @submit=${this.build}>${this.what()}${this.askedBy()}
+      <div class="row"><label>keep as <input id="name" placeholder=${this.keptAs()} .value=${this.name}
+          @input=${(e: Event) => { this.name = (e.target as HTMLInputElement).value; }} /></label>
+        <label>blends tried <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
+          @change=${(e: Event) => { this.samples = Number((e.target as HTMLInputElement).value); }} /></label></div>
+      <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make it</button>
+      <loom-progress .job=${this.job}></loom-progress>
+      ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;
+  }
+}
+customElements.define("loom-parametric-form", ParametricForm);

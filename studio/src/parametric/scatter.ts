@@ -1,0 +1,85 @@
+// Parameters that can be reached, as dots in a plane (or on a line), with the target to drag.
+
+import { LitElement, css, html, svg } from "lit";
+import { look } from "../page/style";
+
+const WIDTH = 360, MARGIN = 26;
+
+/** Fires "aim" with `detail: number[]`. */
+class Scatter extends LitElement {
+  static properties = {
+    axes: { attribute: false }, samples: { attribute: false }, examples: { attribute: false },
+    target: { attribute: false }, reached: { attribute: false },
+  };
+  declare axes: string[];
+  declare samples: Float32Array;
+  declare examples: Float32Array;
+  declare target: number[];
+  declare reached: number[];
+  private dragging = false;
+
+  static styles = [look, css`
+    svg { width: 100%; display: block; background: #12151a; border-radius: 6px; touch-action: none; cursor: crosshair; }
+    text { fill: var(--faint); font-size: 10px; }
+    .sample { fill: var(--cool); opacity: 0.5; } .example { fill: var(--accent); }
+    .target { fill: none; stroke: var(--good); stroke-width: 2; } .reached { fill: #fff; }
+  `];
+
+  private get height(): number { return this.axes.length > 1 ? 240 : 70; }
+
+  private range(axis: number): [number, number] {
+    let low = Infinity, high = -Infinity;
+    for (let at = axis; at < this.samples.length; at += this.axes.length) {
+      low = Math.min(low, this.samples[at]);
+      high = Math.max(high, this.samples[at]);
+    }
+    const room = 0.06 * (high - low || 1);
+    return [low - room, high + room];
+  }
+
+  private x(value: number): number {
+    const [low, high] = this.range(0);
+    return MARGIN + ((value - low) / (high - low)) * (WIDTH - 2 * MARGIN);
+  }
+
+  private y(value: number | undefined): number {
+    if (value === undefined) return 30;
+    const [low, high] = this.range(1);
+    return this.height - MARGIN - ((value - low) / (high - low)) * (this.height - 2 * MARGIN);
+  }
+
+  private aim(event: PointerEvent): void {
+    const box = this.renderRoot.querySelector("svg")!.getBoundingClientRect();
+    const part = (event.clientX - box.left) / box.width * WIDTH;
+    const [low, high] = this.range(0);
+    const aimed = [low + ((part - MARGIN) / (WIDTH - 2 * MARGIN)) * (high - low)];
+    if (this.axes.length > 1) {
+      const [bottom, top] = this.range(1);
+      const down = (event.clientY - box.top) / box.height * this.height;
+      aimed.push(bottom + ((this.height - MARGIN - down) / (this.height - 2 * MARGIN)) * (top - bottom));
+    }
+    this.dispatchEvent(new CustomEvent("aim", { detail: aimed }));
+  }
+
+  private dots(values: Float32Array, kind: string, radius: number) {
+    const width = this.axes.length;
+    return Array.from({ length: values.length / width }, (_, row) =>
+      svg`<circle class=${kind} r=${radius} cx=${this.x(values[row * width])} cy=${this.y(width > 1 ? values[row * width + 1] : undefined)} />`);
+  }
+
+  render() {
+    const [low, high] = this.range(0);
+    return html`<svg viewBox="0 0 ${WIDTH} ${this.height}" role="img" aria-label="What can be reached"
+      @pointerdown=${(event: PointerEvent) => { this.dragging = true; (event.target as Element).setPointerCapture(event.pointerId); this.aim(event); }}
+      @pointermove=${(event: PointerEvent) => { if (this.dragging) this.aim(event); }}
+      @pointerup=${() => { this.dragging = false; }}>
+      ${this.dots(this.samples, "sample", 2)} ${this.dots(this.examples, "example", 3)}
+      <text x=${MARGIN} y=${this.height - 8}>${low.toFixed(2)}</text>
+      <text x=${WIDTH / 2} y=${this.height - 8} text-anchor="middle">${this.axes[0]}</text>
+      <text x=${WIDTH - MARGIN} y=${this.height - 8} text-anchor="end">${high.toFixed(2)}</text>
+      ${this.axes.length > 1 ? svg`<text x="6" y=${this.height / 2}>${this.axes[1]}</text>` : ""}
+      ${this.reached.length ? svg`<circle class="reached" r="3.5" cx=${this.x(this.reached[0])} cy=${this.y(this.reached[1])} />` : ""}
+      <circle class="target" r="8" cx=${this.x(this.target[0])} cy=${this.y(this.target[1])} /></svg>`;
+  }
+}
+customElements.define("loom-scatter", Scatter);

@@ -1,0 +1,200 @@
+// The match graph, drawn: a figure at every node, strong lines on the cheapest ways to the query.
+
+import { LitElement, css, html, svg } from "lit";
+import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
+import { look } from "../page/style";
+import { shortName } from "./match-card";
+import type { Figure } from "../motion/aligned";
+
+export interface FamilyNode {
+  motion: string; start_frame: number; end_frame: number; distance_to_query: number; tier: number;
+  label: string | null; place: [number, number]; frames: number[];
+}
+export interface FamilyEdge { a: number; b: number; cost: number; way: boolean }
+
+const SIZE = 100; // units of the picture per unit of the layout
+const RADIUS = 46;
+const METRE = 39, FEET = 35; // units of a metre of a figure, and from the middle of a node down to its feet
+const READABLE = 0.7; // pixels per unit from which names fit beside each other
+const MOST_WEAK = 400; // further edges are left out, the dearest first
+
+export class FamilyGraph extends LitElement {
+  static properties = {
+    nodes: { attribute: false }, edges: { attribute: false }, figures: { attribute: false }, colours: { attribute: false },
+    current: { type: Number }, out: { attribute: false }, unit: {}, hovered: { state: true }, view: { state: true }, moment: { type: Number },
+  };
+  declare nodes: FamilyNode[];
+  declare edges: FamilyEdge[];
+  declare figures: (Figure | null)[];
+  /** Of tiers, from the query on. */
+  declare colours: string[];
+  declare current: number;
+  /** Numbers of the nodes that are left out. */
+  declare out: ReadonlySet<number>;
+  declare unit: string;
+  declare hovered: number;
+  /** Which moment the figures show, 0 to 1. */
+  declare moment: number;
+  declare view: { x: number; y: number; scale: number } | null;
+  private grabbed: { x: number; y: number; moved: boolean } | null = null;
+  private readonly wheel = (event: WheelEvent) => this.zoom(event);
+
+  static styles = [look, css`
+    :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
+    svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
+    .node { cursor: pointer; outline: none; }
+    .node circle { fill: #1f242c; stroke-width: 2.5; }
+    .node:hover circle, .node:focus-visible circle { fill: #2c343f; }
+    .node.current circle { stroke: #fff; stroke-width: 4; fill: #2c343f; }
+    .node.out { opacity: 0.28; }
+    .node text { fill: var(--ink); text-anchor: middle; paint-order: stroke; stroke: #171a20; stroke-width: 3px; }
+    .node text.far { fill: #aab4c4; font-variant-numeric: tabular-nums; }
+    .edge { stroke: #56606f; }
+    .edge.way { stroke: #aab4c4; }
+    .tiers { position: absolute; left: 10px; bottom: 8px; display: flex; gap: 12px; font-size: 12px; pointer-events: none; }
+    .tiers i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 5px; }
+    .told { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
+    .home { position: absolute; right: 8px; top: 8px; }
+  `];
+
+  constructor() {
+    super();
+    this.nodes = []; this.edges = []; this.figures = []; this.colours = [];
+    this.current = 0; this.out = new Set(); this.unit = "m"; this.view = null; this.moment = 0.5; this.hovered = -1;
+  }
+
+  firstUpdated(): void { this.addEventListener("wheel", this.wheel, { passive: false }); }
+  willUpdate(changed: Map<string, unknown>): void { if (changed.has("nodes")) this.view = null; }
+
+  private at(node: number): [number, number] {
+    const [x, y] = this.nodes[node].place;
+    return [x * SIZE, -y * SIZE];
+  }
+
+  /** What is seen: all of it, until somebody zooms. */
+  private box(): string {
+    const { clientWidth: width, clientHeight: height } = this;
+    if (this.view) {
+      const { x, y, scale } = this.view;
+      return `${x} ${y} ${width / scale} ${height / scale}`;
+    }
+    const places = this.nodes.map((_, number) => this.at(number));
+    const margin = RADIUS + 20;
+    const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
+    const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
+    low[1] -= 40; high[1] += 30; // what is told of the chosen one, and the tiers
+    return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
+  }
+
+  private seen(): { x: number; y: number; scale: number } {
+    const matrix = this.renderRoot.querySelector("svg")!.getScreenCTM()!;
+    const { left, top } = this.getBoundingClientRect();
+    return { x: (left - matrix.e) / matrix.a, y: (top - matrix.f) / matrix.d, scale: matrix.a };
+  }
+
+  private zoom(event: WheelEvent): void {
+    event.preventDefault();
+    const now = this.seen(), { left, top } = this.getBoundingClientRect();
+    const scale = Math.min(Math.max(now.scale * 1.0015 ** -event.deltaY, 0.05), 8);
+    const px = event.clientX - left, py = event.clientY - top;
+    this.view = { x: now.x + px / now.scale - px / scale, y: now.y + py / now.scale - py / scale, scale };
+  }
+
+  private grab(event: PointerEvent): void {
+    this.grabbed = { x: event.clientX, y: event.clientY, moved: false };
+  }
+
+  private drag(event: PointerEvent): void {
+    if (!this.grabbed || !event.buttons) return;
+    const dx = event.clientX - this.grabbed.x, dy = event.clientY - this.grabbed.y;
+    if (!this.grabbed.moved && Math.hypot(dx, dy) < 4) return;
+    if (!this.grabbed.moved) this.renderRoot.querySelector("svg")!.setPointerCapture(event.pointerId);
+    const now = this.seen();
+    this.view = { x: now.x - dx / now.scale, y: now.y - dy / now.scale, scale: now.scale };
+    this.grabbed = { x: event.clientX, y: event.clientY, moved: true };
+  }
+
+  private choose(node: number): void {
+    if (this.grabbed?.moved) return;
+    this.dispatchEvent(new CustomEvent("node", { detail: node }));
+  }
+
+  private figure(number: number) {
+    const figure = this.figures[number];
+    if (!figure) return "";
+    const { body } = figure, frame = Math.round(this.moment * (figure.frames - 1));
+    const view = viewOf(figure, frame, anchorOf(figure, frame));
+    const place = (point: number) => {
+      const [right, up] = view(point);
+      return [METRE * right, FEET - METRE * up];
+    };
+    const colours = number === 0 ? COOL : WARM;
+    const bones = body.bones.map(([a, b], bone) => {
+      const [ax, ay] = place(a), [bx, by] = place(b);
+      return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colours[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 50)} stroke-linecap="round"></line>`;
+    });
+    if (!body.head) return bones;
+    const [ax, ay] = place(body.head[0]), [bx, by] = place(body.head[1]);
+    return [...bones, svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.6"></circle>`];
+  }
+
+  private line(edge: FamilyEdge, dearest: number) {
+    const [ax, ay] = this.at(edge.a), [bx, by] = this.at(edge.b);
+    const near = 1 - edge.cost / dearest;
+    return svg`<line class="edge ${edge.way ? "way" : ""}" x1=${ax} y1=${ay} x2=${bx} y2=${by}
+      stroke-width=${edge.way ? 1.5 + 2.5 * near : 0.8} opacity=${edge.way ? 0.9 : 0.16 + 0.3 * near}>
+      <title>${edge.cost.toFixed(3)} ${this.unit}</title></line>`;
+  }
+
+  /** Pixels per unit of the picture, to know whether words can be read. */
+  private get scale(): number {
+    if (this.view) return this.view.scale;
+    const [, , width, height] = this.box().split(" ").map(Number);
+    return Math.min(this.clientWidth / width, this.clientHeight / height);
+  }
+
+  private node(one: FamilyNode, number: number) {
+    const [x, y] = this.at(number);
+    const colour = this.colours[Math.min(one.tier, this.colours.length - 1)];
+    const name = shortName(one.motion, 16);
+    const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible from afar, too
+    const act = (event: KeyboardEvent) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.grabbed = null;
+      this.choose(number);
+    };
+    return svg`<g class="node ${number === this.current ? "current" : ""} ${this.out.has(number) ? "out" : ""}" data-node=${number}
+      transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
+      @click=${() => this.choose(number)} @keydown=${act}
+      @pointerenter=${() => { this.hovered = number; }} @pointerleave=${() => { this.hovered = -1; }}>
+      <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
+      ${number === 0 || this.scale > READABLE || number === this.current ? svg`<text y=${RADIUS + 14} font-size=${words}>${number === 0 ? "query" : name}</text>` : ""}
+      ${number && this.scale > READABLE ? svg`<text class="far" y=${RADIUS + 26} font-size="10">${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
+      <title>${one.motion}:${one.start_frame}-${one.end_frame}, tier ${one.tier}</title></g>`;
+  }
+
+  private told() {
+    const number = this.hovered >= 0 ? this.hovered : this.current, node = this.nodes[number];
+    if (!node) return "";
+    const far = number ? `· tier ${node.tier} · ${node.distance_to_query.toFixed(3)} ${this.unit} from the query` : "· the query";
+    return `${node.motion}:${node.start_frame}–${node.end_frame} ${far}`;
+  }
+
+  render() {
+    if (!this.nodes.length) return "";
+    const dearest = Math.max(1e-9, ...this.edges.map((edge) => edge.cost));
+    const weak = this.edges.filter((edge) => !edge.way).sort((a, b) => a.cost - b.cost).slice(0, MOST_WEAK);
+    const tiers = Math.max(...this.nodes.map((node) => node.tier));
+    const edges = [...weak, ...this.edges.filter((edge) => edge.way)];
+    return html`<svg viewBox=${this.box()} @pointerdown=${this.grab} @pointermove=${this.drag}>
+        ${edges.map((edge) => this.line(edge, dearest))}
+        ${this.nodes.map((one, number) => this.node(one, number))}</svg>
+      <div class="told">${this.told()}</div>
+      <div class="tiers">${Array.from({ length: Math.min(tiers, this.colours.length - 1) + 1 }, (_, tier) => html`<span>
+        <i style="background: ${this.colours[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`)}</div>
+      ${this.view ? html`<button class="home" @click=${() => { this.view = null; }}>show all</button>` : ""}`;
+  }
+}
+customElements.define("loom-family-graph", FamilyGraph);

@@ -1,0 +1,136 @@
+// A small figure that moves, with what it is compared to behind it; draws only while seen.
+
+import { LitElement, css, html } from "lit";
+import type { Figure } from "../motion/aligned";
+
+const AZIMUTH = (38 * Math.PI) / 180; // all face the same way at the start: seen from front and side
+const TILT = 0.18;
+const TALL = 2.02; // metres from top to bottom
+const HOLD = 0.35; // seconds that the last pose stays
+const TICK = 33; // milliseconds between drawings: cards need no more
+
+const seen = new Set<FigureLoop>();
+let last = 0;
+
+function tick(now: number): void {
+  if (seen.size) requestAnimationFrame(tick);
+  if (now - last < TICK) return;
+  last = now;
+  for (const one of seen) one.draw(now / 1000);
+}
+
+const watcher = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const one = target as FigureLoop;
+    if (!isIntersecting) { seen.delete(one); continue; }
+    if (!seen.size) requestAnimationFrame(tick);
+    seen.add(one);
+  }
+}, { rootMargin: "80px" });
+
+/** Where the points of a frame are seen: metres to the right of a place on the floor, and up from it. */
+export function viewOf(figure: Figure, frame: number, centre: [number, number]): (point: number) => [number, number] {
+  const { points, positions } = figure;
+  const cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH);
+  const whole = Math.min(Math.floor(frame), figure.frames - 1), part = frame - whole;
+  const from = whole * points * 3, to = Math.min(whole + 1, figure.frames - 1) * points * 3;
+  return (point) => {
+    const at = point * 3;
+    const mix = (k: number) => positions[from + at + k] + part * (positions[to + at + k] - positions[from + at + k]);
+    const dx = mix(0) - centre[0], dz = mix(2) - centre[1];
+    return [dx * cos - dz * sin, mix(1) - TILT * (dx * sin + dz * cos)];
+  };
+}
+
+/** Paint one pose; `x`, `y` is where `centre` of the floor comes to stand. */
+function paintFigure(
+  pen: CanvasRenderingContext2D, figure: Figure, frame: number, centre: [number, number],
+  x: number, y: number, scale: number, colours: [string, string, string],
+): void {
+  const { body } = figure, view = viewOf(figure, frame, centre);
+  const place = (point: number): [number, number] => {
+    const [right, up] = view(point);
+    return [x + scale * right, y - scale * up];
+  };
+  pen.lineCap = "round";
+  body.bones.forEach(([a, b], number) => {
+    const [ax, ay] = place(a), [bx, by] = place(b);
+    pen.strokeStyle = colours[body.sides[number] + 1];
+    pen.lineWidth = Math.max(1.4, body.widths[number] * scale * 1.35);
+    pen.beginPath();
+    pen.moveTo(ax, ay);
+    pen.lineTo(bx, by);
+    pen.stroke();
+  });
+  if (body.head) {
+    const [ax, ay] = place(body.head[0]), [bx, by] = place(body.head[1]);
+    pen.fillStyle = colours[1];
+    pen.beginPath();
+    pen.arc(ax + 0.6 * (bx - ax), ay + 0.6 * (by - ay), 0.085 * scale, 0, 2 * Math.PI);
+    pen.fill();
+  }
+}
+
+/** Where the figure's hips are over the floor. */
+export function anchorOf(figure: Figure, frame: number): [number, number] {
+  const at = (Math.min(Math.floor(frame), figure.frames - 1) * figure.points + figure.body.anchor) * 3;
+  return [figure.positions[at], figure.positions[at + 2]];
+}
+
+// Right, middle, left: sides differ in lightness.
+export const WARM: [string, string, string] = ["#c2662a", "#e0823d", "#f3ad79"];
+export const COOL: [string, string, string] = ["#3f7fae", "#4f9fd8", "#7fbdea"];
+
+export class FigureLoop extends LitElement {
+  static properties = { figure: { attribute: false }, ghost: { attribute: false }, seconds: { type: Number }, colours: { attribute: false } };
+  declare figure: Figure | null;
+  declare ghost: Figure | null;
+  declare seconds: number;
+  declare colours: [string, string, string];
+  private held: number | null = null;
+
+  static styles = css`:host { display: block; } canvas { width: 100%; height: 100%; display: block; }`;
+
+  constructor() {
+    super();
+    this.figure = this.ghost = null;
+    this.seconds = 1;
+    this.colours = WARM;
+  }
+
+  connectedCallback(): void { super.connectedCallback(); watcher.observe(this); }
+  disconnectedCallback(): void { super.disconnectedCallback(); watcher.unobserve(this); seen.delete(this); }
+
+  /** Stand still at a part of the way, 0 to 1, as for a picture. */
+  hold(part: number | null): void { this.held = part; this.draw(0); }
+
+  draw(now: number): void {
+    const canvas = this.renderRoot.querySelector("canvas");
+    if (!canvas || !this.clientWidth) return;
+    const ratio = Math.min(devicePixelRatio, 2);
+    const width = Math.round(this.clientWidth * ratio), height = Math.round(this.clientHeight * ratio);
+    if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
+    const pen = canvas.getContext("2d")!;
+    pen.clearRect(0, 0, width, height);
+    const { figure, ghost } = this;
+    if (!figure) return;
+    const phase = this.held ?? Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
+    const scale = height / TALL, floor = height * 0.92;
+    const frame = phase * (figure.frames - 1), other = ghost ? phase * (ghost.frames - 1) : 0;
+    const own = anchorOf(figure, frame), theirs = ghost ? anchorOf(ghost, other) : own;
+    const centre: [number, number] = [(own[0] + theirs[0]) / 2, (own[1] + theirs[1]) / 2];
+    pen.fillStyle = "rgba(140, 150, 170, 0.13)";
+    pen.beginPath();
+    pen.ellipse(width / 2, floor, 0.42 * scale, 0.1 * scale, 0, 0, 2 * Math.PI);
+    pen.fill();
+    if (ghost) {
+      pen.globalAlpha = 0.42;
+      paintFigure(pen, ghost, other, centre, width / 2, floor, scale, COOL);
+      pen.globalAlpha = 1;
+    }
+    paintFigure(pen, figure, frame, centre, width / 2, floor, scale, this.colours);
+  }
+
+  render() { return html`<canvas></canvas>`; }
+}
+customElements.define("loom-figure", FigureLoop);

@@ -1,0 +1,158 @@
+// How to search: method, features, neighbours, threshold, labels. Fires "settings" with changes.
+
+import { LitElement, css, html } from "lit";
+import { look } from "../page/style";
+import { methodOf, unitOf, type Menu, type Settings } from "./search-settings";
+
+const LARGE = 150_000; // frames from which comparing every frame anew takes long
+
+class SearchForm extends LitElement {
+  static properties = {
+    menu: { attribute: false }, settings: { attribute: false }, distances: { attribute: false },
+    family: { type: Boolean }, frames: { type: Number },
+  };
+  declare menu: Menu | null;
+  declare settings: Settings;
+  /** Distances of what was found, for the ticks above the threshold. */
+  declare distances: number[];
+  /** Whether a family is grown instead. */
+  declare family: boolean;
+  /** Of the library. */
+  declare frames: number;
+
+  static styles = [look, css`
+    :host { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; align-items: end; }
+    label > span { display: flex; justify-content: space-between; font-size: 12px; color: var(--faint); }
+    label b { color: var(--ink); font-weight: 500; font-variant-numeric: tabular-nums; }
+    select, input:not([type="range"]):not([type="checkbox"]) { width: 100%; }
+    .two { grid-column: span 2; }
+    .all { grid-column: 1 / -1; margin: 0; }
+    .check { display: flex; align-items: center; gap: 6px; padding-bottom: 5px; }
+    svg { width: 100%; height: 16px; display: block; }
+    details { align-self: end; padding-bottom: 4px; }
+    details[open] { grid-column: 1 / -1; }
+    details > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; padding-top: 6px; align-items: end; }
+    summary { cursor: pointer; color: var(--faint); }
+    .warn { color: #d8c14f; font-size: 12px; }
+  `];
+
+  constructor() { super(); this.menu = null; this.distances = []; this.family = false; this.frames = 0; }
+
+  private set(changes: Partial<Settings>): void {
+    this.dispatchEvent(new CustomEvent("settings", { detail: changes }));
+  }
+
+  private has(option: string): boolean { return methodOf(this.menu!, this.settings).options.includes(option); }
+
+  /** The furthest that the threshold can be put: beyond all that was found. */
+  private get furthest(): number {
+    const unit = unitOf(this.menu!, this.settings);
+    const usual = unit === "m" ? 0.3 : 30;
+    const least = this.family || !this.distances.length ? usual : 0.01 * usual;
+    const far = Math.max(least, this.settings.max_distance ?? 0, ...(this.family ? [] : this.distances));
+    const step = 10 ** Math.floor(Math.log10(far)) / 5;
+    return Math.ceil(far / step + 1e-9) * step;
+  }
+
+  private choice(name: "features" | "distance", title: string) {
+    const { menu, settings } = this;
+    const options = (list: { name: string }[]) => list.map((one) =>
+      html`<option .value=${one.name} ?selected=${one.name === settings[name]}>${one.name}</option>`);
+    const anyDistance = name === "distance" || settings.method === "dtw";
+    return html`<label><span>${title}</span><select id=${name} .value=${settings[name]}
+      @change=${(event: Event) => this.set({ [name]: (event.target as HTMLSelectElement).value })}>
+      ${name === "features" ? html`<optgroup label="features, kept with the library">${options(menu!.features)}</optgroup>` : ""}
+      ${anyDistance ? html`<optgroup label="frame distances">${options(menu!.distances)}</optgroup>` : ""}
+    </select></label>`;
+  }
+
+  private words(name: "rank" | "steps" | "weights", title: string, values: [string, string][]) {
+    return html`<label><span>${title}</span><select id=${name}
+      @change=${(event: Event) => this.set({ [name]: (event.target as HTMLSelectElement).value || null } as Partial<Settings>)}>
+      ${values.map(([value, words]) => html`<option .value=${value} ?selected=${(this.settings[name] ?? "") === value}>${words}</option>`)}
+    </select></label>`;
+  }
+
+  /** A slider of whole numbers that grow by factors: small ones are as easy to hit as large ones. */
+  private factors(name: "k" | "max", title: string, least: number, most: number, fallback: number) {
+    const value = this.settings[name] ?? fallback;
+    const place = Math.log(value / least) / Math.log(most / least);
+    const read = (event: Event) => {
+      const part = Number((event.target as HTMLInputElement).value);
+      this.set({ [name]: Math.round(least * (most / least) ** part) });
+    };
+    return html`<label><span>${title}<b>${value}</b></span>
+      <input id=${name} type="range" min="0" max="1" step="0.005" .value=${String(place)} @input=${read} /></label>`;
+  }
+
+  private radius() {
+    const { radius } = this.settings;
+    const read = (event: Event) => {
+      const value = Number((event.target as HTMLInputElement).value);
+      this.set({ radius: value >= 0.4 ? null : value });
+    };
+    return html`<label><span>radius<b>${radius === null ? "any" : `${radius.toFixed(3)} m`}</b></span>
+      <input id="radius" type="range" min="0.005" max="0.4" step="0.005" .value=${String(radius ?? 0.4)} @input=${read} /></label>`;
+  }
+
+  private threshold() {
+    const { max_distance: limit } = this.settings, far = this.furthest;
+    const unit = unitOf(this.menu!, this.settings);
+    const shown = limit === null ? (this.family ? "0.08 (usual)" : "any") : `${limit.toPrecision(3)} ${unit}`;
+    const usual = this.family ? 0.08 : far;
+    const read = (event: Event) => {
+      const value = Number((event.target as HTMLInputElement).value);
+      this.set({ max_distance: !this.family && value >= far * 0.9999 ? null : value });
+    };
+    const ticks = this.distances.map((one) => {
+      const x = ((one / far) * 100).toFixed(2);
+      return html`<svg x="${x}%" width="1.5" height="16" overflow="visible"><rect width="1.5" height="16" y="4"
+        fill=${limit === null || one <= limit ? "var(--accent)" : "#4a5261"} opacity="0.75"></rect></svg>`;
+    });
+    return html`<label class="two"><span>${this.family ? "members are joined within" : "no further than"}<b>${shown}</b></span>
+      ${this.family ? "" : html`<svg aria-hidden="true">${ticks}</svg>`}
+      <input id="max_distance" type="range" min="0" max=${far} step=${far / 200} .value=${String(limit ?? usual)} @input=${read} /></label>`;
+  }
+
+  private list(name: "within" | "only" | "without", title: string, known: string[], hint: string) {
+    const read = (event: Event) => {
+      const typed = (event.target as HTMLInputElement).value.split(",").map((word) => word.trim());
+      this.set({ [name]: typed.filter(Boolean) });
+    };
+    return html`<label><span>${title}</span><input id=${name} list=${`${name}-known`} placeholder=${hint}
+        .value=${this.settings[name].join(", ")} @change=${read} />
+      <datalist id=${`${name}-known`}>${known.map((one) => html`<option value=${one}></option>`)}</datalist></label>`;
+  }
+
+  render() {
+    const { menu, settings } = this;
+    if (!menu) return html`<span class="faint">asking for the methods…</span>`;
+    const method = methodOf(menu, settings);
+    const slow = method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
+    return html`
+      <label class="two"><span>method</span><select id="method"
+        @change=${(event: Event) => this.set({ method: (event.target as HTMLSelectElement).value, max_distance: null })}>
+        ${menu.methods.filter((one) => !this.family || !one.whole_clips).map((one) =>
+          html`<option .value=${one.name} ?selected=${one.name === settings.method}>${one.name} – ${one.about}</option>`)}
+      </select></label>
+      ${this.has("features") ? this.choice("features", "features") : ""}
+      ${this.has("distance") ? this.choice("distance", "web built with") : ""}
+      ${this.has("rank") && !this.family ? this.words("rank", "order by", [["", "movement"], ["distance", "distance of poses"]]) : ""}
+      ${this.has("k") ? this.factors("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
+      ${this.has("radius") ? this.radius() : ""}
+      ${this.factors("max", this.family ? "most members" : "most results", 1, 500, 100)}
+      ${this.threshold()}
+      ${slow ? html`<p class="all warn">A frame distance compares every frame anew: that takes long in a library of this size.</p>` : ""}
+      <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
+        <summary>finer settings</summary><div>
+        ${this.list("within", "only labels", menu.labels.map((one) => one.name), "all labels")}
+        ${this.list("only", "only takes", [], "all takes")}
+        ${this.list("without", "without takes", [], "none")}
+        ${this.has("steps") ? this.words("steps", "pace", [["slope", "half to twice"], ["classic", "any"]]) : ""}
+        ${this.has("weights") ? this.words("weights", "joints count", [["moving", "by how much they move"], ["equal", "equally"]]) : ""}
+        ${this.family ? "" : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
+          @change=${(event: Event) => this.set({ exclude_query: (event.target as HTMLInputElement).checked })} />without the query itself</label>`}
+      </div></details>`;
+  }
+}
+customElements.define("loom-search-form", SearchForm);

@@ -1,0 +1,115 @@
+// One motion on the stage: when it plays, where it stands, and its pose at a time.
+
+import * as THREE from "three";
+import { planOf, type Plan } from "./figure";
+import { rowOf, type MotionData } from "../motion/motion";
+
+export interface CharacterSpec {
+  motion: MotionData;
+  colour?: number;
+  /** What the stage writes beside its colour; default: the motion's name. */
+  title?: string;
+  /** Seconds on the clock at which its first shown frame stands. */
+  at?: number;
+  /** Frames [start, end) that are shown; default: all. */
+  range?: [number, number];
+  /** Where it is put: turn about the vertical (radians), then shift. */
+  place?: { yaw: number; shift: [number, number, number] };
+  opacity?: number;
+}
+
+export class Character {
+  /** Where the motion is put; things that belong to the character can be added. */
+  readonly group = new THREE.Group();
+  readonly colour: THREE.Color;
+  /** The frame that is shown, and how far on the way to the next. */
+  frame = 0;
+  fraction = 0;
+  /** Where its joints are drawn now, (P, 3) in the world. */
+  points: Float32Array;
+  private planned?: Plan;
+
+  constructor(readonly spec: CharacterSpec, colour: number) {
+    this.colour = new THREE.Color(colour);
+    this.points = new Float32Array(spec.motion.parents.length * 3);
+    if (spec.place) {
+      this.group.rotation.y = spec.place.yaw;
+      this.group.position.set(...spec.place.shift);
+    }
+  }
+
+  get visible(): boolean { return this.group.visible; }
+  set visible(shown: boolean) { this.group.visible = shown; }
+
+  get motion(): MotionData { return this.spec.motion; }
+
+  /** Show another motion of the same skeleton in its place, as while a blend is dragged. */
+  set motion(motion: MotionData) {
+    if (motion.parents.length !== this.motion.parents.length) {
+      this.points = new Float32Array(motion.parents.length * 3);
+      this.planned = undefined;
+    }
+    this.spec.motion = motion;
+  }
+
+  /** How it is drawn; known once there is a first frame. */
+  get plan(): Plan { return (this.planned ??= planOf(this.motion, this.motion.positions)); }
+
+  get streamed(): boolean { return this.motion.capacity !== undefined; }
+  get firstFrame(): number { return this.spec.range?.[0] ?? this.motion.first ?? 0; }
+  get endFrame(): number { return this.spec.range?.[1] ?? this.motion.frames; }
+  get start(): number { return this.spec.at ?? 0; }
+  get end(): number { return this.start + (this.endFrame - (this.spec.range?.[0] ?? 0)) / this.motion.fps; }
+  get opacity(): number { return this.spec.opacity ?? 1; }
+
+  /** The frame that stands at a time, with its fraction, held at both ends. */
+  exactFrameAt(time: number): number {
+    const frame = (this.spec.range?.[0] ?? 0) + (time - this.start) * this.motion.fps + 1e-4;
+    return Math.max(Math.min(Math.max(frame, this.firstFrame), this.endFrame - 1), 0);
+  }
+
+  frameAt(time: number): number { return Math.floor(this.exactFrameAt(time)); }
+
+  /** The time at which a frame stands. */
+  timeOf(frame: number): number {
+    return this.start + (frame - (this.spec.range?.[0] ?? 0)) / this.motion.fps;
+  }
+
+  /** A joint as it is in the motion, before it is put anywhere. */
+  joint(frame: number, joint: number, out = new THREE.Vector3()): THREE.Vector3 {
+    const { positions, parents } = this.motion;
+    return out.fromArray(positions, (rowOf(this.motion, frame) * parents.length + joint) * 3);
+  }
+
+  /** Where a joint is drawn now. */
+  world(joint: number, out = new THREE.Vector3()): THREE.Vector3 {
+    return out.fromArray(this.points, joint * 3);
+  }
+
+  /** Take the pose of a frame, between two where it has a fraction. */
+  pose(frame: number): void {
+    this.frame = Math.floor(frame);
+    this.fraction = frame - this.frame;
+    this.group.updateMatrixWorld();
+    this.sample(frame, this.points);
+  }
+
+  /** World positions (P, 3) at a frame, linear between two; holds at the ends. */
+  sample(frame: number, out: Float32Array): void {
+    const { motion } = this;
+    const width = motion.parents.length * 3;
+    const whole = Math.floor(frame);
+    const part = whole + 1 < this.endFrame ? frame - whole : 0;
+    const from = rowOf(motion, whole) * width;
+    const to = part > 0 ? rowOf(motion, whole + 1) * width : from;
+    const { positions } = motion, m = this.group.matrixWorld.elements;
+    for (let at = 0; at < width; at += 3) {
+      const x = positions[from + at] + part * (positions[to + at] - positions[from + at]);
+      const y = positions[from + at + 1] + part * (positions[to + at + 1] - positions[from + at + 1]);
+      const z = positions[from + at + 2] + part * (positions[to + at + 2] - positions[from + at + 2]);
+      out[at] = m[0] * x + m[4] * y + m[8] * z + m[12];
+      out[at + 1] = m[1] * x + m[5] * y + m[9] * z + m[13];
+      out[at + 2] = m[2] * x + m[6] * y + m[10] * z + m[14];
+    }
+  }
+}

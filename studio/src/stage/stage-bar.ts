@@ -1,0 +1,117 @@
+// Over the stage: how it is drawn, from where it is seen, and who is on it.
+
+import { LitElement, css, html, nothing } from "lit";
+import { look } from "../page/style";
+import { SHORTCUTS } from "../page/shortcuts";
+import type { Stage } from "./stage";
+import type { StageLook } from "./stage-look";
+import type { Studio } from "../page/studio";
+
+const TRAILED: [string, string[]][] = [
+  ["hands", ["left_hand", "right_hand"]], ["feet", ["left_toe", "right_toe"]],
+  ["knees", ["left_knee", "right_knee"]], ["elbows", ["left_elbow", "right_elbow"]],
+  ["head", ["head"]], ["hips", ["hips"]],
+];
+const SHOWN = 8; // names in the legend before "and N more"
+
+class StageBar extends LitElement {
+  static properties = { studio: { attribute: false } };
+  declare studio: Studio;
+
+  static styles = [look, css`
+    :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
+    /* Names beside the tools; where there is no room, below them. */
+    .top { position: absolute; inset: 8px 8px auto 12px; display: flex; flex-wrap: wrap-reverse; gap: 6px; justify-content: space-between;
+      align-items: start; }
+    .tools { margin-left: auto; display: flex; flex-wrap: wrap; gap: 4px; justify-content: end; pointer-events: auto; }
+    .group { display: flex; border-radius: 6px; overflow: clip; background: #20252ecc; border: 1px solid var(--line); }
+    .group button { border: 0; border-radius: 0; background: none; padding: 4px 8px; font-size: 12px; color: var(--faint); }
+    .group button + button { border-left: 1px solid var(--line); }
+    .group button:hover { color: var(--ink); }
+    .group button[aria-pressed="true"] { color: var(--accent); background: #e0823d1c; }
+    details { position: relative; font-size: 12px; }
+    summary { list-style: none; padding: 4px 8px; cursor: pointer; color: var(--faint); border-left: 1px solid var(--line); }
+    summary.on { color: var(--accent); background: #e0823d1c; }
+    .group:has(details[open]) { overflow: visible; }
+    details .menu { position: absolute; right: 0; top: 28px; background: var(--raised); border: 1px solid var(--line);
+      border-radius: 6px; padding: 6px 10px; display: grid; gap: 3px; z-index: 3; }
+    details label { display: flex; gap: 6px; align-items: center; white-space: nowrap; }
+    .cast { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px #000; }
+    .cast i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
+    .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
+    .keys { position: absolute; inset: 0; margin: auto; width: min(560px, 92%); height: fit-content; max-height: 92%; overflow: auto;
+      pointer-events: auto; background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 16px 20px; z-index: 4;
+      box-shadow: 0 12px 40px #0008; }
+    dl { display: grid; grid-template-columns: max-content 1fr; gap: 5px 16px; margin: 8px 0 12px; }
+    dt { color: var(--accent); } dd { margin: 0; }
+    kbd { font: inherit; }
+  `];
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    const again = () => this.requestUpdate();
+    for (const kind of ["cast", "look"]) this.studio.stage.addEventListener(kind, again);
+    for (const kind of ["help", "library"]) this.studio.addEventListener(kind, again);
+  }
+
+  private get stage(): Stage { return this.studio.stage; }
+
+  private toggle(key: "body" | "contacts" | "ghosts" | "path" | "grid" | "follow" | "shadows", text: string, title: string) {
+    const on = this.stage.look[key];
+    return html`<button aria-pressed=${on ? "true" : "false"} title=${title} data-look=${key}
+      @click=${() => this.stage.set({ [key]: !on } as Partial<StageLook>)}>${text}</button>`;
+  }
+
+  private trails() {
+    const { trails } = this.stage.look;
+    const change = (roles: string[], on: boolean) => this.stage.set({
+      trails: on ? [...new Set([...trails, ...roles])] : trails.filter((role) => !roles.includes(role)),
+    });
+    return html`<details><summary class=${trails.length ? "on" : ""} title="Trails of joints through the air">Trails</summary>
+      <div class="menu">${TRAILED.map(([name, roles]) => html`<label><input type="checkbox"
+        .checked=${roles.every((role) => trails.includes(role))}
+        @change=${(event: Event) => change(roles, (event.target as HTMLInputElement).checked)} />${name}</label>`)}</div></details>`;
+  }
+
+  private cast() {
+    const { characters } = this.stage;
+    const shown = characters.slice(0, SHOWN);
+    return html`<div class="cast">${shown.map((one) => html`<span><i style="background:#${one.colour.getHexString()}"></i>${one.spec.title ?? one.motion.name}</span>`)}
+      ${characters.length > SHOWN ? html`<span class="faint">and ${characters.length - SHOWN} more</span>` : nothing}</div>`;
+  }
+
+  private help() {
+    if (!this.studio.helping) return nothing;
+    return html`<div class="keys" role="dialog" aria-label="Keys">
+      <h2>Keys</h2>
+      <dl>${SHORTCUTS.filter((one) => one.shown).map((one) => html`<dt><kbd>${one.shown}</kbd></dt><dd>${one.does}</dd>`)}
+        <dt>mouse</dt><dd>drag turns, wheel zooms, right button shifts</dd>
+        <dt>timeline</dt><dd>drag on the ruler scrubs, on the strips selects; wheel zooms, Shift + wheel pans; double click clears</dd>
+        <dt>library</dt><dd>Shift + click lays a take over the others</dd></dl>
+      <button @click=${() => this.studio.help(false)}>Close</button></div>`;
+  }
+
+  render() {
+    const { stage } = this, empty = !stage.characters.length;
+    return html`
+      ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to see it here.</div>` : nothing}
+      <div class="top">${this.cast()}<div class="tools">
+        <div class="group" role="group" aria-label="Figure">
+          ${this.toggle("body", "Body", "A simple body instead of bones (B)")}
+          ${this.toggle("contacts", "Contacts", "Feet light up while they stand")}</div>
+        <div class="group" role="group" aria-label="Traces">
+          ${this.toggle("ghosts", "Ghosts", "Poses before and after: onion skin (G)")}
+          ${this.toggle("path", "Path", "Way of the hips on the floor (P)")}${this.trails()}</div>
+        <div class="group" role="group" aria-label="Camera">
+          ${this.toggle("grid", "Grid", "Half metres on the floor")}
+          ${this.toggle("follow", "Follow", "The camera keeps up with the character (Shift F)")}
+          <button title="Look at the character (F)" @click=${() => stage.frame()}>Frame</button>
+          <button title="From the front (1)" @click=${() => stage.view("front")}>1</button>
+          <button title="From the side (3)" @click=${() => stage.view("right")}>3</button>
+          <button title="From above (7)" @click=${() => stage.view("top")}>7</button>
+          <button title="The keys (?)" aria-label="Keys" @click=${() => this.studio.help(!this.studio.helping)}>?</button></div>
+      </div></div>
+      ${this.help()}`;
+  }
+}
+customElements.define("loom-stage-bar", StageBar);

@@ -1,0 +1,274 @@
+// Under the stage: play, scrub, and select a range of the take with the mouse.
+
+import { LitElement, css, html, nothing } from "lit";
+import { getArrays, getJson } from "../net/api";
+import { copyText } from "../page/code-line";
+import { look } from "../page/style";
+import { step } from "../page/shortcuts";
+import { asText, type Studio } from "../page/studio";
+import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
+import { Span } from "./time-axis";
+
+const NEAR = 6; // pixels within which a handle is taken
+const CLICK = 3; // pixels that a click may move
+const LIVE_SECONDS = 12; // of streamed motion that are shown
+
+type Drag =
+  | { kind: "scrub" }
+  | { kind: "range"; from: number; x: number; moved: boolean }
+  | { kind: "pan"; x: number };
+
+class Timeline extends LitElement {
+  static properties = { studio: { attribute: false }, copied: { state: true } };
+  declare studio: Studio;
+  declare copied: boolean;
+  private readonly span = new Span(58);
+  private strips: Strips | null = null;
+  private drag: Drag | null = null;
+  private width = 0;
+  private shown = "";
+
+  static styles = [look, css`
+    :host { display: block; padding: 6px 10px 8px; user-select: none; }
+    .bar { display: flex; gap: 6px; align-items: center; flex-wrap: wrap; margin-bottom: 5px; min-height: 30px; }
+    .bar button { padding: 3px 8px; }
+    #play { width: 66px; }
+    .where { font-variant-numeric: tabular-nums; min-width: 180px; margin-left: 6px; }
+    .speed { display: flex; gap: 6px; align-items: center; font-size: 12px; color: var(--faint); }
+    .speed input { width: 90px; }
+    .speed output { width: 34px; font-variant-numeric: tabular-nums; }
+    .range { margin-left: auto; display: flex; gap: 6px; align-items: center; font-size: 12px; min-width: 0; }
+    .range code { font: 12px ui-monospace, monospace; color: var(--accent); user-select: all; white-space: nowrap;
+      overflow: hidden; text-overflow: ellipsis; }
+    .range span { white-space: nowrap; }
+    .strips { position: relative; height: ${HEIGHT}px; outline-offset: 2px; }
+    canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; }
+    #head { cursor: crosshair; }
+  `];
+
+  constructor() { super(); this.copied = false; }
+
+  connectedCallback(): void {
+    super.connectedCallback();
+    const { stage } = this.studio;
+    const again = () => this.requestUpdate();
+    stage.clock.addEventListener("change", again);
+    stage.addEventListener("frame", () => this.follow());
+    this.studio.addEventListener("take", () => void this.retake());
+    this.studio.addEventListener("selection", again);
+  }
+
+  protected firstUpdated(): void {
+    new ResizeObserver(() => this.resize()).observe(this.renderRoot.querySelector(".strips")!);
+    this.resize();
+  }
+
+  protected updated(): void { this.shown = ""; this.draw(); this.follow(); }
+
+  /** Somebody else is on the stage: fit to it, and ask for its strips. */
+  private async retake(): Promise<void> {
+    const { studio } = this, one = studio.lead, take = studio.take;
+    const fresh = this.strips?.motion.name !== one?.motion.name;
+    this.strips = one && {
+      motion: one.motion, timeOf: (frame) => one.timeOf(frame), beats: [], sure: false,
+      speed: take === null ? speedOf(one.motion) : fresh ? null : this.strips!.speed,
+    };
+    const { clock } = studio.stage;
+    this.span.fit(clock.start, clock.end === Infinity ? clock.start + LIVE_SECONDS : clock.end, fresh);
+    this.requestUpdate();
+    const mine = this.strips;
+    if (!mine || take === null || one?.motion.name !== take) return;
+    const address = `motions/${encodeURIComponent(take)}`;
+    const current = () => this.strips === mine;
+    try {
+      const message = await getArrays(`${address}/strips`);
+      if (!current()) return;
+      mine.speed = message.arrays.speed as Float32Array;
+      this.requestUpdate();
+      const found = await getJson<{ beats: number[]; rhythmic: boolean }>(`${address}/beats`);
+      if (!current()) return;
+      mine.beats = found.beats;
+      mine.sure = found.rhythmic;
+      this.requestUpdate();
+    } catch { /* too short for a rhythm, or gone meanwhile: the strip stays without */ }
+  }
+
+  private resize(): void {
+    const box = this.renderRoot.querySelector<HTMLElement>(".strips")!;
+    this.width = box.clientWidth;
+    for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
+      const fine = Math.min(devicePixelRatio, 2);
+      canvas.width = this.width * fine;
+      canvas.height = HEIGHT * fine;
+      canvas.getContext("2d")!.setTransform(fine, 0, 0, fine, 0, 0);
+    }
+    this.draw();
+  }
+
+  private pen(id: string): CanvasRenderingContext2D {
+    return this.renderRoot.querySelector<HTMLCanvasElement>(id)!.getContext("2d")!;
+  }
+
+  private get selected(): readonly [number, number] | null {
+    const { selection, take, lead } = this.studio;
+    return selection && lead && selection.motion === take ? [lead.timeOf(selection.start), lead.timeOf(selection.end)] : null;
+  }
+
+  private draw(): void {
+    if (!this.width) return;
+    drawStrips(this.pen("#strips"), this.width, this.span, this.strips, this.selected);
+    if (this.strips) drawPlayhead(this.pen("#head"), this.width, this.span, this.studio.stage.clock.time);
+    else this.pen("#head").clearRect(0, 0, this.width, HEIGHT);
+  }
+
+  /** For every drawn frame: the playhead and the numbers, nothing else. */
+  private follow(): void {
+    const { clock } = this.studio.stage;
+    if (!this.width || !this.hasUpdated) return;
+    if (this.strips && this.strips.motion !== this.studio.lead?.motion) void this.retake(); // as while a blend is dragged
+    if (clock.end === Infinity) {
+      this.span.fit(Math.max(clock.time - LIVE_SECONDS + 1, clock.start), Math.max(clock.time + 1, clock.start + LIVE_SECONDS));
+      this.draw();
+    } else if (clock.playing && this.span.zoomed && this.drag === null) {
+      const before = this.span.start;
+      this.span.reveal(clock.time);
+      if (before !== this.span.start) this.draw();
+    }
+    const text = this.where();
+    if (text === this.shown) return;
+    this.shown = text;
+    drawPlayhead(this.pen("#head"), this.width, this.span, clock.time);
+    this.renderRoot.querySelector(".where")!.textContent = text;
+    this.renderRoot.querySelector("#head")!.setAttribute("aria-valuenow", clock.time.toFixed(2));
+  }
+
+  private where(): string {
+    const { clock } = this.studio.stage, one = this.studio.lead;
+    if (!one || !one.motion.frames) return "";
+    const last = clock.end === Infinity ? "" : ` / ${one.endFrame}`;
+    return `frame ${one.frameAt(clock.time)}${last} · ${clock.time.toFixed(2)} s`;
+  }
+
+  // --- the mouse ------------------------------------------------------------------------
+
+  private frameAt(x: number): number {
+    const one = this.studio.lead!;
+    const frame = Math.round((this.span.time(x, this.width) - one.timeOf(0)) * one.motion.fps);
+    return Math.min(Math.max(frame, one.firstFrame), one.endFrame);
+  }
+
+  private readonly down = (event: PointerEvent): void => {
+    if (!this.studio.lead) return;
+    const { offsetX: x, offsetY: y } = event;
+    (event.target as HTMLElement).setPointerCapture(event.pointerId);
+    if (event.button === 1) this.drag = { kind: "pan", x };
+    else if (event.button !== 0) return;
+    else if (y < RULER || this.studio.take === null) { this.drag = { kind: "scrub" }; this.move(event); }
+    else this.drag = { kind: "range", from: this.held(x) ?? this.frameAt(x), x, moved: this.held(x) !== null };
+  };
+
+  /** Grabbed by a handle: the other end of the selection stays. */
+  private held(x: number): number | null {
+    const { selected } = this, selection = this.studio.selection;
+    if (!selected || !selection) return null;
+    if (Math.abs(x - this.span.x(selected[0], this.width)) <= NEAR) return selection.end;
+    if (Math.abs(x - this.span.x(selected[1], this.width)) <= NEAR) return selection.start;
+    return null;
+  }
+
+  private readonly move = (event: PointerEvent): void => {
+    const { offsetX: x } = event, { drag, studio } = this;
+    const { clock } = studio.stage;
+    if (!drag) {
+      const near = event.offsetY >= RULER && this.held(x) !== null;
+      (event.target as HTMLElement).style.cursor = near ? "ew-resize" : event.offsetY < RULER ? "pointer" : "crosshair";
+    } else if (drag.kind === "scrub") {
+      clock.seek(Math.min(this.span.time(x, this.width), clock.end - 1e-3));
+    } else if (drag.kind === "pan") {
+      this.span.pan(((drag.x - x) / (this.width - this.span.gutter)) * (this.span.end - this.span.start));
+      drag.x = x;
+      this.draw();
+    } else {
+      if (!drag.moved && Math.abs(x - drag.x) < CLICK) return;
+      drag.moved = true;
+      const frame = this.frameAt(x);
+      const start = Math.min(frame, drag.from), end = Math.max(frame, drag.from);
+      if (end > start) studio.select({ motion: studio.take!, start, end });
+    }
+  };
+
+  private readonly up = (event: PointerEvent): void => {
+    const { drag, studio } = this;
+    this.drag = null;
+    if (drag?.kind === "range" && !drag.moved) studio.stage.clock.seek(this.span.time(event.offsetX, this.width));
+    else if (drag?.kind === "range" && studio.selection && studio.lead) {
+      // Show what was just selected.
+      const { clock } = studio.stage, [start, end] = clock.inner ?? [0, 0];
+      if (clock.time < start || clock.time >= end) clock.seek(start);
+    }
+  };
+
+  private readonly wheel = (event: WheelEvent): void => {
+    event.preventDefault();
+    const length = this.span.end - this.span.start;
+    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+    if (sideways) this.span.pan((sideways / (this.width - this.span.gutter)) * length);
+    else this.span.zoom(this.span.time(event.offsetX, this.width), Math.exp(event.deltaY * 0.002));
+    this.requestUpdate();
+  };
+
+  private readonly clear = (event: MouseEvent): void => { if (event.offsetY >= RULER) this.studio.select(null); };
+
+  private fit(): void {
+    const { clock } = this.studio.stage;
+    this.span.fit(clock.start, clock.end);
+    this.requestUpdate();
+  }
+
+  private async copy(text: string): Promise<void> {
+    await copyText(text);
+    this.copied = true;
+    setTimeout(() => { this.copied = false; }, 1500);
+  }
+
+  private range() {
+    const { selection, take, lead } = this.studio;
+    if (!lead || take === null) return nothing;
+    if (!selection || selection.motion !== take)
+      return html`<span class="faint">drag on the strips to select a range</span>`;
+    const text = asText(selection), frames = selection.end - selection.start;
+    return html`<span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="range">${text}</code>
+      <button title="Copy the range as the command line writes it" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
+      <button title="Select nothing (Esc)" @click=${() => this.studio.select(null)}>clear</button>`;
+  }
+
+  render() {
+    const { clock } = this.studio.stage;
+    const rate = Math.log2(clock.speed);
+    const setSpeed = (event: Event) => {
+      const speed = 2 ** Number((event.target as HTMLInputElement).value);
+      clock.set({ speed: Math.abs(speed - 1) < 0.06 ? 1 : speed });
+    };
+    return html`
+      <div class="bar">
+        <button title="To the start (↑)" aria-label="To the start" @click=${() => clock.seek(clock.start)}>|◂</button>
+        <button title="One frame back (←)" aria-label="One frame back" @click=${() => step(this.studio, -1)}>◂</button>
+        <button id="play" class="main" title="Space" @click=${() => clock.toggle()}>${clock.playing ? "Pause" : "Play"}</button>
+        <button title="One frame on (→)" aria-label="One frame on" @click=${() => step(this.studio, 1)}>▸</button>
+        <button id="loop" aria-pressed=${clock.loop ? "true" : "false"} title="Begin again at the end" @click=${() => clock.set({ loop: !clock.loop })}>Loop</button>
+        <label class="speed" title="Speed (+ and −)"><span class="faint">speed</span><input type="range" id="speed" min="-3" max="2" step="0.05" .value=${String(rate)} @input=${setSpeed}
+          @dblclick=${() => clock.set({ speed: 1 })} /><output>${clock.speed.toFixed(2)}×</output></label>
+        <span class="where faint"></span>
+        ${this.span.zoomed ? html`<button title="The whole take" @click=${() => this.fit()}>Whole</button>` : nothing}
+        <div class="range">${this.range()}</div>
+      </div>
+      <div class="strips">
+        <canvas id="strips"></canvas>
+        <canvas id="head" tabindex="0" role="slider" aria-label="Time" aria-valuemin=${clock.start}
+          aria-valuemax=${clock.end === Infinity ? nothing : clock.end.toFixed(2)} aria-valuenow=${clock.time.toFixed(2)}
+          @pointerdown=${this.down} @pointermove=${this.move} @pointerup=${this.up} @pointercancel=${this.up}
+          @wheel=${this.wheel} @dblclick=${this.clear}></canvas>
+      </div>`;
+  }
+}
+customElements.define("loom-timeline", Timeline);
