@@ -1,34 +1,26 @@
 // Beats of the music above, beats of the motion below, and the moment between them.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { look } from "../page/style";
 
 const SHOWN = 8; // seconds at a time
 const HEIGHT = 84;
 
-class BeatStrip extends LitElement {
-  static properties = {
-    music: { attribute: false }, motion: { attribute: false }, downbeats: { attribute: false },
-    tolerance: { type: Number }, time: { type: Number }, seconds: { type: Number },
-  };
-  declare music: number[];
-  declare motion: number[];
-  declare downbeats: number[];
-  declare tolerance: number;
-  declare time: number;
-  declare seconds: number;
+@customElement("loom-beats")
+export class BeatStrip extends LitElement {
+  @property({ attribute: false }) music: number[] = [];
+  @property({ attribute: false }) motion: number[] = [];
+  @property({ attribute: false }) downbeats: number[] = [];
+  @property({ type: Number }) tolerance = 1 / 30;
+  @property({ type: Number }) time = 0;
+  @property({ type: Number }) seconds = 0;
 
   static styles = [look, css`
     canvas { width: 100%; height: ${HEIGHT}px; background: #12151a; border-radius: 5px; display: block; }
     p { font-size: 12px; }
     i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 4px 0 10px; }
   `];
-
-  constructor() {
-    super();
-    this.music = []; this.motion = []; this.downbeats = [];
-    this.tolerance = 1 / 30; this.time = this.seconds = 0;
-  }
 
   protected updated(): void { this.paint(); }
 
@@ -70,4 +62,3 @@ class BeatStrip extends LitElement {
         <i style="background:#7cb85c"></i>motion, within a frame <i style="background:#d86464"></i>motion, off</p>`;
   }
 }
-customElements.define("loom-beats", BeatStrip);

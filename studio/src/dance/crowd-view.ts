@@ -1,12 +1,13 @@
 // Crowds: couples in a ballroom or soldiers on a street, all of them on the stage at once.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { download, finished, getArrays, send, type Job } from "../net/api";
 import type { CodeLines } from "../page/code-line";
-import { FloorLines } from "../stage/floor-lines";
+import { FloorLines } from "../stage/floor";
 import { look } from "../page/style";
 import { SoundTrack } from "./sound";
-import { motionsFrom } from "../motion/crowd";
+import { motionsFrom } from "../motion/motion";
 import { View } from "../page/view";
 
 interface Told extends CodeLines {
@@ -35,13 +36,13 @@ const BOTH: Slider[] = [
 const LEADER = 0x4f9fd8, FOLLOWER = 0xe0823d;
 const FILES = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
 
-class CrowdView extends View {
-  static properties = { ...View.properties, told: { state: true }, busy: { state: true }, quiet: { state: true }, held: { state: true } };
-  declare told: Told | null;
-  declare busy: string;
-  declare quiet: boolean;
+@customElement("loom-crowd-view")
+export class CrowdView extends View {
+  @state() private told: Told | null = null;
+  @state() private busy = "";
+  @state() private quiet = false;
   /** Values of sliders that are still being dragged. */
-  declare held: Query;
+  @state() private held: Query = {};
   private track: SoundTrack | null = null;
   private floor: FloorLines | null = null;
   private shown = "";
@@ -57,8 +58,6 @@ class CrowdView extends View {
     .figures { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 6px 0; }
     .figures b { text-align: right; }
   `];
-
-  constructor() { super(); this.told = null; this.busy = ""; this.quiet = false; this.held = {}; }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -184,4 +183,3 @@ class CrowdView extends View {
       Everybody's steps fall on the beats, and nobody bumps into anybody.</p>`}`;
   }
 }
-customElements.define("loom-crowd-view", CrowdView);

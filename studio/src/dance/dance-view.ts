@@ -1,13 +1,14 @@
 // Dance: movements of some takes, music, and both together; or live, after the pointer.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { download, finished, getJson, send, sendForArrays, type Job } from "../net/api";
 import "./beat-strip";
 import { LiveDance } from "./live-dance";
 import { look } from "../page/style";
 import { literal, word } from "../page/command-line";
 import { SoundTrack } from "./sound";
-import { motionsFrom } from "../motion/crowd";
+import { motionsFrom } from "../motion/motion";
 import { View } from "../page/view";
 
 interface Steps {
@@ -19,18 +20,15 @@ interface Danced { motion_beats: number[]; music_beats: number[]; beats_total: n
 
 const SLOWEST = 40, FASTEST = 200;
 
-class DanceView extends View {
-  static properties = {
-    ...View.properties, steps: { state: true }, music: { state: true }, danced: { state: true },
-    busy: { state: true }, tempo: { state: true }, quiet: { state: true }, live: { state: true },
-  };
-  declare steps: Steps | null;
-  declare music: Music | null;
-  declare danced: Danced | null;
-  declare busy: string;
-  declare tempo: number;
-  declare quiet: boolean;
-  declare live: LiveDance | null;
+@customElement("loom-dance-view")
+export class DanceView extends View {
+  @state() private steps: Steps | null = null;
+  @state() private music: Music | null = null;
+  @state() private danced: Danced | null = null;
+  @state() private busy = "";
+  @state() private tempo = 0;
+  @state() private quiet = false;
+  @state() private live: LiveDance | null = null;
   private track: SoundTrack | null = null;
   /** Songs of this machine by the ids that the server gave them: it forgets them when it restarts. */
   private readonly songs = new Map<string, File>();
@@ -46,14 +44,6 @@ class DanceView extends View {
     .drop input { width: 100%; }
     .drop { border: 1px dashed var(--line); border-radius: 6px; padding: 8px; text-align: center; }
   `];
-
-  constructor() {
-    super();
-    this.steps = this.music = this.danced = this.live = null;
-    this.busy = "";
-    this.tempo = 0;
-    this.quiet = false;
-  }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -275,4 +265,3 @@ class DanceView extends View {
       ${this.steps && this.query.music ? this.codeLines() : ""}`;
   }
 }
-customElements.define("loom-dance-view", DanceView);

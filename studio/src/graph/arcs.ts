@@ -1,6 +1,7 @@
 // Takes as bars, and over them arcs where one may be left for another.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { look } from "../page/style";
 
 /** Two frames that are alike, and the transitions between them, one or both ways. */
@@ -35,12 +36,12 @@ export function spotText(drawn: Drawn, number: number): string {
 }
 
 /** Fires "pick" (a spot was chosen) and "act" (a key for it: "play", "remove", "lock"). */
-class Arcs extends LitElement {
-  static properties = { drawn: { attribute: false }, picked: { attribute: false }, hovered: { state: true }, take: { state: true } };
-  declare drawn: Drawn | null;
-  declare picked: Spot | null;
-  declare hovered: Spot | null;
-  declare take: number; // the take whose arcs alone are drawn; -1: all
+@customElement("loom-arcs")
+export class Arcs extends LitElement {
+  @property({ attribute: false }) drawn: Drawn | null = null;
+  @property({ attribute: false }) picked: Spot | null = null;
+  @state() private hovered: Spot | null = null;
+  @state() private take = -1; // the take whose arcs alone are drawn; -1: all
   spots: Spot[] = [];
   private lines: Float32Array[] = [];
   private width = 0;
@@ -53,8 +54,6 @@ class Arcs extends LitElement {
     #legend { display: flex; gap: 14px; font-size: 12px; margin-top: 4px; flex-wrap: wrap; }
     #legend i { display: inline-block; width: 16px; height: 0; border-top: 2px solid; vertical-align: middle; margin-right: 4px; }
   `];
-
-  constructor() { super(); this.drawn = this.picked = this.hovered = null; this.take = -1; }
 
   protected firstUpdated(): void { this.watcher.observe(this); }
   disconnectedCallback(): void { super.disconnectedCallback(); this.watcher.disconnect(); }
@@ -242,7 +241,6 @@ class Arcs extends LitElement {
         <span>click a name to see its arcs alone</span></div>`;
   }
 }
-customElements.define("loom-arcs", Arcs);
 export type ArcsElement = Arcs;
 
 /** A text that is not wider than so many pixels. */

@@ -1,6 +1,7 @@
 // Which takes a motion graph is made of, and how alike they must be where one is left for another.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { getJson } from "../net/api";
 import { look } from "../page/style";
 import type { Studio } from "../page/studio";
@@ -21,12 +22,12 @@ export function settingsOf(query: GraphQuery): Record<string, unknown> {
 }
 
 /** Fires "build" with `detail: GraphQuery`. */
-class GraphForm extends LitElement {
-  static properties = { studio: { attribute: false }, query: { attribute: false }, busy: { type: Boolean }, menu: { state: true } };
-  declare studio: Studio;
-  declare query: GraphQuery;
-  declare busy: boolean;
-  declare menu: Menu | null;
+@customElement("loom-graph-form")
+export class GraphForm extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @property({ attribute: false }) query: GraphQuery = {};
+  @property({ type: Boolean }) busy = false;
+  @state() private menu: Menu | null = null;
 
   static styles = [look, css`
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
@@ -34,8 +35,6 @@ class GraphForm extends LitElement {
     input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 84px; }
     input[type="number"] { width: 66px; } #only { width: 124px; }
   `];
-
-  constructor() { super(); this.query = {}; this.busy = false; this.menu = null; }
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
@@ -66,4 +65,3 @@ class GraphForm extends LitElement {
       <button class="main" id="build" ?disabled=${this.busy}>Find transitions</button></form>`;
   }
 }
-customElements.define("loom-graph-form", GraphForm);

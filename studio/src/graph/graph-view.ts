@@ -1,11 +1,12 @@
 // Graph: where takes may be left for one another; watched, edited, walked in.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { download, finished, keep, send, sendForArrays, type Job } from "../net/api";
 import { spotText, type ArcsElement, type Drawn, type Spot } from "./arcs";
 import "./arcs";
 import type { CodeLines } from "../page/code-line";
-import { FloorPath, strays } from "../stage/floor-path";
+import { FloorPath, strays } from "../stage/floor";
 import { settingsOf, type GraphQuery } from "./graph-form";
 import "./graph-form";
 import { look } from "../page/style";
@@ -20,21 +21,18 @@ import type { Message } from "../net/wire";
 interface Info { motions: number; frames: number; transitions: number; transitions_per_minute: number; distance: string; threshold: number; removed: { motions: string[]; transitions: number; footing: number; abrupt: number; by_hand: number } }
 interface Head { names: string[]; frames: number[]; fps: number; playable: string[]; states: string[]; info: Info; lines: CodeLines; flags: string[] }
 
-class GraphView extends View {
-  static properties = {
-    ...View.properties, drawn: { state: true }, picked: { state: true }, job: { state: true }, walker: { state: true },
-    seed: { state: true }, automatic: { state: true }, drawing: { state: true }, busy: { state: true }, strayed: { state: true }, path: { state: true },
-  };
-  declare drawn: Drawn | null;
-  declare picked: Spot | null;
-  declare job: Job | null;
-  declare walker: Walker | null;
-  declare seed: number;
-  declare automatic: boolean;
-  declare drawing: boolean;
-  declare busy: string;
-  declare strayed: number | null; // metres that a walk keeps from its path
-  declare path: [number, number][];
+@customElement("loom-graph-view")
+export class GraphView extends View {
+  @state() private drawn: Drawn | null = null;
+  @state() private picked: Spot | null = null;
+  @state() private job: Job | null = null;
+  @state() private walker: Walker | null = null;
+  @state() private seed = 1;
+  @state() private automatic = true;
+  @state() private drawing = false;
+  @state() private busy = "";
+  @state() private strayed: number | null = null; // metres that a walk keeps from its path
+  @state() private path: [number, number][] = [];
   private head: Head | null = null;
   private shown = "";
   private floor?: FloorPath;
@@ -49,16 +47,6 @@ class GraphView extends View {
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
     #seed { width: 70px; } .numbers { font-variant-numeric: tabular-nums; }
   `];
-
-  constructor() {
-    super();
-    this.drawn = this.picked = this.job = this.walker = this.strayed = null;
-    this.seed = 1;
-    this.automatic = true;
-    this.drawing = false;
-    this.busy = "";
-    this.path = [];
-  }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -303,4 +291,3 @@ class GraphView extends View {
       ${movements ? html`<loom-movements .studio=${this.studio} name=${this.query.steps ?? ""}></loom-movements>` : this.takes()}`;
   }
 }
-customElements.define("loom-graph-view", GraphView);

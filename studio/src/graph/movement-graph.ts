@@ -1,6 +1,7 @@
 // The movement transition graph: nodes of movements that are alike, edges with how likely they are.
 
 import { LitElement, css, html, svg } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { finished, getJson, send, sendForArrays, type Job } from "../net/api";
 import { look } from "../page/style";
 import { shortName } from "../search/match-card";
@@ -15,20 +16,17 @@ interface Steps { name: string; kind: string; meter: number; seconds: number; no
 
 const SIZE = 460, RING = 166;
 
-class Movements extends LitElement {
-  static properties = {
-    studio: { attribute: false }, name: {}, kept: { state: true }, steps: { state: true }, job: { state: true },
-    from: { state: true }, to: { state: true }, renaming: { state: true },
-  };
-  declare studio: Studio;
-  declare name: string;
-  declare kept: string[];
-  declare steps: Steps | null;
-  declare job: Job | null;
-  declare from: string; // the chosen node, or where the chosen edge begins
-  declare to: string;
+@customElement("loom-movements")
+export class Movements extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @property() name = "";
+  @state() private kept: string[] = [];
+  @state() private steps: Steps | null = null;
+  @state() private job: Job | null = null;
+  @state() private from = ""; // the chosen node, or where the chosen edge begins
+  @state() private to = "";
   /** Whether the chosen node is being given another name. */
-  declare renaming: boolean;
+  @state() private renaming = false;
 
   static styles = [look, css`
     svg { width: 100%; max-height: 54vh; background: #12151a; border-radius: 6px; display: block; }
@@ -42,8 +40,6 @@ class Movements extends LitElement {
     section { margin: 10px 0; } .box { background: #12151a; border-radius: 6px; padding: 8px 12px; }
     #likely { width: 90px; }
   `];
-
-  constructor() { super(); this.name = this.from = this.to = ""; this.renaming = false; this.kept = []; this.steps = this.job = null; }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -223,4 +219,3 @@ class Movements extends LitElement {
         : html`<p class="faint">Dances are cut into movements at their beats; the graph says what may follow what, and you refine it.</p>`}`;
   }
 }
-customElements.define("loom-movements", Movements);

@@ -1,6 +1,7 @@
 // The distance grid to look at: heat map, lines upon it, scales at its sides, a cross-hair.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { HeatMap, type Seen } from "./heat-map";
 import { look } from "../page/style";
 
@@ -17,19 +18,16 @@ export interface Cell { row: number; column: number }
 const LEFT = 46, BOTTOM = 26; // pixels of the scales
 const NEAREST = 60; // pixels per cell, at most
 
+@customElement("loom-grid-map")
 export class GridMap extends LitElement {
-  static properties = {
-    data: { attribute: false }, marks: { attribute: false }, layers: { attribute: false }, threshold: { type: Number },
-    shown: { type: Number }, chosen: { attribute: false },
-  };
-  declare data: GridData | null;
-  declare marks: Uint8Array | null;
-  declare layers: Layer[];
+  @property({ attribute: false }) data: GridData | null = null;
+  @property({ attribute: false }) marks: Uint8Array | null = null;
+  @property({ attribute: false }) layers: Layer[] = [];
   /** In the unit of the distances. */
-  declare threshold: number;
+  @property({ type: Number }) threshold = Infinity;
   /** 1 minima, 2 the valid region. */
-  declare shown: number;
-  declare chosen: Cell | null;
+  @property({ type: Number }) shown = 0;
+  @property({ attribute: false }) chosen: Cell | null = null;
   seen: Seen = { column: 0, row: 0, columns: 1, rows: 1 };
   private map?: HeatMap;
   private pointer: { x: number; y: number } | null = null;
@@ -47,14 +45,6 @@ export class GridMap extends LitElement {
     .told { position: absolute; right: 8px; top: 8px; background: rgba(23, 26, 32, 0.86); padding: 4px 9px; border-radius: 5px;
       font-size: 12px; pointer-events: none; font-variant-numeric: tabular-nums; }
   `];
-
-  constructor() {
-    super();
-    this.data = this.marks = this.chosen = null;
-    this.layers = [];
-    this.threshold = Infinity;
-    this.shown = 0;
-  }
 
   firstUpdated(): void {
     this.map = new HeatMap(this.renderRoot.querySelector("#heat")!);
@@ -265,7 +255,6 @@ export class GridMap extends LitElement {
 
   render() { return html`<canvas id="heat"></canvas><canvas id="lines"></canvas><div class="told" hidden></div>`; }
 }
-customElements.define("loom-grid-map", GridMap);
 
 /** 1, 2 or 5 times a power of ten, at least so much. */
 function nice(least: number): number {

@@ -1,6 +1,7 @@
 // Distance grid: every frame of the query against every frame of a take; click to see both poses.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import type { CodeLines } from "../page/code-line";
 import "./grid-map";
@@ -28,27 +29,23 @@ const AROUND = 15; // frames before and after a clicked one, to be played
 const MANY = 300; // chains from which lines are thin
 const USUAL = 0.08; // metres per cell: as families are joined
 
-class GridView extends View {
-  static properties = {
-    ...View.properties, asked: { state: true }, menu: { state: true }, data: { state: true }, marks: { state: true }, web: { state: true },
-    dtw: { state: true }, on: { state: true }, threshold: { state: true }, chosen: { state: true }, busy: { state: true },
-    lines: { state: true }, live: { state: true }, whole: { state: true }, found: { state: true },
-  };
-  declare asked: Asked;
-  declare menu: Menu | null;
-  declare data: GridData | null;
-  declare marks: Uint8Array | null;
-  declare web: { chains: Lines; bridges: Lines; matches: Paths } | null;
-  declare dtw: Paths | null;
-  declare found: Match[];
-  declare on: ReadonlySet<LayerName>;
-  declare threshold: number | null;
-  declare chosen: Cell | null;
-  declare busy: boolean;
-  declare lines: CodeLines;
+@customElement("loom-grid-view")
+export class GridView extends View {
+  @state() private asked: Asked = { a: "", b: "", distance: "pc11" };
+  @state() private menu: Menu | null = null;
+  @state() private data: GridData | null = null;
+  @state() private marks: Uint8Array | null = null;
+  @state() private web: { chains: Lines; bridges: Lines; matches: Paths } | null = null;
+  @state() private dtw: Paths | null = null;
+  @state() private found: Match[] = [];
+  @state() private on: ReadonlySet<LayerName> = new Set<LayerName>(["chains", "bridges", "path"]);
+  @state() private threshold: number | null = USUAL;
+  @state() private chosen: Cell | null = null;
+  @state() private busy = false;
+  @state() private lines: CodeLines = { cli: "", python: "" };
   /** Whether the poses follow the pointer. */
-  declare live: boolean;
-  declare whole: { chains: number; bridges: number } | null;
+  @state() private live = false;
+  @state() private whole: { chains: number; bridges: number } | null = null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
   private readonly describing = new Latest<Record<string, unknown>>(async (query) => { this.lines = await getJson<CodeLines>("grid/lines", query); });
   private generation = 0;
@@ -72,17 +69,6 @@ class GridView extends View {
     .small { font-size: 12px; margin: 5px 0; }
     .empty { align-self: center; text-align: center; color: var(--faint); line-height: 1.7; }
   `];
-
-  constructor() {
-    super();
-    this.asked = { a: "", b: "", distance: "pc11" };
-    this.menu = this.data = this.marks = this.web = this.dtw = this.chosen = this.whole = null;
-    this.on = new Set<LayerName>(["chains", "bridges", "path"]);
-    this.threshold = USUAL;
-    this.busy = this.live = false;
-    this.lines = { cli: "", python: "" };
-    this.found = [];
-  }
 
   private get map(): GridMap | null { return this.renderRoot.querySelector("loom-grid-map"); }
 
@@ -291,7 +277,6 @@ class GridView extends View {
       ${this.foot()}`;
   }
 }
-customElements.define("loom-grid-view", GridView);
 
 function linesFrom(arrays: Record<string, unknown>, from: number, to: number): Paths {
   return {

@@ -1,6 +1,7 @@
 // Files and folders dropped anywhere on the page are imported, with progress and all failures.
 
 import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { finished, send, type Job } from "../net/api";
 import { look } from "../page/style";
 import type { Studio } from "../page/studio";
@@ -14,11 +15,11 @@ type State =
 
 const AT_ONCE = 4; // files on their way
 
-class Drop extends LitElement {
-  static properties = { studio: { attribute: false }, over: { state: true }, state: { state: true } };
-  declare studio: Studio;
-  declare over: boolean;
-  declare state: State | null;
+@customElement("loom-drop")
+export class Drop extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @state() private over = false;
+  @state() private state: State | null = null;
   private stopped = false;
 
   static styles = [look, css`
@@ -31,8 +32,6 @@ class Drop extends LitElement {
     ul { margin: 6px 0; padding-left: 18px; font-size: 12px; }
     li b { overflow-wrap: anywhere; } li span { color: var(--bad); }
   `];
-
-  constructor() { super(); this.over = false; this.state = null; }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -140,7 +139,6 @@ class Drop extends LitElement {
       ${this.state ? html`<div class="panel" role="status">${this.panel(this.state)}</div>` : nothing}`;
   }
 }
-customElements.define("loom-drop", Drop);
 
 /** All files under an entry, with their paths. */
 async function walk(entry: FileSystemEntry, folder: string): Promise<Found[]> {

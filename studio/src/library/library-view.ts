@@ -1,15 +1,16 @@
 // The library: its takes as live cards, found by name and label, opened and laid over each other.
 
-import { css, html, nothing } from "lit";
+import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { look } from "../page/style";
 import { literal, word } from "../page/command-line";
-import { asText, type Row } from "../page/studio";
+import { asText, type Row, type Studio } from "../page/studio";
 import { ThumbnailStore } from "./thumbnails";
 import { View } from "../page/view";
 import "./take-cards";
 import type { Pick } from "./take-cards";
-import "./take-labels";
+import { send } from "../net/api";
 
 const SORTS = {
   name: { title: "by name", order: null },
@@ -21,9 +22,9 @@ type Sort = keyof typeof SORTS;
 
 interface Asked { take: string; over: string[]; find: string; label: string; sort: Sort; range: string }
 
-class LibraryView extends View {
-  static properties = { ...View.properties, asked: { state: true } };
-  declare asked: Asked;
+@customElement("loom-library-view")
+export class LibraryView extends View {
+  @state() private asked: Asked = readAsked({});
   private readonly store = new ThumbnailStore();
   private opened = "";
 
@@ -40,8 +41,6 @@ class LibraryView extends View {
     .open b { overflow-wrap: anywhere; }
     .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
   `];
-
-  constructor() { super(); this.asked = readAsked({}); }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -149,7 +148,6 @@ class LibraryView extends View {
       ${this.open(labels)}`;
   }
 }
-customElements.define("loom-library-view", LibraryView);
 
 function readAsked(query: Record<string, string>): Asked {
   const over = query.with ? query.with.split("|") : [];
@@ -159,4 +157,40 @@ function readAsked(query: Record<string, string>): Asked {
 
 function written({ take, over, find, label, sort, range }: Asked): Record<string, string> {
   return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range };
+}
+
+/** The labels of one take, editable. */
+@customElement("loom-take-labels")
+export class TakeLabels extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @property({ attribute: false }) row!: Row;
+  @property({ attribute: false }) known!: string[];
+
+  static styles = [look, css`
+    :host { display: flex; flex-wrap: wrap; gap: 5px; align-items: center; font-size: 12px; }
+    .chip { display: inline-flex; align-items: center; background: #303844; border-radius: 10px; padding: 1px 3px 1px 9px; }
+    .chip button { border: 0; background: none; padding: 0 5px; color: var(--faint); }
+    .chip button:hover { color: var(--bad); }
+    input { width: 110px; padding: 2px 8px; border-radius: 10px; font-size: 12px; }
+  `];
+
+  private async keep(labels: string[]): Promise<void> {
+    try {
+      const kept = await send<{ labels: string[] }>("PUT", `library/labels/${encodeURIComponent(this.row.name)}`, { labels });
+      this.studio.relabel(this.row.name, kept.labels);
+    } catch (error) { this.studio.say(error); }
+  }
+
+  private readonly add = (event: Event): void => {
+    const input = event.target as HTMLInputElement, label = input.value.trim();
+    input.value = "";
+    if (label && !this.row.labels.includes(label)) void this.keep([...this.row.labels, label]);
+  };
+
+  render() {
+    return html`${this.row.labels.map((label) => html`<span class="chip">${label}<button aria-label="Remove the label ${label}"
+        @click=${() => this.keep(this.row.labels.filter((one) => one !== label))}>×</button></span>`)}
+      <input list="known" placeholder="add a label" aria-label="Add a label" @change=${this.add} />
+      <datalist id="known">${this.known.map((label) => html`<option value=${label}></option>`)}</datalist>`;
+  }
 }

@@ -1,6 +1,7 @@
 // Cards of takes in a grid that scrolls; only those in sight exist.
 
 import { LitElement, css, html, nothing } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { look } from "../page/style";
 import type { Row } from "../page/studio";
@@ -15,12 +16,12 @@ const BEAT = 80; // milliseconds between pictures
 export interface Pick { name: string; over: boolean }
 
 /** Fires "pick" with { name, over }: over, when the take is to be laid over the others. */
-class TakeCards extends LitElement {
-  static properties = { rows: { attribute: false }, colours: { attribute: false }, store: { attribute: false } };
-  declare rows: Row[];
+@customElement("loom-take-cards")
+export class TakeCards extends LitElement {
+  @property({ attribute: false }) rows: Row[] = [];
   /** Colours of the takes on the stage, by name. */
-  declare colours: ReadonlyMap<string, string>;
-  declare store: ThumbnailStore;
+  @property({ attribute: false }) colours: ReadonlyMap<string, string> = new Map();
+  @property({ attribute: false }) store!: ThumbnailStore;
   private timer = 0;
   private width = 0;
   private height = 0;
@@ -38,8 +39,6 @@ class TakeCards extends LitElement {
     .facts { font-size: 11px; color: var(--faint); display: flex; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
     .chip { background: #303844; color: #b4bccb; border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
   `];
-
-  constructor() { super(); this.rows = []; this.colours = new Map(); }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -113,5 +112,4 @@ class TakeCards extends LitElement {
       ${repeat(shown, (row) => row.name, (row, index) => this.card(row, first + index))}</div>`;
   }
 }
-customElements.define("loom-take-cards", TakeCards);
 declare global { interface HTMLElementTagNameMap { "loom-take-cards": TakeCards } }

@@ -30,6 +30,16 @@ export function motionFrom(message: Message): MotionData {
   };
 }
 
+/** The motions of several characters in one message. */
+export function motionsFrom(message: Message): MotionData[] {
+  const { fps, frames, characters } = message.meta;
+  return characters.map((one: any, number: number) => ({
+    ...one, fps, frames,
+    positions: message.arrays[`positions_${number}`] as Float32Array,
+    contacts: message.arrays[`contacts_${number}`] as Uint8Array,
+  }));
+}
+
 /** Which row of the arrays holds a frame. */
 export function rowOf(motion: MotionData, frame: number): number {
   return motion.capacity ? frame % motion.capacity : frame;

@@ -1,6 +1,7 @@
 // The whole page: tabs above, the view's panel beside the stage, the timeline below.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import "./code-line";
 import "../library/import-panel";
@@ -11,12 +12,32 @@ import "../stage/stage-bar";
 import { listenToKeys } from "./shortcuts";
 import { Studio } from "./studio";
 import "../timeline/timeline";
-import { VIEWS } from "./views";
+import "../dance/crowd-view";
+import "../dance/dance-view";
+import "../search/family-view";
+import "../grid/grid-view";
+import "../library/library-view";
+import "../graph/graph-view";
+import "../parametric/parametric-view";
+import "../search/search-view";
 
-class App extends LitElement {
-  static properties = { ready: { state: true }, lost: { state: true } };
-  declare ready: boolean;
-  declare lost: boolean;
+interface ViewEntry { path: string; title: string; tag: string; wide?: boolean }
+
+const VIEWS: ViewEntry[] = [
+  { path: "library", title: "Library", tag: "loom-library-view" },
+  { path: "search", title: "Search", tag: "loom-search-view", wide: true },
+  { path: "family", title: "Family", tag: "loom-family-view", wide: true },
+  { path: "grid", title: "Distance grid", tag: "loom-grid-view", wide: true },
+  { path: "parametric", title: "Parametric", tag: "loom-parametric-view" },
+  { path: "graph", title: "Graph", tag: "loom-graph-view", wide: true },
+  { path: "dance", title: "Dance", tag: "loom-dance-view" },
+  { path: "crowd", title: "Crowd", tag: "loom-crowd-view" },
+];
+
+@customElement("loom-app")
+export class App extends LitElement {
+  @state() private ready = false;
+  @state() private lost = false;
   readonly studio = new Studio();
 
   static styles = [look, css`
@@ -35,8 +56,6 @@ class App extends LitElement {
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .lost { color: var(--bad); }
   `];
-
-  constructor() { super(); this.ready = this.lost = false; }
 
   protected firstUpdated(): void {
     const again = () => this.requestUpdate();
@@ -87,4 +106,3 @@ class App extends LitElement {
       <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
   }
 }
-customElements.define("loom-app", App);

@@ -1,6 +1,7 @@
 // A line that does the same from a terminal or a notebook, with a button to copy it.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { look } from "./style";
 
 /** What does the same elsewhere. */
@@ -17,11 +18,11 @@ export async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-class CodeLine extends LitElement {
-  static properties = { cli: {}, python: {}, copied: { state: true } };
-  declare cli: string;
-  declare python: string;
-  declare copied: string;
+@customElement("loom-code")
+export class CodeLine extends LitElement {
+  @property() cli = "";
+  @property() python = "";
+  @state() private copied = "";
 
   static styles = [look, css`
     :host { display: block; min-width: 0; }
@@ -30,8 +31,6 @@ class CodeLine extends LitElement {
       border-radius: 5px; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
     button { font-size: 12px; padding: 2px 8px; }
   `];
-
-  constructor() { super(); this.cli = this.python = this.copied = ""; }
 
   private line(text: string) {
     if (!text) return "";
@@ -47,4 +46,3 @@ class CodeLine extends LitElement {
 
   render() { return html`${this.line(this.cli)}${this.line(this.python)}`; }
 }
-customElements.define("loom-code", CodeLine);

@@ -1,20 +1,19 @@
 // Long work: what is done, how far it is, and a button to stop it.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { send, type Job } from "../net/api";
 import { look } from "./style";
 
-class ProgressLine extends LitElement {
-  static properties = { job: { attribute: false } };
-  declare job: Job | null;
+@customElement("loom-progress")
+export class ProgressLine extends LitElement {
+  @property({ attribute: false }) job: Job | null = null;
 
   static styles = [look, css`
     progress { width: 100%; accent-color: var(--accent); height: 6px; }
     div { display: flex; gap: 8px; align-items: center; }
     span { flex: 1; }
   `];
-
-  constructor() { super(); this.job = null; }
 
   render() {
     const { job } = this;
@@ -25,4 +24,3 @@ class ProgressLine extends LitElement {
       ${job.total ? html`<progress max=${job.total} .value=${job.done}></progress>` : html`<progress></progress>`}`;
   }
 }
-customElements.define("loom-progress", ProgressLine);

@@ -1,13 +1,13 @@
 // What every view is: an element that is given the studio and follows its route.
 
 import { LitElement } from "lit";
+import { property } from "lit/decorators.js";
 import type { Studio } from "./studio";
 
 export abstract class View extends LitElement {
-  static properties = { studio: { attribute: false }, viewPath: { attribute: false } };
-  declare studio: Studio;
+  @property({ attribute: false }) studio!: Studio;
   /** Its name in the address; the page gives it. */
-  declare viewPath: string;
+  @property({ attribute: false }) viewPath!: string;
   private undo: (() => void)[] = [];
 
   connectedCallback(): void {

@@ -1,6 +1,7 @@
 // Making a parametric motion: of what, asked by what, kept under which name.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { finished, getJson, send, type Job } from "../net/api";
 import type { CodeLines } from "../page/code-line";
 import { look } from "../page/style";
@@ -19,25 +20,21 @@ const TITLES: Record<string, string> = {
 };
 
 /** Fires "made" with `detail: string`, the name it is kept under. */
-class ParametricForm extends LitElement {
-  static properties = {
-    studio: { attribute: false }, family: {}, kinds: { state: true }, source: { state: true },
-    label: { state: true }, kind: { state: true }, joint: { state: true }, frame: { state: true },
-    name: { state: true }, samples: { state: true }, distance: { state: true }, job: { state: true }, first: { state: true },
-  };
-  declare studio: Studio;
-  declare family: string; // id of one that was grown elsewhere
-  declare kinds: Kind[];
-  declare source: Source;
-  declare label: string;
-  declare kind: string;
-  declare joint: string;
-  declare frame: number | null; // null: the frame on the stage
-  declare name: string;
-  declare samples: number;
-  declare distance: string;
-  declare job: Job | null;
-  declare first: MotionData | null; // whose frames are counted
+@customElement("loom-parametric-form")
+export class ParametricForm extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @property() family = ""; // id of one that was grown elsewhere
+  @state() private kinds: Kind[] = [];
+  @state() private source: Source = "selection";
+  @state() private label = "";
+  @state() private kind = "at";
+  @state() private joint = "right_ankle";
+  @state() private frame: number | null = null; // null: the frame on the stage
+  @state() private name = "";
+  @state() private samples = 1000;
+  @state() private distance = "";
+  @state() private job: Job | null = null;
+  @state() private first: MotionData | null = null; // whose frames are counted
   private familyQuery = "";
   private familyLine = ""; // of Python, that grows it again
 
@@ -48,19 +45,6 @@ class ParametricForm extends LitElement {
     .row label { flex: 1; min-width: 0; } select, input { width: 100%; min-width: 0; }
     .choice { display: flex; gap: 6px; } .choice button { flex: 1; }
   `];
-
-  constructor() {
-    super();
-    this.family = this.label = this.distance = "";
-    this.kinds = [];
-    this.source = "selection";
-    this.kind = "at";
-    this.joint = "right_ankle";
-    this.frame = null;
-    this.name = "";
-    this.samples = 1000;
-    this.job = this.first = null;
-  }
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
@@ -223,4 +207,3 @@ class ParametricForm extends LitElement {
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;
   }
 }
-customElements.define("loom-parametric-form", ParametricForm);

@@ -1,6 +1,7 @@
 // Parametric: a kick that lands here. Drag the target, and the blend follows.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { download, getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
 import { look } from "../page/style";
@@ -21,19 +22,16 @@ interface Answer { reached: number[]; off: number; outside: boolean; keys: (numb
 
 const SHOWN_WEIGHTS = 8;
 
-class ParametricView extends View {
-  static properties = {
-    ...View.properties, kept: { state: true }, opened: { state: true }, target: { state: true },
-    answer: { state: true }, weights: { state: true }, hold: { state: true }, dots: { state: true }, making: { state: true },
-  };
-  declare kept: Kept[];
-  declare opened: Opened | null;
-  declare target: number[];
-  declare answer: Answer | null;
-  declare weights: Float32Array;
-  declare hold: boolean;
-  declare dots: boolean;
-  declare making: boolean;
+@customElement("loom-parametric-view")
+export class ParametricView extends View {
+  @state() private kept: Kept[] = [];
+  @state() private opened: Opened | null = null;
+  @state() private target: number[] = [];
+  @state() private answer: Answer | null = null;
+  @state() private weights: Float32Array = new Float32Array(0);
+  @state() private hold = true;
+  @state() private dots = true;
+  @state() private making = false;
   private accessible: Float32Array = new Float32Array(0);
   private examples: Float32Array = new Float32Array(0);
   private aim?: Target;
@@ -58,16 +56,6 @@ class ParametricView extends View {
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
     select { min-width: 0; flex: 1; }
   `];
-
-  constructor() {
-    super();
-    this.kept = [];
-    this.opened = this.answer = null;
-    this.target = [];
-    this.weights = new Float32Array(0);
-    this.hold = this.dots = true;
-    this.making = false;
-  }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -300,6 +288,5 @@ class ParametricView extends View {
       ${this.opened && !this.making ? this.steered() : ""}`;
   }
 }
-customElements.define("loom-parametric-view", ParametricView);
 
 function rounded(value: number): number { return Math.round(value * 1000) / 1000; }

@@ -1,21 +1,19 @@
 // Parameters that can be reached, as dots in a plane (or on a line), with the target to drag.
 
 import { LitElement, css, html, svg } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { look } from "../page/style";
 
 const WIDTH = 360, MARGIN = 26;
 
 /** Fires "aim" with `detail: number[]`. */
-class Scatter extends LitElement {
-  static properties = {
-    axes: { attribute: false }, samples: { attribute: false }, examples: { attribute: false },
-    target: { attribute: false }, reached: { attribute: false },
-  };
-  declare axes: string[];
-  declare samples: Float32Array;
-  declare examples: Float32Array;
-  declare target: number[];
-  declare reached: number[];
+@customElement("loom-scatter")
+export class Scatter extends LitElement {
+  @property({ attribute: false }) axes!: string[];
+  @property({ attribute: false }) samples!: Float32Array;
+  @property({ attribute: false }) examples!: Float32Array;
+  @property({ attribute: false }) target!: number[];
+  @property({ attribute: false }) reached!: number[];
   private dragging = false;
 
   static styles = [look, css`
@@ -82,4 +80,3 @@ class Scatter extends LitElement {
       <circle class="target" r="8" cx=${this.x(this.target[0])} cy=${this.y(this.target[1])} /></svg>`;
   }
 }
-customElements.define("loom-scatter", Scatter);

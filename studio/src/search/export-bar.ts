@@ -1,23 +1,22 @@
 // What was accepted: how much, export, and away with it.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { download } from "../net/api";
 import { look } from "../page/style";
 import type { Studio } from "../page/studio";
 import { verdicts, type Clip } from "./verdicts";
 
-class Basket extends LitElement {
-  static properties = { studio: { attribute: false }, search: { attribute: false }, unit: {}, format: { state: true }, busy: { state: true } };
-  declare studio: Studio;
+@customElement("loom-basket")
+export class Basket extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
   /** Settings of the search, for the list that goes into the zip. */
-  declare search: Record<string, unknown> | null;
-  declare unit: string;
-  declare format: "bvh" | "glb";
-  declare busy: boolean;
+  @property({ attribute: false }) search: Record<string, unknown> | null = null;
+  @property() unit = "m";
+  @state() private format: "bvh" | "glb" = "bvh";
+  @state() private busy = false;
 
   static styles = [look, css`:host { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; } b { color: var(--good); }`];
-
-  constructor() { super(); this.search = null; this.unit = "m"; this.format = "bvh"; this.busy = false; }
 
   private readonly again = () => this.requestUpdate();
   connectedCallback(): void { super.connectedCallback(); verdicts.addEventListener("change", this.again); }
@@ -39,7 +38,6 @@ class Basket extends LitElement {
       <button id="clear" ?disabled=${!count && !verdicts.rejected.length} @click=${() => verdicts.clear()}>clear</button>`;
   }
 }
-customElements.define("loom-basket", Basket);
 
 /** Stretches as a zip, with the search or the family that they come from. */
 export async function exportClips(

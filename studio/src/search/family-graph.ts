@@ -1,6 +1,7 @@
 // The match graph, drawn: a figure at every node, strong lines on the cheapest ways to the query.
 
 import { LitElement, css, html, svg } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
 import { look } from "../page/style";
 import { shortName } from "./match-card";
@@ -18,24 +19,21 @@ const METRE = 39, FEET = 35; // units of a metre of a figure, and from the middl
 const READABLE = 0.7; // pixels per unit from which names fit beside each other
 const MOST_WEAK = 400; // further edges are left out, the dearest first
 
+@customElement("loom-family-graph")
 export class FamilyGraph extends LitElement {
-  static properties = {
-    nodes: { attribute: false }, edges: { attribute: false }, figures: { attribute: false }, colours: { attribute: false },
-    current: { type: Number }, out: { attribute: false }, unit: {}, hovered: { state: true }, view: { state: true }, moment: { type: Number },
-  };
-  declare nodes: FamilyNode[];
-  declare edges: FamilyEdge[];
-  declare figures: (Figure | null)[];
+  @property({ attribute: false }) nodes: FamilyNode[] = [];
+  @property({ attribute: false }) edges: FamilyEdge[] = [];
+  @property({ attribute: false }) figures: (Figure | null)[] = [];
   /** Of tiers, from the query on. */
-  declare colours: string[];
-  declare current: number;
+  @property({ attribute: false }) colours: string[] = [];
+  @property({ type: Number }) current = 0;
   /** Numbers of the nodes that are left out. */
-  declare out: ReadonlySet<number>;
-  declare unit: string;
-  declare hovered: number;
+  @property({ attribute: false }) out: ReadonlySet<number> = new Set();
+  @property() unit = "m";
+  @state() private hovered = -1;
   /** Which moment the figures show, 0 to 1. */
-  declare moment: number;
-  declare view: { x: number; y: number; scale: number } | null;
+  @property({ type: Number }) moment = 0.5;
+  @state() private view: { x: number; y: number; scale: number } | null = null;
   private grabbed: { x: number; y: number; moved: boolean } | null = null;
   private readonly wheel = (event: WheelEvent) => this.zoom(event);
 
@@ -56,12 +54,6 @@ export class FamilyGraph extends LitElement {
     .told { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
     .home { position: absolute; right: 8px; top: 8px; }
   `];
-
-  constructor() {
-    super();
-    this.nodes = []; this.edges = []; this.figures = []; this.colours = [];
-    this.current = 0; this.out = new Set(); this.unit = "m"; this.view = null; this.moment = 0.5; this.hovered = -1;
-  }
 
   firstUpdated(): void { this.addEventListener("wheel", this.wheel, { passive: false }); }
   willUpdate(changed: Map<string, unknown>): void { if (changed.has("nodes")) this.view = null; }
@@ -197,4 +189,3 @@ export class FamilyGraph extends LitElement {
       ${this.view ? html`<button class="home" @click=${() => { this.view = null; }}>show all</button>` : ""}`;
   }
 }
-customElements.define("loom-family-graph", FamilyGraph);

@@ -1,6 +1,7 @@
 // Family: what is like the query, what is like that, and so on, as a graph to be clicked.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { finished, getJson, send, type Job } from "../net/api";
 import { exportClips } from "./export-bar";
 import type { CodeLines } from "../page/code-line";
@@ -22,22 +23,19 @@ interface Family {
 
 const SAMPLES = 24, CHUNK = 40;
 
-class FamilyView extends View {
-  static properties = {
-    ...View.properties, menu: { state: true }, settings: { state: true }, family: { state: true }, job: { state: true },
-    current: { state: true }, out: { state: true }, figures: { state: true }, moment: { state: true }, lines: { state: true }, stale: { state: true },
-  };
-  declare menu: Menu | null;
-  declare settings: Settings;
-  declare family: Family | null;
-  declare job: Job | null;
-  declare current: number;
-  declare out: ReadonlySet<number>;
-  declare figures: (Figure | null)[];
-  declare moment: number;
-  declare lines: CodeLines;
+@customElement("loom-family-view")
+export class FamilyView extends View {
+  @state() private menu: Menu | null = null;
+  @state() private settings: Settings = { ...DEFAULTS };
+  @state() private family: Family | null = null;
+  @state() private job: Job | null = null;
+  @state() private current = 0;
+  @state() private out: ReadonlySet<number> = new Set();
+  @state() private figures: (Figure | null)[] = [];
+  @state() private moment = 0.5;
+  @state() private lines: CodeLines = { cli: "", python: "" };
   /** The settings have changed since the family was grown. */
-  declare stale: boolean;
+  @state() private stale = false;
   private grown = "";
 
   static styles = [look, css`
@@ -50,18 +48,6 @@ class FamilyView extends View {
     .empty { padding: 26px 10px; text-align: center; color: var(--faint); align-self: center; line-height: 1.7; }
     .moment { width: 90px; }
   `];
-
-  constructor() {
-    super();
-    this.menu = this.family = this.job = null;
-    this.settings = { ...DEFAULTS };
-    this.current = 0;
-    this.out = new Set();
-    this.figures = [];
-    this.moment = 0.5;
-    this.lines = { cli: "", python: "" };
-    this.stale = false;
-  }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -197,4 +183,3 @@ class FamilyView extends View {
         <loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code></div>` : html`<div></div>`}`;
   }
 }
-customElements.define("loom-family-view", FamilyView);

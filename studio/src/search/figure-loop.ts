@@ -1,6 +1,7 @@
 // A small figure that moves, with what it is compared to behind it; draws only while seen.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import type { Figure } from "../motion/aligned";
 
 const AZIMUTH = (38 * Math.PI) / 180; // all face the same way at the start: seen from front and side
@@ -81,22 +82,15 @@ export function anchorOf(figure: Figure, frame: number): [number, number] {
 export const WARM: [string, string, string] = ["#c2662a", "#e0823d", "#f3ad79"];
 export const COOL: [string, string, string] = ["#3f7fae", "#4f9fd8", "#7fbdea"];
 
+@customElement("loom-figure")
 export class FigureLoop extends LitElement {
-  static properties = { figure: { attribute: false }, ghost: { attribute: false }, seconds: { type: Number }, colours: { attribute: false } };
-  declare figure: Figure | null;
-  declare ghost: Figure | null;
-  declare seconds: number;
-  declare colours: [string, string, string];
+  @property({ attribute: false }) figure: Figure | null = null;
+  @property({ attribute: false }) ghost: Figure | null = null;
+  @property({ type: Number }) seconds = 1;
+  @property({ attribute: false }) colours: [string, string, string] = WARM;
   private held: number | null = null;
 
   static styles = css`:host { display: block; } canvas { width: 100%; height: 100%; display: block; }`;
-
-  constructor() {
-    super();
-    this.figure = this.ghost = null;
-    this.seconds = 1;
-    this.colours = WARM;
-  }
 
   connectedCallback(): void { super.connectedCallback(); watcher.observe(this); }
   disconnectedCallback(): void { super.disconnectedCallback(); watcher.unobserve(this); seen.delete(this); }
@@ -133,4 +127,3 @@ export class FigureLoop extends LitElement {
 
   render() { return html`<canvas></canvas>`; }
 }
-customElements.define("loom-figure", FigureLoop);

@@ -1,24 +1,22 @@
 // How to search: method, features, neighbours, threshold, labels. Fires "settings" with changes.
 
 import { LitElement, css, html } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { look } from "../page/style";
 import { methodOf, unitOf, type Menu, type Settings } from "./search-settings";
 
 const LARGE = 150_000; // frames from which comparing every frame anew takes long
 
-class SearchForm extends LitElement {
-  static properties = {
-    menu: { attribute: false }, settings: { attribute: false }, distances: { attribute: false },
-    family: { type: Boolean }, frames: { type: Number },
-  };
-  declare menu: Menu | null;
-  declare settings: Settings;
+@customElement("loom-search-form")
+export class SearchForm extends LitElement {
+  @property({ attribute: false }) menu: Menu | null = null;
+  @property({ attribute: false }) settings!: Settings;
   /** Distances of what was found, for the ticks above the threshold. */
-  declare distances: number[];
+  @property({ attribute: false }) distances: number[] = [];
   /** Whether a family is grown instead. */
-  declare family: boolean;
+  @property({ type: Boolean }) family = false;
   /** Of the library. */
-  declare frames: number;
+  @property({ type: Number }) frames = 0;
 
   static styles = [look, css`
     :host { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; align-items: end; }
@@ -35,8 +33,6 @@ class SearchForm extends LitElement {
     summary { cursor: pointer; color: var(--faint); }
     .warn { color: #d8c14f; font-size: 12px; }
   `];
-
-  constructor() { super(); this.menu = null; this.distances = []; this.family = false; this.frames = 0; }
 
   private set(changes: Partial<Settings>): void {
     this.dispatchEvent(new CustomEvent("settings", { detail: changes }));
@@ -155,4 +151,3 @@ class SearchForm extends LitElement {
       </div></details>`;
   }
 }
-customElements.define("loom-search-form", SearchForm);

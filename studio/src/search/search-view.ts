@@ -1,6 +1,7 @@
 // Search: everything that looks like the selected stretch, as cards to accept or reject.
 
 import { css, html } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { finished, getJson, send, sendForArrays, type Job } from "../net/api";
 import "./export-bar";
@@ -25,22 +26,18 @@ const CHUNK = 24; // figures per request: the first rows are there soon
 const PATIENCE = 1500; // milliseconds
 const HELD = 600; // figures kept
 
-class SearchView extends View {
-  static properties = {
-    ...View.properties, menu: { state: true }, settings: { state: true }, found: { state: true }, lines: { state: true },
-    job: { state: true }, lacking: { state: true }, busy: { state: true }, current: { state: true }, overlay: { state: true },
-    hidesRejected: { state: true },
-  };
-  declare menu: Menu | null;
-  declare settings: Settings;
-  declare found: Found | null;
-  declare lines: CodeLines;
-  declare job: Job | null;
-  declare lacking: Lacking | null;
-  declare busy: boolean;
-  declare current: number;
-  declare overlay: Overlay;
-  declare hidesRejected: boolean;
+@customElement("loom-search-view")
+export class SearchView extends View {
+  @state() private menu: Menu | null = null;
+  @state() private settings: Settings = { ...DEFAULTS };
+  @state() private found: Found | null = null;
+  @state() private lines: CodeLines = { cli: "", python: "" };
+  @state() private job: Job | null = null;
+  @state() private lacking: Lacking | null = null;
+  @state() private busy = false;
+  @state() private current = -1;
+  @state() private overlay: Overlay = { timing: "query", beside: false };
+  @state() private hidesRejected = false;
   private figures = new Map<string, Figure>();
   private ghost: Figure | null = null;
   private ready = new Set<string>();
@@ -63,16 +60,6 @@ class SearchView extends View {
     .offer { border: 1px solid var(--accent); border-radius: 7px; padding: 10px; }
     kbd { font: 11px ui-monospace, monospace; border: 1px solid var(--line); border-radius: 3px; padding: 0 4px; background: var(--raised); }
   `];
-
-  constructor() {
-    super();
-    this.menu = this.found = this.job = this.lacking = null;
-    this.settings = { ...DEFAULTS };
-    this.lines = { cli: "", python: "" };
-    this.busy = this.hidesRejected = false;
-    this.current = -1;
-    this.overlay = { timing: "query", beside: false };
-  }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -320,4 +307,3 @@ class SearchView extends View {
         <loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>` : ""}`;
   }
 }
-customElements.define("loom-search-view", SearchView);

@@ -1,10 +1,11 @@
 // Over the stage: how it is drawn, from where it is seen, and who is on it.
 
 import { LitElement, css, html, nothing } from "lit";
+import { customElement, property } from "lit/decorators.js";
 import { look } from "../page/style";
 import { SHORTCUTS } from "../page/shortcuts";
 import type { Stage } from "./stage";
-import type { StageLook } from "./stage-look";
+import type { StageLook } from "./stage";
 import type { Studio } from "../page/studio";
 
 const TRAILED: [string, string[]][] = [
@@ -14,9 +15,9 @@ const TRAILED: [string, string[]][] = [
 ];
 const SHOWN = 8; // names in the legend before "and N more"
 
-class StageBar extends LitElement {
-  static properties = { studio: { attribute: false } };
-  declare studio: Studio;
+@customElement("loom-stage-bar")
+export class StageBar extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
 
   static styles = [look, css`
     :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
@@ -114,4 +115,3 @@ class StageBar extends LitElement {
       ${this.help()}`;
   }
 }
-customElements.define("loom-stage-bar", StageBar);

@@ -5,11 +5,39 @@ import { CameraRig, type CameraView } from "./camera-rig";
 import { Character, type CharacterSpec } from "./character";
 import { Clock } from "./clock";
 import { drawBody, drawSkeleton } from "./figure";
-import { Ground } from "./ground";
+import { FloorGrid } from "./floor";
 import { rowOf } from "../motion/motion";
 import { Pills } from "./capsules";
-import { keptLook, keepLook, type StageLook } from "./stage-look";
 import { drawTrails, pathMesh } from "./traces";
+
+export interface StageLook {
+  body: boolean;
+  contacts: boolean;
+  ghosts: boolean;
+  /** Frames between two ghosts. */
+  spacing: number;
+  path: boolean;
+  /** Roles whose way through the air is drawn. */
+  trails: string[];
+  grid: boolean;
+  shadows: boolean;
+  follow: boolean;
+}
+
+export const FIRST_LOOK: StageLook = {
+  body: false, contacts: true, ghosts: false, spacing: 6, path: true, trails: [], grid: true, shadows: true, follow: true,
+};
+const KEY = "motionloom.stage";
+
+export function keptLook(): StageLook {
+  try {
+    return { ...FIRST_LOOK, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+  } catch { return { ...FIRST_LOOK }; }
+}
+
+export function keepLook(look: StageLook): void {
+  try { localStorage.setItem(KEY, JSON.stringify(look)); } catch { /* private window: not kept */ }
+}
 
 export { Character, type CharacterSpec } from "./character";
 
@@ -30,7 +58,7 @@ export class Stage extends EventTarget {
   cost = 0;
   private readonly solid = new Pills({ shadows: true });
   private readonly sheer = new Pills({ ghostly: true });
-  private readonly ground = new Ground();
+  private readonly ground = new FloorGrid();
   private readonly paths: THREE.Mesh[] = [];
   private made?: THREE.WebGLRenderer;
   private begun = false;

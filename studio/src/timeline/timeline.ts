@@ -1,6 +1,7 @@
 // Under the stage: play, scrub, and select a range of the take with the mouse.
 
 import { LitElement, css, html, nothing } from "lit";
+import { customElement, property, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import { copyText } from "../page/code-line";
 import { look } from "../page/style";
@@ -18,10 +19,10 @@ type Drag =
   | { kind: "range"; from: number; x: number; moved: boolean }
   | { kind: "pan"; x: number };
 
-class Timeline extends LitElement {
-  static properties = { studio: { attribute: false }, copied: { state: true } };
-  declare studio: Studio;
-  declare copied: boolean;
+@customElement("loom-timeline")
+export class Timeline extends LitElement {
+  @property({ attribute: false }) studio!: Studio;
+  @state() private copied = false;
   private readonly span = new Span(58);
   private strips: Strips | null = null;
   private drag: Drag | null = null;
@@ -45,8 +46,6 @@ class Timeline extends LitElement {
     canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; }
     #head { cursor: crosshair; }
   `];
-
-  constructor() { super(); this.copied = false; }
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -271,4 +270,3 @@ class Timeline extends LitElement {
       </div>`;
   }
 }
-customElements.define("loom-timeline", Timeline);

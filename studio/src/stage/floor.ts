@@ -1,7 +1,55 @@
-// A path drawn on the floor of the stage with the mouse.
+// The floor: its grid, lines marked on it, and a path drawn on it with the mouse.
 
 import * as THREE from "three";
 import type { Stage } from "./stage";
+
+const REACH = 14; // metres from the middle to where the floor has faded
+
+export class FloorGrid {
+  readonly mesh: THREE.Mesh;
+
+  constructor() {
+    const material = new THREE.ShaderMaterial({
+      transparent: true, depthWrite: false,
+      uniforms: { reach: { value: REACH }, grid: { value: 1 } },
+      vertexShader: /* glsl */ `
+        varying vec3 place; varying vec2 local;
+        void main() {
+          vec4 world = modelMatrix * vec4(position, 1.0);
+          place = world.xyz; local = position.xz;
+          gl_Position = projectionMatrix * viewMatrix * world;
+        }`,
+      fragmentShader: /* glsl */ `
+        varying vec3 place; varying vec2 local; uniform float reach, grid;
+        float lines(vec2 at, float width) {
+          vec2 thin = fwidth(at) * width;
+          vec2 near = abs(fract(at - 0.5) - 0.5) / max(thin, vec2(1e-6));
+          // Where lines lie closer than pixels they would flicker: fade them out.
+          float coarse = 1.0 - smoothstep(0.25, 0.7, max(thin.x, thin.y));
+          return (1.0 - min(min(near.x, near.y), 1.0)) * coarse;
+        }
+        void main() {
+          float fade = 1.0 - smoothstep(0.15, 1.0, length(local) / reach);
+          float half_metres = lines(place.xz * 2.0, 1.0) * 0.10;
+          float metres = lines(place.xz, 1.2) * 0.22;
+          float line = max(half_metres, metres) * grid;
+          vec3 colour = mix(vec3(0.46, 0.52, 0.62), vec3(0.72, 0.78, 0.88), step(0.001, line));
+          gl_FragColor = vec4(colour, (0.075 + line) * fade);
+        }`,
+    });
+    this.mesh = new THREE.Mesh(new THREE.PlaneGeometry(2 * REACH, 2 * REACH).rotateX(-Math.PI / 2), material);
+    this.mesh.renderOrder = -10;
+  }
+
+  /** The lines stay where they are in the world; only the pool of light moves. */
+  follow(middle: THREE.Vector3, distance: number): void {
+    const size = Math.max(1, distance / 6);
+    this.mesh.position.set(middle.x, 0, middle.z);
+    this.mesh.scale.set(size, 1, size);
+  }
+
+  set lines(shown: boolean) { (this.mesh.material as THREE.ShaderMaterial).uniforms.grid.value = shown ? 1 : 0; }
+}
 
 const APART = 0.12; // metres between the points that are kept
 const LIFT = 0.012;
@@ -97,4 +145,36 @@ export function strays(path: [number, number][], way: [number, number][]): numbe
     total += best;
   }
   return total / Math.max(way.length, 1);
+}
+
+export class FloorLines {
+  private readonly lines: THREE.Line[] = [];
+
+  constructor(private readonly stage: Stage) {}
+
+  /** The outline of a room (width, depth), or a street (x, z in turn). */
+  show(room: [number, number] | null | undefined, street?: Float32Array): void {
+    this.clear();
+    if (room) {
+      const [x, z] = [room[0] / 2, room[1] / 2];
+      this.draw([[-x, -z], [x, -z], [x, z], [-x, z], [-x, -z]]);
+    }
+    if (street) {
+      const places: [number, number][] = [];
+      for (let at = 0; at + 1 < street.length; at += 2) places.push([street[at], street[at + 1]]);
+      this.draw(places);
+    }
+  }
+
+  clear(): void {
+    for (const line of this.lines) { line.removeFromParent(); line.geometry.dispose(); (line.material as THREE.Material).dispose(); }
+    this.lines.length = 0;
+  }
+
+  private draw(places: [number, number][]): void {
+    const geometry = new THREE.BufferGeometry().setFromPoints(places.map(([x, z]) => new THREE.Vector3(x, LIFT, z)));
+    const line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color: 0x8a93a3 }));
+    this.lines.push(line);
+    this.stage.scene.add(line);
+  }
 }
