@@ -7,7 +7,7 @@ PIP := $(RUN)/python -m pip install --quiet --disable-pip-version-check --no-com
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.dev-ready
 
-.PHONY: page demo test coverage test-all lint format docs pictures bench clean
+.PHONY: page types demo test coverage test-all lint format docs pictures bench clean
 
 demo: $(READY)  ## a tour of the product, on motions made from code
 	@$(RUN)/python build_page.py --if-possible
@@ -29,10 +29,15 @@ lint: $(STAMP)
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
+	@$(RUN)/python build_page.py --run lint --if-possible
 
 format: $(STAMP)
 	$(RUN)/ruff check --fix .
 	$(RUN)/ruff format .
+	@$(RUN)/python build_page.py --run format --if-possible
+
+types: $(STAMP)  ## the page's TypeScript types of the studio's HTTP interface, after a change of it
+	@$(RUN)/python build_page.py --run types
 
 docs: $(STAMP) $(VENV)/.docs-ready
 	NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict --quiet --site-dir site

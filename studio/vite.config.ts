@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-// One page, no outside references: it must work on a machine without internet.
+// One page without references to other hosts: it must work on a machine without internet.
 export default defineConfig({
   base: "./",
   build: {

@@ -52,23 +52,23 @@ def asked(checkout: Path) -> list[str]:
 
 
 def test_a_page_that_is_up_to_date_is_left_alone(building, checkout):
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     assert asked(checkout) == ["ci", "run"]
-    building.build_page(checkout, told=lambda words: pytest.fail("nothing is to be done"))
+    building.build_page(checkout, report=lambda words: pytest.fail("nothing is to be done"))
     assert asked(checkout) == ["ci", "run"]
 
 
 def test_changed_sources_are_built_with_the_packages_that_are_there(building, checkout):
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     (checkout / "studio" / "src" / "main.ts").write_text("let a = 2;")
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     assert asked(checkout) == ["ci", "run", "run"]
 
 
 def test_a_new_lock_file_brings_new_packages(building, checkout):
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     (checkout / "studio" / "package-lock.json").write_text('{"a": 1}')
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     assert asked(checkout) == ["ci", "run", "ci", "run"]
 
 
@@ -80,20 +80,20 @@ def test_an_sdist_without_sources_needs_no_npm(building, tmp_path):
 def test_a_registry_out_of_reach_is_told_apart_from_a_mistake(building, checkout):
     (checkout / "ci-fails").touch()
     with pytest.raises(building.NoPackages, match="npm ci .* failed: .* code ECONNREFUSED"):
-        building.build_page(checkout, told=lambda words: None)
+        building.build_page(checkout, report=lambda words: None)
     (checkout / "ci-fails").unlink()
     (checkout / "run-fails").touch()
     with pytest.raises(building.PageNotBuilt, match="run build failed: a.ts.*fit") as problem:
-        building.build_page(checkout, told=lambda words: None)
+        building.build_page(checkout, report=lambda words: None)
     assert not isinstance(problem.value, building.NoPackages)
     assert "npm warn" not in str(problem.value)
 
 
 def test_a_half_built_page_is_built_again(building, checkout):
     """A build that was killed leaves no stamp, so nobody takes its page for a whole one."""
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     (checkout / "src/motionloom/studio/static/built-from.txt").unlink()
-    building.build_page(checkout, told=lambda words: None)
+    building.build_page(checkout, report=lambda words: None)
     assert asked(checkout) == ["ci", "run", "run"]
 
 

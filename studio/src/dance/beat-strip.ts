@@ -16,17 +16,23 @@ export class BeatStrip extends LitElement {
   @property({ type: Number }) time = 0;
   @property({ type: Number }) seconds = 0;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     canvas { width: 100%; height: ${HEIGHT}px; background: #12151a; border-radius: 5px; display: block; }
     p { font-size: 12px; }
     i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 4px 0 10px; }
-  `];
+  `,
+  ];
 
-  protected updated(): void { this.paint(); }
+  protected updated(): void {
+    this.paint();
+  }
 
   private paint(): void {
     const canvas = this.renderRoot.querySelector("canvas")!;
-    const width = canvas.clientWidth, ratio = devicePixelRatio || 1;
+    const width = canvas.clientWidth;
+    const ratio = devicePixelRatio || 1;
     canvas.width = width * ratio;
     canvas.height = HEIGHT * ratio;
     const pen = canvas.getContext("2d")!;

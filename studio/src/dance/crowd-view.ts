@@ -2,22 +2,25 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { download, finished, getArrays, send, type Job } from "../net/api";
-import type { CodeLines } from "../page/code-line";
+import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
+import type { CrowdResult } from "../net/answers";
 import { FloorLines } from "../stage/floor";
 import { look } from "../page/style";
 import { SoundTrack } from "./sound";
 import { motionsFrom } from "../motion/motion";
 import { View } from "../page/view";
 
-interface Told extends CodeLines {
-  id: string; characters: number; beats_total: number; beats_within_one_frame: number;
-  clearance_m?: number; radius_m?: number; left_feet_in_step?: number; misplacement_m?: number;
-}
 type Query = Record<string, string>;
 
 /** A slider: its key in the address, its words, its bounds and what it is at first. */
-interface Slider { key: string; words: string; min: number; max: number; step?: number; at: number }
+interface Slider {
+  key: string;
+  words: string;
+  min: number;
+  max: number;
+  step?: number;
+  at: number;
+}
 
 const BALLROOM: Slider[] = [
   { key: "couples", words: "couples", min: 1, max: 40, at: 20 },
@@ -30,15 +33,14 @@ const MARCH: Slider[] = [
   { key: "files", words: "files", min: 1, max: 8, at: 4 },
   { key: "tempo", words: "beats a minute", min: 60, max: 150, at: 96 },
 ];
-const BOTH: Slider[] = [
-  { key: "seconds", words: "seconds", min: 5, max: 60, at: 20 },
-];
-const LEADER = 0x4f9fd8, FOLLOWER = 0xe0823d;
+const BOTH: Slider[] = [{ key: "seconds", words: "seconds", min: 5, max: 60, at: 20 }];
+const LEADER = 0x4f9fd8;
+const FOLLOWER = 0xe0823d;
 const FILES = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
 
 @customElement("loom-crowd-view")
 export class CrowdView extends View {
-  @state() private told: Told | null = null;
+  @state() private told: CrowdResult | null = null;
   @state() private busy = "";
   @state() private quiet = false;
   /** Values of sliders that are still being dragged. */
@@ -47,7 +49,9 @@ export class CrowdView extends View {
   private floor: FloorLines | null = null;
   private shown = "";
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     section { border-bottom: 1px solid var(--line); padding-bottom: 10px; margin-bottom: 10px; }
     .kinds { display: grid; grid-template-columns: 1fr 1fr; gap: 6px; margin-bottom: 10px; }
     .kinds button { padding: 8px; }
@@ -57,12 +61,16 @@ export class CrowdView extends View {
     .good { color: var(--good); } .off { color: var(--bad); }
     .figures { display: grid; grid-template-columns: auto 1fr; gap: 2px 10px; margin: 6px 0; }
     .figures b { text-align: right; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
     this.floor = new FloorLines(this.studio.stage);
-    this.follow("found", () => { this.shown = ""; this.routed(this.query); });
+    this.follow("found", () => {
+      this.shown = "";
+      this.routed(this.query);
+    });
   }
 
   disconnectedCallback(): void {
@@ -71,15 +79,29 @@ export class CrowdView extends View {
     this.floor?.clear();
   }
 
-  private get query(): Query { return this.studio.route.query; }
-  private get kind(): "ballroom" | "march" { return this.query.kind === "march" ? "march" : "ballroom"; }
-  private get sliders(): Slider[] { return [...(this.kind === "march" ? MARCH : BALLROOM), ...BOTH]; }
+  private get query(): Query {
+    return this.studio.route.query;
+  }
+  private get kind(): "ballroom" | "march" {
+    return this.query.kind === "march" ? "march" : "ballroom";
+  }
+  private get sliders(): Slider[] {
+    return [...(this.kind === "march" ? MARCH : BALLROOM), ...BOTH];
+  }
 
-  private silence(): void { this.track?.release(); this.track = null; }
+  private silence(): void {
+    this.track?.release();
+    this.track = null;
+  }
 
-  private settings(query: Query): Record<string, unknown> {
+  private settings(query: Query): Body<"crowds"> {
     const numbers = this.sliders.map((one) => [one.key, Number(query[one.key] ?? one.at)]);
-    return { kind: this.kind, ...Object.fromEntries(numbers), seed: Number(query.seed ?? 0), within: query.within || null };
+    return {
+      kind: this.kind,
+      ...Object.fromEntries(numbers),
+      seed: Number(query.seed ?? 0),
+      within: query.within || null,
+    };
   }
 
   /** The address says which crowd; without a kind nothing is made yet. */
@@ -93,31 +115,45 @@ export class CrowdView extends View {
   private async make(query: Query, wanted: string): Promise<void> {
     this.busy = "moving the crowd";
     try {
-      const job = await send<Job>("POST", "crowds", this.settings(query));
-      const told: Told = await finished(job, (one) => { this.busy = one.title; });
+      const job = await send("post", "crowds", { body: this.settings(query) });
+      const told = await finished(job, (one) => {
+        this.busy = one.title;
+      });
       if (wanted !== this.shown) return; // something else is wanted by now
-      const message = await getArrays(`crowds/${told.id}`);
+      const message = await getArrays("crowds/{id}", { path: { id: told.id } });
       if (wanted !== this.shown || !this.isConnected) return;
       this.told = told;
       this.silence();
       const { clock } = this.studio.stage;
       clock.pause();
-      const { bodies } = message.meta, files = Number(query.files ?? 4);
-      this.studio.cast(motionsFrom(message).map((motion, number) => ({
-        motion, colour: bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILES[number % files % FILES.length],
-      })));
+      const { bodies } = message.meta;
+      const files = Number(query.files ?? 4);
+      this.studio.cast(
+        motionsFrom(message).map((motion, number) => ({
+          motion,
+          colour: bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILES[(number % files) % FILES.length],
+        })),
+      );
       this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
       clock.seek(0);
-      const track = await SoundTrack.load(clock, `crowds/${told.id}/sound`);
-      if (wanted !== this.shown || !this.isConnected) { track.release(); return; }
+      const track = await SoundTrack.load(clock, getBytes("crowds/{id}/sound", { path: { id: told.id } }));
+      if (wanted !== this.shown || !this.isConnected) {
+        track.release();
+        return;
+      }
       this.track = track;
       track.muted = this.quiet;
       track.bind();
       clock.play();
     } catch (error) {
-      if (wanted === this.shown) { this.shown = ""; this.told = null; }
+      if (wanted === this.shown) {
+        this.shown = "";
+        this.told = null;
+      }
       this.studio.say(error);
-    } finally { if (wanted === this.shown || !this.shown) this.busy = ""; }
+    } finally {
+      if (wanted === this.shown || !this.shown) this.busy = "";
+    }
   }
 
   private change(values: Record<string, string | number | undefined>): void {
@@ -136,7 +172,9 @@ export class CrowdView extends View {
 
   private slider(one: Slider) {
     const value = this.held[one.key] ?? this.query[one.key] ?? String(one.at);
-    const show = (event: Event) => { this.held = { [one.key]: (event.target as HTMLInputElement).value }; };
+    const show = (event: Event) => {
+      this.held = { [one.key]: (event.target as HTMLInputElement).value };
+    };
     return html`<label><span><b>${value}</b> ${one.words}</span>
       <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
         @input=${show} @change=${(event: Event) => this.change({ [one.key]: (event.target as HTMLInputElement).value })} /></label>`;
@@ -148,12 +186,20 @@ export class CrowdView extends View {
     const cm = (metres: number) => `${(100 * metres).toFixed(1)} cm`;
     return html`<section><h2>${characters} characters</h2>
       <div class="figures" id="figures">
-        <b class=${on >= 0.95 * total ? "good" : "off"}>${(100 * on / Math.max(total, 1)).toFixed(1)} %</b>
+        <b class=${on >= 0.95 * total ? "good" : "off"}>${((100 * on) / Math.max(total, 1)).toFixed(1)} %</b>
         <span>of ${total} beats, a foot lands within a frame</span>
-        ${this.told.clearance_m !== undefined ? html`<b class=${this.told.clearance_m >= 0 ? "good" : "off"}>${cm(this.told.clearance_m)}</b>
-          <span>between the nearest couples, ever</span>` : ""}
-        ${this.told.left_feet_in_step !== undefined ? html`<b>${(100 * this.told.left_feet_in_step).toFixed(1)} %</b><span>of the left feet are in step</span>
-          <b>${cm(this.told.misplacement_m!)}</b><span>from the place in the formation, on average</span>` : ""}
+        ${
+          this.told.clearance_m !== undefined
+            ? html`<b class=${this.told.clearance_m >= 0 ? "good" : "off"}>${cm(this.told.clearance_m)}</b>
+          <span>between the nearest couples, ever</span>`
+            : ""
+        }
+        ${
+          this.told.left_feet_in_step !== undefined
+            ? html`<b>${(100 * this.told.left_feet_in_step).toFixed(1)} %</b><span>of the left feet are in step</span>
+          <b>${cm(this.told.misplacement_m!)}</b><span>from the place in the formation, on average</span>`
+            : ""
+        }
       </div>
       <div class="row"><button id="export" @click=${() => this.export()}>Export GLB</button>
         <button aria-pressed=${this.quiet} @click=${() => this.mute()}>${this.quiet ? "Muted" : "Sound on"}</button></div></section>
@@ -161,11 +207,14 @@ export class CrowdView extends View {
   }
 
   private export(): void {
-    void download(`crowds/${this.told!.id}/file`, {}, `${this.kind}.glb`).catch((error) => this.studio.say(error));
+    void download(`${this.kind}.glb`, "crowds/{id}/file", { path: { id: this.told!.id } }).catch((error) =>
+      this.studio.say(error),
+    );
   }
 
   render() {
-    const kind = this.kind, made = Boolean(this.query.kind);
+    const kind = this.kind;
+    const made = Boolean(this.query.kind);
     const within = this.query.within ?? "";
     return html`<section><h2>A crowd that moves to one music</h2>
       <div class="kinds" role="group" aria-label="Scene">
@@ -179,7 +228,11 @@ export class CrowdView extends View {
           ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes labelled ${label}</option>`)}</select></label></div>
     </section>
     ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
-    ${made ? this.result() : html`<p class="faint">Choose a ballroom, where couples waltz around each other, or a march along a street.
-      Everybody's steps fall on the beats, and nobody bumps into anybody.</p>`}`;
+    ${
+      made
+        ? this.result()
+        : html`<p class="faint">Choose a ballroom, where couples waltz around each other, or a march along a street.
+      Everybody's steps fall on the beats, and nobody bumps into anybody.</p>`
+    }`;
   }
 }

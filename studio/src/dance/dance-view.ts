@@ -2,7 +2,8 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { download, finished, getJson, send, sendForArrays, type Job } from "../net/api";
+import { download, finished, getBytes, getJson, send, sendForArrays } from "../net/api";
+import type { Choreography, DanceHead, Music } from "../net/answers";
 import "./beat-strip";
 import { LiveDance } from "./live-dance";
 import { look } from "../page/style";
@@ -11,20 +12,14 @@ import { SoundTrack } from "./sound";
 import { motionsFrom } from "../motion/motion";
 import { View } from "../page/view";
 
-interface Steps {
-  id: string; meter: number; tempo: number; movements: number;
-  nodes: { name: string; members: string[] }[]; left_out: Record<string, string>;
-}
-interface Music { id: string; name: string; seconds: number; bpm: number; meter: number; beats: number[]; downbeats: number[] }
-interface Danced { motion_beats: number[]; music_beats: number[]; beats_total: number; beats_within_one_frame: number; nodes: string[]; fps: number }
-
-const SLOWEST = 40, FASTEST = 200;
+const SLOWEST = 40;
+const FASTEST = 200;
 
 @customElement("loom-dance-view")
 export class DanceView extends View {
-  @state() private steps: Steps | null = null;
+  @state() private steps: Choreography | null = null;
   @state() private music: Music | null = null;
-  @state() private danced: Danced | null = null;
+  @state() private danced: DanceHead | null = null;
   @state() private busy = "";
   @state() private tempo = 0;
   @state() private quiet = false;
@@ -34,7 +29,9 @@ export class DanceView extends View {
   private readonly songs = new Map<string, File>();
   private shown = "";
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     section { border-bottom: 1px solid var(--line); padding-bottom: 10px; margin-bottom: 10px; }
     section > * + * { margin-top: 8px; }
     .grow { flex: 1; min-width: 0; }
@@ -43,12 +40,16 @@ export class DanceView extends View {
     .path { font: 12px ui-monospace, monospace; overflow-wrap: anywhere; max-height: 54px; overflow: auto; }
     .drop input { width: 100%; }
     .drop { border: 1px dashed var(--line); border-radius: 6px; padding: 8px; text-align: center; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
     this.follow("frame", () => this.tick(), this.studio.stage);
-    this.follow("found", () => { this.shown = ""; this.routed(this.query); });
+    this.follow("found", () => {
+      this.shown = "";
+      this.routed(this.query);
+    });
   }
 
   disconnectedCallback(): void {
@@ -56,7 +57,9 @@ export class DanceView extends View {
     this.silence();
   }
 
-  private get query() { return this.studio.route.query; }
+  private get query() {
+    return this.studio.route.query;
+  }
 
   private silence(): void {
     this.track?.release();
@@ -79,20 +82,38 @@ export class DanceView extends View {
       try {
         await this.cut(query);
         if (query.music && current()) await this.perform(query, current);
-      } catch (error) { if (current()) { this.shown = ""; throw error; } }
+      } catch (error) {
+        if (current()) {
+          this.shown = "";
+          throw error;
+        }
+      }
     });
   }
 
   private async attempt(work: () => Promise<void>): Promise<void> {
-    try { await work(); } catch (error) { this.studio.say(error); } finally { this.busy = ""; }
+    try {
+      await work();
+    } catch (error) {
+      this.studio.say(error);
+    } finally {
+      this.busy = "";
+    }
   }
 
   private async cut(query: Record<string, string>): Promise<void> {
     this.busy = "cutting movements";
-    const takes = (query.takes ?? "").split(",").filter(Boolean).map((take) => take.trim().split("+"));
+    const takes = (query.takes ?? "")
+      .split(",")
+      .filter(Boolean)
+      .map((take) => take.trim().split("+"));
     const within = query.within && !takes.length ? [query.within] : [];
-    const job = await send<Job>("POST", "dance/choreographies", { takes, within, meter: query.meter ? Number(query.meter) : null });
-    this.steps = await finished(job, (one) => { this.busy = `${one.title}: ${one.done} of ${one.total}`; });
+    const job = await send("post", "dance/choreographies", {
+      body: { takes, within, meter: query.meter ? Number(query.meter) : null },
+    });
+    this.steps = await finished(job, (one) => {
+      this.busy = `${one.title}: ${one.done} of ${one.total}`;
+    });
     this.tempo = Number(query.tempo) || Math.round(Math.min(Math.max(this.steps!.tempo, SLOWEST), FASTEST));
   }
 
@@ -102,15 +123,18 @@ export class DanceView extends View {
     const music = await this.musicOf(query);
     if (!current()) return;
     this.music = music;
-    const message = await sendForArrays<Danced>("dance/performances", this.asked(query));
+    const message = await sendForArrays("dance/performances", { body: this.asked(query) });
     if (!current()) return;
     this.danced = message.meta;
     const { clock } = this.studio.stage;
     clock.pause();
     this.studio.cast(motionsFrom(message).map((motion) => ({ motion })));
     clock.seek(0);
-    const track = await SoundTrack.load(clock, `dance/music/${encodeURIComponent(music.id)}/sound`);
-    if (!current()) { track.release(); return; }
+    const track = await SoundTrack.load(clock, getBytes("dance/music/{key}/sound", { path: { key: music.id } }));
+    if (!current()) {
+      track.release();
+      return;
+    }
     this.track = track;
     track.muted = this.quiet;
     track.bind();
@@ -119,21 +143,23 @@ export class DanceView extends View {
 
   private asked(query: Record<string, string>) {
     return {
-      choreography: this.steps!.id, music: this.music!.id, seed: Number(query.seed ?? 0),
+      choreography: this.steps!.id,
+      music: this.music!.id,
+      seed: Number(query.seed ?? 0),
       synced: query.synced !== "no",
     };
   }
 
   private async musicOf(query: Record<string, string>): Promise<Music> {
     if (query.music === "tune") {
-      return send<Music>("POST", "dance/tunes", { meter: this.steps!.meter, tempo: this.tempo });
+      return send("post", "dance/tunes", { body: { meter: this.steps!.meter, tempo: this.tempo } });
     }
     const song = this.songs.get(query.music);
-    return song ? this.listened(song) : getJson<Music>(`dance/music/${encodeURIComponent(query.music)}`);
+    return song ? this.listened(song) : getJson("dance/music/{key}", { path: { key: query.music } });
   }
 
   private listened(song: File): Promise<Music> {
-    return send<Music>("PUT", `dance/music/${encodeURIComponent(song.name)}`, song);
+    return send("put", "dance/music/{filename}", { path: { filename: song.name }, body: song });
   }
 
   // --- what people do -----------------------------------------------------------------
@@ -159,15 +185,32 @@ export class DanceView extends View {
   }
 
   private followPointer(): void {
-    if (this.live) { this.silence(); this.studio.stage.clock.pause(); return; }
+    if (this.live) {
+      this.silence();
+      this.studio.stage.clock.pause();
+      return;
+    }
     this.silence();
     this.danced = null;
-    const live = new LiveDance(this.studio, this.steps!.id, this.steps!.meter, this.tempo, Number(this.query.seed ?? 0));
+    const live = new LiveDance(
+      this.studio,
+      this.steps!.id,
+      this.steps!.meter,
+      this.tempo,
+      Number(this.query.seed ?? 0),
+    );
     live.muted = this.quiet;
-    live.addEventListener("ended", () => { if (this.live === live) this.live = null; });
+    live.addEventListener("ended", () => {
+      if (this.live === live) this.live = null;
+    });
     this.live = live;
     void this.attempt(async () => {
-      try { await live.start(); } catch (error) { live.stop(); throw error; }
+      try {
+        await live.start();
+      } catch (error) {
+        live.stop();
+        throw error;
+      }
     });
   }
 
@@ -186,13 +229,22 @@ export class DanceView extends View {
 
   private codeLines() {
     const { within = "", takes, meter, music, seed = "0", synced } = this.query;
-    const lib = this.studio.library.path, tune = music === "tune", loose = synced === "no";
-    const names = (takes ?? "").split(",").filter(Boolean).map((take) => take.trim());
+    const lib = this.studio.library.path;
+    const tune = music === "tune";
+    const loose = synced === "no";
+    const names = (takes ?? "")
+      .split(",")
+      .filter(Boolean)
+      .map((take) => take.trim());
     const song = this.songs.get(music)?.name ?? this.music?.name ?? "song.mid";
     const who = names.length ? `--takes ${word(names.join(","))}` : `--within ${word(within)}`;
     const bars = meter ? ` --meter ${word(meter)}` : "";
-    const take = (name: string) => name.includes("+") ? `[${name.split("+").map(literal).join(", ")}]` : literal(name);
-    const steps = [names.length ? `takes=[${names.map(take).join(", ")}]` : `within=${literal(within)}`, ...(meter ? [`meter=${Number(meter)}`] : [])];
+    const take = (name: string) =>
+      name.includes("+") ? `[${name.split("+").map(literal).join(", ")}]` : literal(name);
+    const steps = [
+      names.length ? `takes=[${names.map(take).join(", ")}]` : `within=${literal(within)}`,
+      ...(meter ? [`meter=${Number(meter)}`] : []),
+    ];
     const heard = tune ? `tune(meter=${this.steps!.meter}, tempo_bpm=${this.tempo})` : literal(song);
     return html`<loom-code
       cli=${`motionloom dance ${word(lib)} ${tune ? `tune --tempo ${this.tempo}` : word(song)} ${who}${bars} --seed ${word(seed)}${loose ? " --unsynced" : ""} -o dance.glb`}
@@ -211,23 +263,42 @@ export class DanceView extends View {
       <label class="faint">or takes by name; NAME+NAME dance together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
           @change=${(event: Event) => this.change({ takes: (event.target as HTMLInputElement).value, within: undefined })} /></label>
-      ${this.steps ? html`<p>${this.steps.movements} movements of ${this.steps.meter} beats in ${this.steps.nodes.length} nodes,
+      ${
+        this.steps
+          ? html`<p>${this.steps.movements} movements of ${this.steps.meter} beats in ${this.steps.nodes.length} nodes,
         ${this.steps.tempo.toFixed(0)} beats a minute.
-        ${Object.keys(this.steps.left_out).length ? html`<span class="faint">Left out: ${Object.entries(this.steps.left_out)
-          .map(([name, why]) => `${name} (${why})`).join("; ")}</span>` : ""}</p>` : ""}</section>`;
+        ${
+          Object.keys(this.steps.left_out).length
+            ? html`<span class="faint">Left out: ${Object.entries(this.steps.left_out)
+                .map(([name, why]) => `${name} (${why})`)
+                .join("; ")}</span>`
+            : ""
+        }</p>`
+          : ""
+      }</section>`;
   }
 
   private musical() {
     const set = (event: Event) => this.setTempo(Number((event.target as HTMLInputElement).value));
-    const settled = () => { if (!this.live && this.query.music === "tune") this.change({ tempo: this.tempo }); };
+    const settled = () => {
+      if (!this.live && this.query.music === "tune") this.change({ tempo: this.tempo });
+    };
     return html`<section><h2>Music</h2>
       <div class="drop" @dragover=${(event: DragEvent) => event.preventDefault()}
-        @drop=${(event: DragEvent) => { event.preventDefault(); event.stopPropagation(); void this.choose(event.dataTransfer?.files[0]); }}>
+        @drop=${(event: DragEvent) => {
+          event.preventDefault();
+          event.stopPropagation();
+          void this.choose(event.dataTransfer?.files[0]);
+        }}>
         <label>Drop a MIDI or sound file here, or choose one
           <input id="song" type="file" accept=".mid,.midi,.kar,.wav,.mp3,.ogg,.flac"
             @change=${(event: Event) => this.choose((event.target as HTMLInputElement).files?.[0])} /></label></div>
-      ${this.music && this.query.music !== "tune" ? html`<p>${this.music.name}: ${this.music.bpm.toFixed(0)} beats a minute,
-        ${this.music.meter} in a bar, ${this.music.seconds.toFixed(0)} s</p>` : ""}
+      ${
+        this.music && this.query.music !== "tune"
+          ? html`<p>${this.music.name}: ${this.music.bpm.toFixed(0)} beats a minute,
+        ${this.music.meter} in a bar, ${this.music.seconds.toFixed(0)} s</p>`
+          : ""
+      }
       <label>Tempo of the made-up tune, and of the live dance: ${this.tempo} beats a minute
         <input id="tempo" type="range" min=${SLOWEST} max=${FASTEST} .value=${String(this.tempo)} @input=${set} @change=${settled} /></label>
       <div class="row">
@@ -252,7 +323,7 @@ export class DanceView extends View {
       <loom-beats .music=${this.danced.music_beats} .motion=${this.danced.motion_beats} .downbeats=${this.music.downbeats}
         .tolerance=${1 / this.danced.fps} .seconds=${this.music.seconds}></loom-beats>
       <p class="path faint">${this.danced.nodes.join(" → ")}</p>
-      <button @click=${() => this.attempt(() => download("dance/performances/file", this.asked(this.query), "dance.glb"))}>Export GLB</button>
+      <button @click=${() => this.attempt(() => download("dance.glb", "dance/performances/file", { body: this.asked(this.query) }))}>Export GLB</button>
     </section>`;
   }
 

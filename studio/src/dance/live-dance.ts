@@ -1,47 +1,62 @@
 // A dance that is made while it is watched: after the pointer, at the slider's tempo.
 
 import * as THREE from "three";
-import type { Bones } from "../motion/motion";
+import type { LiveHeads } from "../net/answers";
 import { Metronome } from "./sound";
 import { Feed, StreamedMotion } from "../motion/streamed";
 import type { Studio } from "../page/studio";
-import type { Message } from "../net/wire";
+import type { Message } from "../net/message";
 
 const LEAD = 0.35; // seconds held ready: little, so that pointer and slider act soon
 
 /** Fires "ended", also when the server has gone. */
 export class LiveDance extends EventTarget {
-  private feed?: Feed;
+  private feed?: Feed<"dance/read">;
   private target: [number, number] | null = null;
   private counted = 0; // beats that were knocked
   private ended = false;
   private readonly metronome = new Metronome();
   private readonly aim = new THREE.Mesh(
-    new THREE.RingGeometry(0.12, 0.18, 32), new THREE.MeshBasicMaterial({ color: 0xe0823d, side: THREE.DoubleSide }),
+    new THREE.RingGeometry(0.12, 0.18, 32),
+    new THREE.MeshBasicMaterial({ color: 0xe0823d, side: THREE.DoubleSide }),
   );
 
   constructor(
-    private readonly studio: Studio, private readonly steps: string, private readonly meter: number,
-    public tempo: number, private readonly seed: number,
+    private readonly studio: Studio,
+    private readonly steps: string,
+    private readonly meter: number,
+    public tempo: number,
+    private readonly seed: number,
   ) {
     super();
     this.aim.rotation.x = -Math.PI / 2;
     this.aim.visible = false;
   }
 
-  set muted(muted: boolean) { this.metronome.muted = muted; }
+  set muted(muted: boolean) {
+    this.metronome.muted = muted;
+  }
 
   async start(): Promise<void> {
     const { live, stage } = this.studio;
     const { meta } = await live.ask("dance/start", { choreography: this.steps, tempo: this.tempo, seed: this.seed });
-    const dancers = (meta.characters as Bones[]).map((one, number) => new StreamedMotion(`dancer ${number + 1}`, meta.fps, one));
+    const dancers = meta.characters.map((one, number) => new StreamedMotion(`dancer ${number + 1}`, meta.fps, one));
     this.feed = new Feed(live, meta.player, dancers, stage.clock, {
-      kind: "dance/read", lead: LEAD,
+      kind: "dance/read",
+      lead: LEAD,
       steered: () => ({ tempo: this.tempo, ...(this.target && { target: this.target }) }),
       heard: (message) => this.knock(message, meta.fps),
-      failed: (error) => { if (!this.ended) { this.studio.say(error); this.stop(); } },
+      failed: (error) => {
+        if (!this.ended) {
+          this.studio.say(error);
+          this.stop();
+        }
+      },
     });
-    if (this.ended) { this.feed.end(); return; } // stopped before it began
+    if (this.ended) {
+      this.feed.end();
+      return;
+    } // stopped before it began
     await this.feed.read();
     if (this.ended) return;
     this.studio.cast(dancers.map((motion) => ({ motion })));
@@ -75,7 +90,7 @@ export class LiveDance extends EventTarget {
   };
 
   /** Knock where the new frames pass a beat, when the clock gets there. */
-  private knock({ meta, arrays }: Message, fps: number): void {
+  private knock({ meta, arrays }: Message<LiveHeads["dance/read"]>, fps: number): void {
     const { clock } = this.studio.stage;
     arrays.beats?.forEach((beat, index) => {
       const number = Math.floor(beat + 1e-6);

@@ -1,6 +1,5 @@
 // Sound that the stage's clock follows: what is seen is what is heard.
 
-import { getBytes } from "../net/api";
 import type { Clock } from "../stage/clock";
 
 const APART = 0.12; // seconds between clock and sound beyond which the sound is begun anew
@@ -20,10 +19,14 @@ export class SoundTrack {
   }
 
   /** A sound of the server, ready to be bound to the clock. */
-  static async load(clock: Clock, path: string): Promise<SoundTrack> {
+  static async load(clock: Clock, sound: Promise<ArrayBuffer>): Promise<SoundTrack> {
     const track = new SoundTrack(clock);
-    try { track.buffer = await track.context.decodeAudioData(await getBytes(path)); }
-    catch (error) { track.release(); throw error; }
+    try {
+      track.buffer = await track.context.decodeAudioData(await sound);
+    } catch (error) {
+      track.release();
+      throw error;
+    }
     return track;
   }
 
@@ -34,7 +37,9 @@ export class SoundTrack {
     return Math.max(this.offset, this.offset + (this.context.currentTime - late - this.begun) * this.rate);
   }
 
-  set muted(muted: boolean) { this.volume.gain.value = muted ? 0 : 1; }
+  set muted(muted: boolean) {
+    this.volume.gain.value = muted ? 0 : 1;
+  }
 
   /** From now on the clock takes its time from the sound, and the sound obeys the clock. */
   bind(): void {
@@ -53,7 +58,10 @@ export class SoundTrack {
   private readonly heard = (): number | null => this.time;
 
   private readonly obey = (): void => {
-    if (!this.clock.playing) { this.stop(); return; }
+    if (!this.clock.playing) {
+      this.stop();
+      return;
+    }
     const heard = this.time;
     const apart = heard === null || Math.abs(heard - this.clock.time) > APART;
     if (apart || this.rate !== this.clock.speed) this.begin(this.clock.time, this.clock.speed);
@@ -71,7 +79,9 @@ export class SoundTrack {
     this.offset = offset;
     this.rate = rate;
     const ended = this.source;
-    ended.onended = () => { if (this.source === ended) this.source = undefined; };
+    ended.onended = () => {
+      if (this.source === ended) this.source = undefined;
+    };
   }
 
   private stop(): void {
@@ -90,12 +100,15 @@ export class Metronome {
     void this.context.resume();
   }
 
-  set muted(muted: boolean) { this.volume.gain.value = muted ? 0 : 1; }
+  set muted(muted: boolean) {
+    this.volume.gain.value = muted ? 0 : 1;
+  }
 
   /** Knock in `seconds` from now; downbeats are higher. */
   knock(seconds: number, downbeat: boolean): void {
     const at = this.context.currentTime + Math.max(seconds, 0);
-    const tone = this.context.createOscillator(), fade = this.context.createGain();
+    const tone = this.context.createOscillator();
+    const fade = this.context.createGain();
     tone.frequency.value = downbeat ? 1320 : 880;
     fade.gain.setValueAtTime(0.4, at);
     fade.gain.exponentialRampToValueAtTime(0.001, at + 0.09);
@@ -104,5 +117,7 @@ export class Metronome {
     tone.stop(at + 0.1);
   }
 
-  close(): void { void this.context.close(); }
+  close(): void {
+    void this.context.close();
+  }
 }

@@ -5,13 +5,32 @@ import { customElement, property, state } from "lit/decorators.js";
 import { look } from "../page/style";
 
 /** Two frames that are alike, and the transitions between them, one or both ways. */
-export interface Spot { a: number; i: number; b: number; j: number; error: number; there: number; back: number }
+export interface Spot {
+  a: number;
+  i: number;
+  b: number;
+  j: number;
+  error: number;
+  there: number;
+  back: number;
+}
 export interface Drawn {
-  names: string[]; frames: number[]; fps: number; playable: string[]; states: string[];
-  source: Int32Array; target: Int32Array; errors: Float32Array; state: Uint8Array;
+  names: string[];
+  frames: number[];
+  fps: number;
+  playable: string[];
+  states: string[];
+  source: Int32Array;
+  target: Int32Array;
+  errors: Float32Array;
+  state: Uint8Array;
 }
 
-const LABEL = 130, MARGIN = 14, BAR = 7, STEPS = 24, NEAR = 7;
+const LABEL = 130;
+const MARGIN = 14;
+const BAR = 7;
+const STEPS = 24;
+const NEAR = 7;
 const INK: Record<string, string> = { played: "#e0823d", locked: "#7cb85c", removed: "#d86464", "cut off": "#8a93a3" };
 
 /** The spots of a graph, each once. */
@@ -21,9 +40,13 @@ export function spotsOf(drawn: Drawn): Spot[] {
     const [a, i, b, j] = [drawn.source[2 * k], drawn.source[2 * k + 1], drawn.target[2 * k], drawn.target[2 * k + 1]];
     const forward = a < b || (a === b && i <= j);
     const key = forward ? `${a},${i},${b},${j}` : `${b},${j},${a},${i}`;
-    const spot = found.get(key) ?? (forward ? { a, i, b, j, error: drawn.errors[k], there: -1, back: -1 }
-      : { a: b, i: j, b: a, j: i, error: drawn.errors[k], there: -1, back: -1 });
-    if (forward) spot.there = k; else spot.back = k;
+    const spot =
+      found.get(key) ??
+      (forward
+        ? { a, i, b, j, error: drawn.errors[k], there: -1, back: -1 }
+        : { a: b, i: j, b: a, j: i, error: drawn.errors[k], there: -1, back: -1 });
+    if (forward) spot.there = k;
+    else spot.back = k;
     found.set(key, spot);
   }
   return [...found.values()].sort((x, y) => x.a - y.a || x.i - y.i || x.b - y.b || x.j - y.j);
@@ -47,16 +70,24 @@ export class Arcs extends LitElement {
   private width = 0;
   private readonly watcher = new ResizeObserver(() => this.resized());
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: block; position: relative; }
     canvas { display: block; width: 100%; border-radius: 6px; background: #12151a; }
     #head { position: absolute; inset: 0; background: none; pointer-events: none; }
     #legend { display: flex; gap: 14px; font-size: 12px; margin-top: 4px; flex-wrap: wrap; }
     #legend i { display: inline-block; width: 16px; height: 0; border-top: 2px solid; vertical-align: middle; margin-right: 4px; }
-  `];
+  `,
+  ];
 
-  protected firstUpdated(): void { this.watcher.observe(this); }
-  disconnectedCallback(): void { super.disconnectedCallback(); this.watcher.disconnect(); }
+  protected firstUpdated(): void {
+    this.watcher.observe(this);
+  }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.watcher.disconnect();
+  }
 
   private resized(): void {
     if (Math.abs(this.clientWidth - this.width) < 2) return;
@@ -74,13 +105,19 @@ export class Arcs extends LitElement {
     this.paint();
   }
 
-  private get row(): number { return Math.min(Math.max(290 / Math.max(this.drawn?.names.length ?? 1, 1), 26), 74); }
-  private get height(): number { return MARGIN * 2 + this.row * (this.drawn?.names.length ?? 0); }
+  private get row(): number {
+    return Math.min(Math.max(290 / Math.max(this.drawn?.names.length ?? 1, 1), 26), 74);
+  }
+  private get height(): number {
+    return MARGIN * 2 + this.row * (this.drawn?.names.length ?? 0);
+  }
   private x(frame: number): number {
     const longest = Math.max(...this.drawn!.frames, 1);
     return LABEL + (frame / longest) * (this.width - LABEL - MARGIN);
   }
-  private y(take: number): number { return MARGIN + this.row * (take + 0.72); }
+  private y(take: number): number {
+    return MARGIN + this.row * (take + 0.72);
+  }
 
   private layOut(): void {
     if (!this.drawn || !this.width) return;
@@ -93,7 +130,8 @@ export class Arcs extends LitElement {
     const [y1, y2] = a === b ? [y0 - lift * 1.33, y3 - lift * 1.33] : [y0 + (y3 - y0) * 0.5, y0 + (y3 - y0) * 0.5];
     const out = new Float32Array(2 * (STEPS + 1));
     for (let k = 0; k <= STEPS; k++) {
-      const t = k / STEPS, u = 1 - t;
+      const t = k / STEPS;
+      const u = 1 - t;
       out[2 * k] = u * u * u * x0 + 3 * u * u * t * x0 + 3 * u * t * t * x3 + t * t * t * x3;
       out[2 * k + 1] = u * u * u * y0 + 3 * u * u * t * y1 + 3 * u * t * t * y2 + t * t * t * y3;
     }
@@ -132,10 +170,18 @@ export class Arcs extends LitElement {
       const state = this.stateOf(spot);
       const alike = 1 - 0.7 * (spot.error / worst);
       const alpha = this.take >= 0 ? 0.75 : state === "played" ? Math.max(0.16, crowded * 0.8) * alike + 0.05 : 0.7;
-      this.stroke(context, this.lines[index], INK[state], alpha, state === "locked" ? 2 : 1.1, state === "removed" ? [4, 4] : state === "cut off" ? [1, 3] : []);
+      this.stroke(
+        context,
+        this.lines[index],
+        INK[state],
+        alpha,
+        state === "locked" ? 2 : 1.1,
+        state === "removed" ? [4, 4] : state === "cut off" ? [1, 3] : [],
+      );
     });
     names.forEach((name, take) => {
-      const y = this.y(take), here = playable.includes(name);
+      const y = this.y(take);
+      const here = playable.includes(name);
       context.fillStyle = here ? "#4f9fd8" : "#3a424f";
       context.beginPath();
       context.roundRect(this.x(0), y - BAR / 2, this.x(frames[take]) - this.x(0), BAR, 3);
@@ -145,7 +191,10 @@ export class Arcs extends LitElement {
       context.textBaseline = "middle";
       context.fillText(fitted(context, name, LABEL - 16), 8, y);
     });
-    for (const [spot, colour] of [[this.hovered, "#ffffff"], [this.picked, "#ffffff"]] as const) {
+    for (const [spot, colour] of [
+      [this.hovered, "#ffffff"],
+      [this.picked, "#ffffff"],
+    ] as const) {
       const index = spot ? this.spots.indexOf(spot) : -1;
       if (index < 0) continue;
       this.stroke(context, this.lines[index], colour, 1, spot === this.picked ? 3 : 2, []);
@@ -158,7 +207,14 @@ export class Arcs extends LitElement {
     }
   }
 
-  private stroke(context: CanvasRenderingContext2D, line: Float32Array, colour: string, alpha: number, width: number, dash: number[]): void {
+  private stroke(
+    context: CanvasRenderingContext2D,
+    line: Float32Array,
+    colour: string,
+    alpha: number,
+    width: number,
+    dash: number[],
+  ): void {
     context.globalAlpha = alpha;
     context.strokeStyle = colour;
     context.lineWidth = width;
@@ -176,7 +232,8 @@ export class Arcs extends LitElement {
     if (!context || !place) return;
     const take = this.drawn!.names.indexOf(place.name);
     if (take < 0) return;
-    const x = this.x(place.frame), y = this.y(take);
+    const x = this.x(place.frame);
+    const y = this.y(take);
     context.fillStyle = "#ffffff";
     context.shadowColor = "#e0823d";
     context.shadowBlur = 10;
@@ -199,13 +256,17 @@ export class Arcs extends LitElement {
       const take = Math.floor((y - MARGIN) / this.row);
       return { spot: null, take: take < (this.drawn?.names.length ?? 0) ? take : -1 };
     }
-    let best = NEAR, found: Spot | null = null;
+    let best = NEAR;
+    let found: Spot | null = null;
     this.lines.forEach((line, index) => {
       const spot = this.spots[index];
       if (this.take >= 0 && spot.a !== this.take && spot.b !== this.take) return;
       for (let k = 0; k <= STEPS; k++) {
         const far = Math.hypot(line[2 * k] - x, line[2 * k + 1] - y);
-        if (far < best) { best = far; found = spot; }
+        if (far < best) {
+          best = far;
+          found = spot;
+        }
       }
     });
     return { spot: found, take: -1 };
@@ -217,7 +278,9 @@ export class Arcs extends LitElement {
     else this.choose(spot);
   }
 
-  private choose(spot: Spot | null): void { this.dispatchEvent(new CustomEvent("pick", { detail: spot })); }
+  private choose(spot: Spot | null): void {
+    this.dispatchEvent(new CustomEvent("pick", { detail: spot }));
+  }
 
   private key(event: KeyboardEvent): void {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -235,8 +298,12 @@ export class Arcs extends LitElement {
     return html`<canvas id="arcs" tabindex="0" role="application"
       aria-label="Transitions between takes: arrow keys choose, Enter plays, Delete removes, l locks"
       style="cursor:${this.hovered ? "pointer" : "default"}"
-      @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => { this.hovered = null; }}
-      @mousemove=${(event: MouseEvent) => { this.hovered = this.under(event).spot; }}></canvas><canvas id="head"></canvas>
+      @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => {
+        this.hovered = null;
+      }}
+      @mousemove=${(event: MouseEvent) => {
+        this.hovered = this.under(event).spot;
+      }}></canvas><canvas id="head"></canvas>
       <div id="legend" class="faint">${Object.entries(INK).map(([state, ink]) => html`<span><i style="border-color:${ink};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
         <span>click a name to see its arcs alone</span></div>`;
   }

@@ -2,21 +2,26 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { getJson } from "../net/api";
+import { getJson, type Answer, type Body } from "../net/api";
 import { look } from "../page/style";
 import type { Studio } from "../page/studio";
 
-interface Menu { distances: Record<string, string>; labels: Record<string, number> }
 export type GraphQuery = Record<string, string | undefined>;
 
 /** Settings of a graph as the server reads them, from what the address says. */
-export function settingsOf(query: GraphQuery): Record<string, unknown> {
-  const several = (text?: string) => (text ?? "").split(",").map((one) => one.trim()).filter(Boolean);
+export function settingsOf(query: GraphQuery): Body<"graphs"> {
+  const several = (text?: string) =>
+    (text ?? "")
+      .split(",")
+      .map((one) => one.trim())
+      .filter(Boolean);
   return {
     ...(query.within && { within: several(query.within) }),
     ...(query.only && { only: several(query.only) }),
     ...(query.distance && { distance: query.distance }),
-    ...(query.threshold ? { threshold: Number(query.threshold) } : query.per_minute && { per_minute: Number(query.per_minute) }),
+    ...(query.threshold
+      ? { threshold: Number(query.threshold) }
+      : query.per_minute && { per_minute: Number(query.per_minute) }),
     ...(query.blend && { blend_seconds: Number(query.blend) }),
   };
 }
@@ -27,28 +32,43 @@ export class GraphForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property({ attribute: false }) query: GraphQuery = {};
   @property({ type: Boolean }) busy = false;
-  @state() private menu: Menu | null = null;
+  @state() private menu: Answer<"get", "graphs/menu"> | null = null;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
     label { font-size: 12px; color: var(--faint); }
     input, select { padding: 4px 6px; } select { width: 112px; } #distance { width: 84px; }
     input[type="number"] { width: 66px; } #only { width: 124px; }
-  `];
+  `,
+  ];
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
-    try { this.menu = await getJson<Menu>("graphs/menu"); } catch (error) { this.studio.say(error); }
+    try {
+      this.menu = await getJson("graphs/menu");
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
   private submit(event: Event): void {
     event.preventDefault();
     const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
-    const usual = (id: string, text: string) => value(id) === text ? undefined : value(id);
-    this.dispatchEvent(new CustomEvent("build", { detail: {
-      within: value("within"), only: value("only"), distance: usual("distance", "jrd"),
-      threshold: value("threshold"), per_minute: usual("per_minute", "60"), blend: usual("blend", "0.4"),
-    } }));
+    const usual = (id: string, text: string) => (value(id) === text ? undefined : value(id));
+    this.dispatchEvent(
+      new CustomEvent("build", {
+        detail: {
+          within: value("within"),
+          only: value("only"),
+          distance: usual("distance", "jrd"),
+          threshold: value("threshold"),
+          per_minute: usual("per_minute", "60"),
+          blend: usual("blend", "0.4"),
+        },
+      }),
+    );
   }
 
   render() {

@@ -2,10 +2,10 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { download, finished, keep, send, sendForArrays, type Job } from "../net/api";
+import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { spotText, type ArcsElement, type Drawn, type Spot } from "./arcs";
 import "./arcs";
-import type { CodeLines } from "../page/code-line";
+import type { GraphHead } from "../net/answers";
 import { FloorPath, strays } from "../stage/floor";
 import { settingsOf, type GraphQuery } from "./graph-form";
 import "./graph-form";
@@ -16,10 +16,6 @@ import "../page/progress-line";
 import { literal, word } from "../page/command-line";
 import { View } from "../page/view";
 import { Walker } from "./walker";
-import type { Message } from "../net/wire";
-
-interface Info { motions: number; frames: number; transitions: number; transitions_per_minute: number; distance: string; threshold: number; removed: { motions: string[]; transitions: number; footing: number; abrupt: number; by_hand: number } }
-interface Head { names: string[]; frames: number[]; fps: number; playable: string[]; states: string[]; info: Info; lines: CodeLines; flags: string[] }
 
 @customElement("loom-graph-view")
 export class GraphView extends View {
@@ -33,12 +29,14 @@ export class GraphView extends View {
   @state() private busy = "";
   @state() private strayed: number | null = null; // metres that a walk keeps from its path
   @state() private path: [number, number][] = [];
-  private head: Head | null = null;
+  private head: GraphHead | null = null;
   private shown = "";
   private floor?: FloorPath;
   private last: { steered: Walker["steered"]; frames: number } | null = null;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     section { margin: 10px 0; }
     nav { display: flex; gap: 6px; margin-bottom: 10px; }
     .ways { display: grid; grid-template-columns: 1fr auto auto; gap: 6px 10px; align-items: center; background: #12151a; border-radius: 6px; padding: 8px 12px; }
@@ -46,14 +44,22 @@ export class GraphView extends View {
     .locked { color: var(--good); } .removed { color: var(--bad); }
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
     #seed { width: 70px; } .numbers { font-variant-numeric: tabular-nums; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
     this.follow("frame", () => this.tick(), this.studio.stage);
-    this.follow("found", () => { this.shown = ""; this.halt(); this.routed(this.query); });
+    this.follow("found", () => {
+      this.shown = "";
+      this.halt();
+      this.routed(this.query);
+    });
     this.floor = new FloorPath(this.studio.stage);
-    this.floor.addEventListener("drawn", () => { this.draw(false); void this.walkAlong(this.floor!.points); });
+    this.floor.addEventListener("drawn", () => {
+      this.draw(false);
+      void this.walkAlong(this.floor!.points);
+    });
   }
 
   disconnectedCallback(): void {
@@ -63,36 +69,60 @@ export class GraphView extends View {
     this.shown = "";
   }
 
-  private get query(): GraphQuery { return this.studio.route.query; }
-  private get settings(): Record<string, unknown> { return settingsOf(this.query); }
-  private get arcs(): ArcsElement | null { return this.renderRoot.querySelector("loom-arcs"); }
+  private get query(): GraphQuery {
+    return this.studio.route.query;
+  }
+  private get settings(): Body<"graphs"> {
+    return settingsOf(this.query);
+  }
+  private get arcs(): ArcsElement | null {
+    return this.renderRoot.querySelector("loom-arcs");
+  }
 
   /** within, only, distance, per_minute, threshold, blend: the graph; seed; show: "movements". */
   protected routed(query: GraphQuery): void {
     this.seed = Number(query.seed ?? this.seed);
     const wanted = JSON.stringify(settingsOf(query));
-    if (query.show === "movements" || (!query.within && !query.only) || wanted === this.shown) { this.requestUpdate(); return; }
+    if (query.show === "movements" || (!query.within && !query.only) || wanted === this.shown) {
+      this.requestUpdate();
+      return;
+    }
     this.shown = wanted;
     this.halt();
     this.picked = null;
     void this.attempt("", async () => {
-      const job = await send<Job>("POST", "graphs", this.settings);
-      try { await finished(job, (one) => { this.job = one; }); } finally { this.job = null; }
+      const job = await send("post", "graphs", { body: this.settings });
+      try {
+        await finished(job, (one) => {
+          this.job = one;
+        });
+      } finally {
+        this.job = null;
+      }
       await this.fetch();
     });
   }
 
   private async attempt(busy: string, work: () => Promise<void>): Promise<void> {
     this.busy = busy;
-    try { await work(); } catch (error) { this.studio.say(error); } finally { this.busy = ""; }
+    try {
+      await work();
+    } catch (error) {
+      this.studio.say(error);
+    } finally {
+      this.busy = "";
+    }
   }
 
   private async fetch(): Promise<void> {
-    const { meta, arrays } = await sendForArrays<Head>("graphs/drawn", this.settings);
+    const { meta, arrays } = await sendForArrays("graphs/drawn", { body: this.settings });
     this.head = meta;
     this.drawn = {
-      ...meta, source: arrays.source as Int32Array, target: arrays.target as Int32Array,
-      errors: arrays.errors as Float32Array, state: arrays.states as Uint8Array,
+      ...meta,
+      source: arrays.source as Int32Array,
+      target: arrays.target as Int32Array,
+      errors: arrays.errors as Float32Array,
+      state: arrays.states as Uint8Array,
     };
   }
 
@@ -101,7 +131,8 @@ export class GraphView extends View {
     const place = this.walker.place();
     this.arcs?.showPlace(place);
     const words = this.renderRoot.querySelector("#place"); // for every frame: too often to render
-    if (words && place) words.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.seen} transitions so far`;
+    if (words && place)
+      words.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.seen} transitions so far`;
   }
 
   // --- transitions --------------------------------------------------------------------
@@ -114,7 +145,9 @@ export class GraphView extends View {
   private async watch(number: number): Promise<void> {
     this.halt();
     await this.attempt("", async () => {
-      const message = await sendForArrays("graphs/transition", { graph: this.settings, transition: spotText(this.drawn!, number) });
+      const message = await sendForArrays("graphs/transition", {
+        body: { graph: this.settings, transition: spotText(this.drawn!, number) },
+      });
       this.studio.cast([{ motion: motionFrom(message), title: "transition" }]);
       this.studio.stage.clock.play();
     });
@@ -125,9 +158,12 @@ export class GraphView extends View {
     const { a, i, b, j } = this.picked!;
     await this.attempt("", async () => {
       const transition = spotText(this.drawn!, number);
-      await send("POST", "graphs/edits", { action, transition });
-      try { await this.fetch(); } catch (error) { // too much is gone: this one is needed
-        await send("POST", "graphs/edits", { action: "restore", transition });
+      await send("post", "graphs/edits", { body: { action, transition } });
+      try {
+        await this.fetch();
+      } catch (error) {
+        // too much is gone: this one is needed
+        await send("post", "graphs/edits", { body: { action: "restore", transition } });
         await this.fetch();
         throw error;
       }
@@ -155,17 +191,25 @@ export class GraphView extends View {
   }
 
   private async walk(): Promise<void> {
-    if (this.walker) { this.halt(); this.studio.stage.clock.pause(); return; }
+    if (this.walker) {
+      this.halt();
+      this.studio.stage.clock.pause();
+      return;
+    }
     this.clearPath();
     const walker = new Walker(this.studio, this.settings, this.seed);
-    walker.addEventListener("ended", () => { if (this.walker === walker) this.halt(); });
+    walker.addEventListener("ended", () => {
+      if (this.walker === walker) this.halt();
+    });
     walker.addEventListener("told", () => this.requestUpdate());
     this.walker = walker;
     if (!this.automatic) walker.steer({ automatic: false });
     await this.attempt("", () => walker.begin());
   }
 
-  private draw(on: boolean): void { this.drawing = this.floor!.active = on; }
+  private draw(on: boolean): void {
+    this.drawing = this.floor!.active = on;
+  }
 
   private clearPath(): void {
     this.floor?.show([]);
@@ -179,8 +223,10 @@ export class GraphView extends View {
     this.path = path;
     this.strayed = null;
     await this.attempt("looking for the best way along the path", async () => {
-      const message: Message = await sendForArrays("graphs/walk", { graph: this.settings, path, seed: this.seed });
-      const motion = motionFrom(message), root = motion.parents.indexOf(-1), width = motion.parents.length;
+      const message = await sendForArrays("graphs/walk", { body: { graph: this.settings, path, seed: this.seed } });
+      const motion = motionFrom(message);
+      const root = motion.parents.indexOf(-1);
+      const width = motion.parents.length;
       this.studio.cast([{ motion }]);
       this.studio.stage.clock.play();
       const way = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
@@ -192,42 +238,53 @@ export class GraphView extends View {
   }
 
   /** The walk that was seen, as the server can make it again. */
-  private walked() {
+  private walked(): Body<"graphs/walk"> {
     const base = { graph: this.settings, seed: this.seed };
     if (this.path.length) return { ...base, path: this.path };
-    const { steered, frames } = this.walker ? { steered: this.walker.steered, frames: this.walker.shownFrame } : this.last ?? { steered: [], frames: 0 };
+    const { steered, frames } = this.walker
+      ? { steered: this.walker.steered, frames: this.walker.shownFrame }
+      : (this.last ?? { steered: [], frames: 0 });
     const seconds = frames > 1 ? frames / this.drawn!.fps : 20;
     return { ...base, seconds, steered: steered.filter((one) => one.frame < frames) };
   }
 
-  private save(suffix: string): void {
-    void this.attempt("writing the file", () => download("graphs/walk/file", { ...this.walked(), suffix }, `walk.${suffix}`));
+  private save(suffix: "bvh" | "glb"): void {
+    void this.attempt("writing the file", () =>
+      download(`walk.${suffix}`, "graphs/walk/file", { body: { ...this.walked(), suffix } }),
+    );
   }
 
   private savePath(): void {
     const text = ["x,z", ...this.path.map((point) => point.join(","))].join("\n");
-    keep(new Blob([`${text}\n`], { type: "text/csv" }), "path.csv");
+    saveFile(new Blob([`${text}\n`], { type: "text/csv" }), "path.csv");
   }
 
   // --- what they see ------------------------------------------------------------------
 
   private way(number: number) {
     if (number < 0) return "";
-    const drawn = this.drawn!, text = spotText(drawn, number), state = drawn.states[drawn.state[number]];
+    const drawn = this.drawn!;
+    const text = spotText(drawn, number);
+    const state = drawn.states[drawn.state[number]];
     const [from, to] = text.split(/,(?=[^,]*:\d+$)/);
     return html`<span><b>${from}</b> → <b>${to}</b></span><span class="chip ${state}">${state}</span>
       <span class="row"><button @click=${() => this.watch(number)}>Play</button>
-        ${state === "removed" || state === "locked"
-          ? html`<button class="restore" @click=${() => this.edit("restore", number)}>${state === "locked" ? "Unlock" : "Restore"}</button>`
-          : html`<button class="remove" @click=${() => this.edit("remove", number)}>Remove</button><button class="lock" @click=${() => this.edit("lock", number)}>Lock</button>`}</span>`;
+        ${
+          state === "removed" || state === "locked"
+            ? html`<button class="restore" @click=${() => this.edit("restore", number)}>${state === "locked" ? "Unlock" : "Restore"}</button>`
+            : html`<button class="remove" @click=${() => this.edit("remove", number)}>Remove</button><button class="lock" @click=${() => this.edit("lock", number)}>Lock</button>`
+        }</span>`;
   }
 
   private chosen() {
     const spot = this.picked;
-    if (!spot) return html`<p class="faint">Click an arc to watch its transition; then remove it, or lock it so that it stays whatever the threshold.</p>`;
-    const number = spot.there >= 0 ? spot.there : spot.back, text = spotText(this.drawn!, number);
+    if (!spot)
+      return html`<p class="faint">Click an arc to watch its transition; then remove it, or lock it so that it stays whatever the threshold.</p>`;
+    const number = spot.there >= 0 ? spot.there : spot.back;
+    const text = spotText(this.drawn!, number);
     const removed = this.drawn!.states[this.drawn!.state[number]] === "removed";
-    const lib = this.studio.library.path, action = removed ? "restore" : "remove";
+    const lib = this.studio.library.path;
+    const action = removed ? "restore" : "remove";
     return html`<div class="ways">${this.way(spot.there)}${this.way(spot.back)}</div>
       <p class="faint">error ${spot.error.toPrecision(3)}; what you change is kept with the library.</p>
       <loom-code cli=${`motionloom graph ${word(lib)} ${action} --transition ${word(text)} ${this.head!.flags.map(word).join(" ")}`}
@@ -239,19 +296,38 @@ export class GraphView extends View {
     return html`<section><div class="row">
       <button class="main" id="walk" @click=${this.walk}>${this.walker ? "Stop" : "Walk"}</button>
       <button id="now" ?disabled=${!this.walker} @click=${() => steer({ transition: true })}>Transition now</button>
-      <label class="check"><input type="checkbox" .checked=${this.automatic} @change=${(e: Event) => { this.automatic = (e.target as HTMLInputElement).checked; steer({ automatic: this.automatic }); }} />of its own accord</label>
+      <label class="check"><input type="checkbox" .checked=${this.automatic} @change=${(e: Event) => {
+        this.automatic = (e.target as HTMLInputElement).checked;
+        steer({ automatic: this.automatic });
+      }} />of its own accord</label>
       <button id="draw" aria-pressed=${this.drawing} @click=${() => this.draw(!this.drawing)}>Draw a path</button>
       <label class="row">seed <input id="seed" type="number" min="0" .value=${String(this.seed)}
-        @change=${(e: Event) => { const seed = Number((e.target as HTMLInputElement).value); this.halt(); this.seed = seed; this.studio.go("graph", { ...this.query, seed }); if (this.path.length) void this.walkAlong(this.path); }} /></label>
+        @change=${(e: Event) => {
+          const seed = Number((e.target as HTMLInputElement).value);
+          this.halt();
+          this.seed = seed;
+          this.studio.go("graph", { ...this.query, seed });
+          if (this.path.length) void this.walkAlong(this.path);
+        }} /></label>
       ${this.path.length ? html`<button @click=${this.savePath}>Save path.csv</button>` : ""}
       <button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></div>
-      <p class="numbers ${this.busy ? "" : "faint"}" id="seen"><span id="place" ?hidden=${!this.walker}></span>${this.busy ? `${this.busy}…` : this.drawing ? "Draw on the floor of the stage with the mouse."
-        : this.strayed !== null ? `${(100 * this.strayed).toFixed(0)} cm from the path on average` : this.walker ? "" : "At random, steered by the button, or along a path that you draw."}</p>
+      <p class="numbers ${this.busy ? "" : "faint"}" id="seen"><span id="place" ?hidden=${!this.walker}></span>${
+        this.busy
+          ? `${this.busy}…`
+          : this.drawing
+            ? "Draw on the floor of the stage with the mouse."
+            : this.strayed !== null
+              ? `${(100 * this.strayed).toFixed(0)} cm from the path on average`
+              : this.walker
+                ? ""
+                : "At random, steered by the button, or along a path that you draw."
+      }</p>
       </section>`;
   }
 
   private walkLines() {
-    const lib = word(this.studio.library.path), flags = this.head!.flags.map(word).join(" ");
+    const lib = word(this.studio.library.path);
+    const flags = this.head!.flags.map(word).join(" ");
     const { lines } = this.head!;
     if (this.path.length) {
       return html`<loom-code cli=${`motionloom walk ${lib} ${flags} --path path.csv --seed ${this.seed} -o walk.bvh`}
@@ -272,21 +348,33 @@ export class GraphView extends View {
   }
 
   private takes() {
-    const build = (event: CustomEvent<GraphQuery>) => this.studio.go("graph", { ...event.detail, seed: this.query.seed });
+    const build = (event: CustomEvent<GraphQuery>) =>
+      this.studio.go("graph", { ...event.detail, seed: this.query.seed });
     return html`<loom-graph-form .studio=${this.studio} .query=${this.query} ?busy=${this.job !== null} @build=${build}></loom-graph-form>
       <loom-progress .job=${this.job}></loom-progress>
-      ${this.drawn ? html`${this.summary()}${this.walkPanel()}
+      ${
+        this.drawn
+          ? html`${this.summary()}${this.walkPanel()}
         <loom-arcs .drawn=${this.drawn} .picked=${this.picked} @pick=${(e: CustomEvent<Spot | null>) => this.pick(e.detail)} @act=${(e: CustomEvent) => this.act(e.detail)}></loom-arcs>
         <section>${this.chosen()}</section>
         <section><h2>The same from a terminal or a notebook</h2>
           <loom-code cli=${this.head!.lines.cli} python=${this.head!.lines.python}></loom-code>${this.walkLines()}</section>`
-        : this.job ? "" : html`<p class="faint">Choose a label, say walk, or name a few takes, and find where one may be left for another.</p>`}`;
+          : this.job
+            ? ""
+            : html`<p class="faint">Choose a label, say walk, or name a few takes, and find where one may be left for another.</p>`
+      }`;
   }
 
   render() {
     const movements = this.query.show === "movements";
-    const tab = (words: string, show: string | undefined) => html`<button aria-pressed=${(show === "movements") === movements}
-      @click=${() => { this.halt(); this.studio.go("graph", { ...this.query, show }); }}>${words}</button>`;
+    const tab = (
+      words: string,
+      show: string | undefined,
+    ) => html`<button aria-pressed=${(show === "movements") === movements}
+      @click=${() => {
+        this.halt();
+        this.studio.go("graph", { ...this.query, show });
+      }}>${words}</button>`;
     return html`<nav>${tab("Takes and transitions", undefined)}${tab("Movements of dances", "movements")}</nav>
       ${movements ? html`<loom-movements .studio=${this.studio} name=${this.query.steps ?? ""}></loom-movements>` : this.takes()}`;
   }

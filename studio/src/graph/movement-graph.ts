@@ -2,33 +2,33 @@
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { finished, getJson, send, sendForArrays, type Job } from "../net/api";
+import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import { look } from "../page/style";
 import { shortName } from "../search/match-card";
+import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
 import { motionFrom } from "../motion/motion";
 import "../page/progress-line";
 import { word } from "../page/command-line";
 import type { Studio } from "../page/studio";
 
-interface Node { name: string; start: number; members: string[] }
-interface Edge { from: string; to: string; likelihood: number }
-interface Steps { name: string; kind: string; meter: number; seconds: number; nodes: Node[]; edges: Edge[]; dead_ends: string[] }
-
-const SIZE = 460, RING = 166;
+const SIZE = 460;
+const RING = 166;
 
 @customElement("loom-movements")
 export class Movements extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() name = "";
   @state() private kept: string[] = [];
-  @state() private steps: Steps | null = null;
+  @state() private steps: MovementGraphData | null = null;
   @state() private job: Job | null = null;
   @state() private from = ""; // the chosen node, or where the chosen edge begins
   @state() private to = "";
   /** Whether the chosen node is being given another name. */
   @state() private renaming = false;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     svg { width: 100%; max-height: 54vh; background: #12151a; border-radius: 6px; display: block; }
     .edge { fill: none; stroke: var(--accent); cursor: pointer; } .edge.chosen { stroke: #fff; }
     .hit { fill: none; stroke: transparent; stroke-width: 12; cursor: pointer; }
@@ -39,7 +39,8 @@ export class Movements extends LitElement {
     .part { display: grid; grid-template-columns: auto 1fr 52px; gap: 8px; align-items: center; }
     section { margin: 10px 0; } .box { background: #12151a; border-radius: 6px; padding: 8px 12px; }
     #likely { width: 90px; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -58,24 +59,41 @@ export class Movements extends LitElement {
     if (this.name) void this.attempt(() => this.read());
   };
 
-  protected willUpdate(changed: Map<string, unknown>): void { if (changed.has("name")) void this.open(); }
+  protected willUpdate(changed: Map<string, unknown>): void {
+    if (changed.has("name")) void this.open();
+  }
 
   /** Whether it went well; what did not is told. */
   private async attempt(work: () => Promise<void>): Promise<boolean> {
-    try { await work(); return true; } catch (error) { this.studio.say(error); return false; }
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.studio.say(error);
+      return false;
+    }
   }
 
-  private list(): Promise<boolean> { return this.attempt(async () => { this.kept = await getJson<string[]>("movements"); }); }
+  private list(): Promise<boolean> {
+    return this.attempt(async () => {
+      this.kept = await getJson("movements");
+    });
+  }
 
   private async open(): Promise<void> {
     this.from = this.to = "";
     this.renaming = false;
-    if (this.name) await this.attempt(() => this.read()); else this.steps = null;
+    if (this.name) await this.attempt(() => this.read());
+    else this.steps = null;
   }
 
-  private async read(): Promise<void> { this.steps = await getJson<Steps>(`movements/${encodeURIComponent(this.name)}`); }
+  private async read(): Promise<void> {
+    this.steps = await getJson("movements/{name}", { path: { name: this.name } });
+  }
 
-  private go(name: string): void { this.studio.go("graph", { ...this.studio.route.query, show: "movements", steps: name || undefined }); }
+  private go(name: string): void {
+    this.studio.go("graph", { ...this.studio.route.query, show: "movements", steps: name || undefined });
+  }
 
   private cut(event: Event): void {
     event.preventDefault();
@@ -83,16 +101,22 @@ export class Movements extends LitElement {
     const meter = Number(this.renderRoot.querySelector<HTMLInputElement>("#meter")!.value) || null;
     const name = this.renderRoot.querySelector<HTMLInputElement>("#keep")!.value.trim() || label;
     void this.attempt(async () => {
-      try { await finished(await send<Job>("POST", "movements", { name, within: [label], meter }), (one) => { this.job = one; }); }
-      finally { this.job = null; }
+      try {
+        await finished(await send("post", "movements", { body: { name, within: [label], meter } }), (one) => {
+          this.job = one;
+        });
+      } finally {
+        this.job = null;
+      }
       await this.list();
-      if (name === this.name) await this.open(); else this.go(name);
+      if (name === this.name) await this.open();
+      else this.go(name);
     });
   }
 
   private dance(...nodes: string[]): Promise<boolean> {
     return this.attempt(async () => {
-      const message = await sendForArrays(`movements/${encodeURIComponent(this.name)}/dance`, { nodes });
+      const message = await sendForArrays("movements/{name}/dance", { path: { name: this.name }, body: { nodes } });
       this.studio.cast([{ motion: motionFrom(message) }]);
       this.studio.stage.clock.play();
     });
@@ -105,9 +129,9 @@ export class Movements extends LitElement {
     void (to ? this.dance(from, to) : this.dance(from));
   }
 
-  private edit(change: object): Promise<boolean> {
+  private edit(change: Body<"movements/{name}/edits">): Promise<boolean> {
     return this.attempt(async () => {
-      this.steps = await send<Steps>("POST", `movements/${encodeURIComponent(this.name)}/edits`, change);
+      this.steps = await send("post", "movements/{name}/edits", { path: { name: this.name }, body: change });
     });
   }
 
@@ -125,7 +149,12 @@ export class Movements extends LitElement {
   /** The chosen node's name, to be changed. */
   private renamer() {
     if (!this.renaming) return html`<button id="rename" @click=${() => this.beginRenaming()}>Rename</button>`;
-    const leave = (event: KeyboardEvent) => { if (event.key === "Escape") { event.stopPropagation(); this.renaming = false; } };
+    const leave = (event: KeyboardEvent) => {
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        this.renaming = false;
+      }
+    };
     return html`<form class="row" @submit=${this.rename}><input id="renamed" aria-label="Another name for this node" maxlength="60"
       .value=${this.from} @keydown=${leave} /><button>Keep</button></form>`;
   }
@@ -141,22 +170,33 @@ export class Movements extends LitElement {
     return [SIZE / 2 + RING * Math.cos(angle), SIZE / 2 + RING * Math.sin(angle)];
   }
 
-  private radius(node: Node): number { return Math.min(14 + 3 * Math.sqrt(node.members.length), 30); }
+  private radius(node: MovementNode): number {
+    return Math.min(14 + 3 * Math.sqrt(node.members.length), 30);
+  }
 
   /** From rim to rim, bent to the right so that there and back are told apart. */
-  private curve(edge: Edge): string {
+  private curve(edge: MovementEdge): string {
     const { nodes } = this.steps!;
-    const at = nodes.findIndex((one) => one.name === edge.from), to = nodes.findIndex((one) => one.name === edge.to);
-    const [x0, y0] = this.place(at), [x1, y1] = this.place(to);
+    const at = nodes.findIndex((one) => one.name === edge.from);
+    const to = nodes.findIndex((one) => one.name === edge.to);
+    const [x0, y0] = this.place(at);
+    const [x1, y1] = this.place(to);
     if (at === to) {
-      const away = Math.hypot(x0 - SIZE / 2, y0 - SIZE / 2), [ux, uy] = [(x0 - SIZE / 2) / away, (y0 - SIZE / 2) / away];
+      const away = Math.hypot(x0 - SIZE / 2, y0 - SIZE / 2);
+      const [ux, uy] = [(x0 - SIZE / 2) / away, (y0 - SIZE / 2) / away];
       const r = this.radius(nodes[at]);
       return `M${x0 + ux * r * 0.7 - uy * r * 0.7},${y0 + uy * r * 0.7 + ux * r * 0.7} c${ux * 34 - uy * 20},${uy * 34 + ux * 20} ${ux * 34 + uy * 20 + uy * r * 1.4},${uy * 34 - ux * 20 - ux * r * 1.4} ${uy * r * 1.4},${-ux * r * 1.4}`;
     }
-    const length = Math.hypot(x1 - x0, y1 - y0), [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
-    const bend = 0.14 * length, [mx, my] = [(x0 + x1) / 2 - uy * bend, (y0 + y1) / 2 + ux * bend];
-    const end = (x: number, y: number, r: number) => { const d = Math.hypot(mx - x, my - y); return [x + ((mx - x) / d) * r, y + ((my - y) / d) * r]; };
-    const [ax, ay] = end(x0, y0, this.radius(nodes[at])), [bx, by] = end(x1, y1, this.radius(nodes[to]) + 7);
+    const length = Math.hypot(x1 - x0, y1 - y0);
+    const [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
+    const bend = 0.14 * length;
+    const [mx, my] = [(x0 + x1) / 2 - uy * bend, (y0 + y1) / 2 + ux * bend];
+    const end = (x: number, y: number, r: number) => {
+      const d = Math.hypot(mx - x, my - y);
+      return [x + ((mx - x) / d) * r, y + ((my - y) / d) * r];
+    };
+    const [ax, ay] = end(x0, y0, this.radius(nodes[at]));
+    const [bx, by] = end(x1, y1, this.radius(nodes[to]) + 7);
     return `M${ax},${ay} Q${mx},${my} ${bx},${by}`;
   }
 
@@ -164,17 +204,24 @@ export class Movements extends LitElement {
     const { nodes, edges } = this.steps!;
     return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="group" aria-label="Movement transition graph">
       <defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 8,4 0,8z" fill="#e0823d" /></marker></defs>
-      ${edges.map((edge) => { const path = this.curve(edge), chosen = edge.from === this.from && edge.to === this.to; return svg`
+      ${edges.map((edge) => {
+        const path = this.curve(edge);
+        const chosen = edge.from === this.from && edge.to === this.to;
+        return svg`
         <path class="edge ${chosen ? "chosen" : ""}" d=${path} stroke-width=${1 + 5 * edge.likelihood} opacity=${this.from && !chosen && edge.from !== this.from ? 0.28 : 0.35 + 0.65 * edge.likelihood} marker-end="url(#tip)" />
-        <path class="hit" d=${path} data-edge=${`${edge.from}→${edge.to}`} @click=${() => this.choose(edge.from, edge.to)}><title>${edge.from} → ${edge.to}: ${(100 * edge.likelihood).toFixed(0)} %</title></path>`; })}
-      ${nodes.map((node, index) => { const [x, y] = this.place(index); return svg`
+        <path class="hit" d=${path} data-edge=${`${edge.from}→${edge.to}`} @click=${() => this.choose(edge.from, edge.to)}><title>${edge.from} → ${edge.to}: ${(100 * edge.likelihood).toFixed(0)} %</title></path>`;
+      })}
+      ${nodes.map((node, index) => {
+        const [x, y] = this.place(index);
+        return svg`
         <g class="node ${node.name === this.from && !this.to ? "chosen" : ""}" tabindex="0" role="button" aria-label=${`${node.name}, ${node.members.length} movements`}
           @click=${() => this.choose(node.name)} @keydown=${(event: KeyboardEvent) => this.key(event, node)}>
           <circle cx=${x} cy=${y} r=${this.radius(node)}><title>${[node.name, ...node.members].join("\n")}</title></circle><text x=${x} y=${y - 4}>${shortName(node.name, 9)}</text>
-          <text class="count" x=${x} y=${y + 8}>${node.members.length} ×</text></g>`; })}</svg>`;
+          <text class="count" x=${x} y=${y + 8}>${node.members.length} ×</text></g>`;
+      })}</svg>`;
   }
 
-  private key(event: KeyboardEvent, node: Node): void {
+  private key(event: KeyboardEvent, node: MovementNode): void {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
     event.stopPropagation();
@@ -183,24 +230,38 @@ export class Movements extends LitElement {
 
   private chosen() {
     const { nodes, edges } = this.steps!;
-    if (!this.from) return html`<p class="faint">Click a node to see its movement, an arrow to see the one after the other.</p>`;
+    if (!this.from)
+      return html`<p class="faint">Click a node to see its movement, an arrow to see the one after the other.</p>`;
     const out = edges.filter((edge) => edge.from === this.from).sort((a, b) => b.likelihood - a.likelihood);
     const node = nodes.find((one) => one.name === this.from);
     const likely = edges.find((edge) => edge.from === this.from && edge.to === this.to)?.likelihood;
-    const set = (target: string, likelihood: number) => this.edit({ action: "connect", source: this.from, target, likelihood });
+    const set = (target: string, likelihood: number) =>
+      this.edit({ action: "connect", source: this.from, target, likelihood });
     const lib = this.studio.library.path;
     return html`<div class="box"><b>${this.from}</b> <span class="faint">${node?.members.length ?? 0} movements; after it comes</span>
-      ${out.map((edge) => html`<div class="part"><button aria-pressed=${edge.to === this.to} @click=${() => this.choose(edge.from, edge.to)}>${edge.to}</button>
+      ${out.map(
+        (
+          edge,
+        ) => html`<div class="part"><button aria-pressed=${edge.to === this.to} @click=${() => this.choose(edge.from, edge.to)}>${edge.to}</button>
         <input type="range" min="0.01" max="1" step="0.01" .value=${String(edge.likelihood)} aria-label=${`How likely ${edge.to} comes after ${edge.from}`}
           @change=${(e: Event) => set(edge.to, Number((e.target as HTMLInputElement).value))} />
-        <span>${(100 * edge.likelihood).toFixed(0)} %</span></div>`)}
+        <span>${(100 * edge.likelihood).toFixed(0)} %</span></div>`,
+      )}
       <div class="row" style="margin-top:8px">
         <button id="remove-edge" ?disabled=${likely === undefined} @click=${() => this.edit({ action: "remove", source: this.from, target: this.to })}>Remove ${this.from} → ${this.to || "…"}</button>
         <select id="other" aria-label="Node to connect">${nodes.map((one) => html`<option ?selected=${one.name === this.to}>${one.name}</option>`)}</select>
-        <button id="connect" @click=${() => { const target = this.renderRoot.querySelector<HTMLSelectElement>("#other")!.value; this.to = target; void set(target, 0.25); }}>Connect</button>
+        <button id="connect" @click=${() => {
+          const target = this.renderRoot.querySelector<HTMLSelectElement>("#other")!.value;
+          this.to = target;
+          void set(target, 0.25);
+        }}>Connect</button>
         ${this.renamer()}</div></div>
-      ${this.to ? html`<loom-code
-        cli=${likely !== undefined ? `motionloom movements ${word(lib)} --kept ${word(this.name)} --add ${word(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${word(this.name)}` : `motionloom movements ${word(lib)} --kept ${word(this.name)} --remove ${word(`${this.from}:${this.to}`)} --keep ${word(this.name)}`}></loom-code>` : ""}`;
+      ${
+        this.to
+          ? html`<loom-code
+        cli=${likely !== undefined ? `motionloom movements ${word(lib)} --kept ${word(this.name)} --add ${word(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${word(this.name)}` : `motionloom movements ${word(lib)} --kept ${word(this.name)} --remove ${word(`${this.from}:${this.to}`)} --keep ${word(this.name)}`}></loom-code>`
+          : ""
+      }`;
   }
 
   render() {
@@ -214,8 +275,11 @@ export class Movements extends LitElement {
         <input id="keep" placeholder="keep as" style="width:110px" aria-label="Name to keep it by" />
         <button class="main" ?disabled=${this.job !== null}>Cut movements</button></form>
       <loom-progress .job=${this.job}></loom-progress>
-      ${this.steps ? html`<p><b>${this.steps.nodes.reduce((sum, node) => sum + node.members.length, 0)}</b> movements of ${this.steps.meter} beats in <b>${this.steps.nodes.length}</b> nodes,
+      ${
+        this.steps
+          ? html`<p><b>${this.steps.nodes.reduce((sum, node) => sum + node.members.length, 0)}</b> movements of ${this.steps.meter} beats in <b>${this.steps.nodes.length}</b> nodes,
           ${this.steps.edges.length} transitions</p>${this.picture()}<section>${this.chosen()}</section>`
-        : html`<p class="faint">Dances are cut into movements at their beats; the graph says what may follow what, and you refine it.</p>`}`;
+          : html`<p class="faint">Dances are cut into movements at their beats; the graph says what may follow what, and you refine it.</p>`
+      }`;
   }
 }

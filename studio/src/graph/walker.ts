@@ -2,10 +2,13 @@
 
 import { Feed, StreamedMotion } from "../motion/streamed";
 import type { Studio } from "../page/studio";
-import type { Message } from "../net/wire";
+import type { LiveHeads, PlayedSource } from "../net/answers";
+import type { Message } from "../net/message";
 
-export interface Steered { frame: number; controls: { transition?: boolean; automatic?: boolean } }
-interface Source { motion: string; start_frame: number; end_frame: number; start: number; end: number }
+export interface Steered {
+  frame: number;
+  controls: { transition?: boolean; automatic?: boolean };
+}
 
 const LEAD = 0.4; // seconds held ready: little, so that "now" is soon
 const KEPT = 200; // sources that are remembered
@@ -15,24 +18,40 @@ export class Walker extends EventTarget {
   readonly steered: Steered[] = [];
   taken = 0;
   motion?: StreamedMotion;
-  private feed?: Feed;
+  private feed?: Feed<"player/read">;
   private next: Steered["controls"] | null = null;
-  private sources: Source[] = [];
+  private sources: PlayedSource[] = [];
   private seams: number[] = [];
   private stopped = false;
 
-  constructor(private readonly studio: Studio, private readonly graph: object, readonly seed: number, private readonly start?: string) { super(); }
+  constructor(
+    private readonly studio: Studio,
+    private readonly graph: object,
+    readonly seed: number,
+    private readonly start?: string,
+  ) {
+    super();
+  }
 
   async begin(): Promise<void> {
     const { live, stage } = this.studio;
     const begun = await live.ask("graph/start", { graph: this.graph, seed: this.seed, start: this.start ?? null });
-    if (this.stopped) { live.ask("player/close", { player: begun.meta.player }).catch(() => {}); return; }
+    if (this.stopped) {
+      live.ask("player/close", { player: begun.meta.player }).catch(() => {});
+      return;
+    }
     this.motion = new StreamedMotion("walk", begun.meta.fps, begun.meta);
     this.feed = new Feed(live, begun.meta.player, [this.motion], stage.clock, {
+      kind: "player/read",
       lead: LEAD,
       steered: () => ({ controls: this.due() }),
       heard: (message) => this.heard(message),
-      failed: (error) => { if (!this.stopped) { this.studio.say(error); this.stop(); } },
+      failed: (error) => {
+        if (!this.stopped) {
+          this.studio.say(error);
+          this.stop();
+        }
+      },
     });
     await this.feed.read();
     if (this.stopped) return;
@@ -43,7 +62,9 @@ export class Walker extends EventTarget {
   }
 
   /** Tell the player something, before the next frames that it makes. */
-  steer(controls: Steered["controls"]): void { this.next = { ...this.next, ...controls }; }
+  steer(controls: Steered["controls"]): void {
+    this.next = { ...this.next, ...controls };
+  }
 
   stop(): void {
     if (this.stopped) return;
@@ -63,10 +84,14 @@ export class Walker extends EventTarget {
   }
 
   /** Frames that were seen so far. */
-  get shownFrame(): number { return this.motion ? Math.floor(this.studio.stage.clock.time * this.motion.fps + 1e-4) : 0; }
+  get shownFrame(): number {
+    return this.motion ? Math.floor(this.studio.stage.clock.time * this.motion.fps + 1e-4) : 0;
+  }
 
   /** Transitions that were seen so far. */
-  get seen(): number { return this.taken - this.seams.filter((seam) => seam > this.shownFrame).length; }
+  get seen(): number {
+    return this.taken - this.seams.filter((seam) => seam > this.shownFrame).length;
+  }
 
   private due(): object {
     const controls = this.next;
@@ -76,8 +101,8 @@ export class Walker extends EventTarget {
     return controls;
   }
 
-  private heard(message: Message): void {
-    this.sources = [...this.sources, ...(message.meta.sources as Source[])].slice(-KEPT);
+  private heard(message: Message<LiveHeads["player/read"]>): void {
+    this.sources = [...this.sources, ...message.meta.sources].slice(-KEPT);
     this.taken += message.meta.seams.length;
     this.seams = [...this.seams, ...message.meta.seams].slice(-KEPT);
     this.dispatchEvent(new Event("told"));

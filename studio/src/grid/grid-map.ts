@@ -3,19 +3,41 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { HeatMap, type Seen } from "./heat-map";
+import type { GridSide } from "../net/answers";
 import { look } from "../page/style";
 
 /** Lines upon the cells: (row, column) pairs, one line after the other. */
-export interface Lines { cells: Float32Array; offsets: Int32Array; from: number; to: number }
-export interface Layer { lines: Lines; colour: string; width: number; glow?: boolean; thin?: boolean }
-export interface Side { motion: string; first: number; fps: number; frames: number }
-export interface GridData {
-  cells: Uint8Array; rows: number; columns: number; high: number; low: number; unit: string; rate: number; step: number;
-  sides: { rows: Side; columns: Side };
+export interface Lines {
+  cells: Float32Array;
+  offsets: Int32Array;
+  from: number;
+  to: number;
 }
-export interface Cell { row: number; column: number }
+export interface Layer {
+  lines: Lines;
+  colour: string;
+  width: number;
+  glow?: boolean;
+  thin?: boolean;
+}
+export interface GridData {
+  cells: Uint8Array;
+  rows: number;
+  columns: number;
+  high: number;
+  low: number;
+  unit: string;
+  rate: number;
+  step: number;
+  sides: { rows: GridSide; columns: GridSide };
+}
+export interface Cell {
+  row: number;
+  column: number;
+}
 
-const LEFT = 46, BOTTOM = 26; // pixels of the scales
+const LEFT = 46;
+const BOTTOM = 26; // pixels of the scales
 const NEAREST = 60; // pixels per cell, at most
 
 @customElement("loom-grid-map")
@@ -36,7 +58,9 @@ export class GridMap extends LitElement {
   private readonly sized = new ResizeObserver(() => this.again());
   private readonly paths = new WeakMap<Lines, Path2D>();
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden;
       touch-action: none; cursor: crosshair; }
     canvas { position: absolute; }
@@ -44,25 +68,41 @@ export class GridMap extends LitElement {
     #lines { inset: 0; width: 100%; height: 100%; }
     .told { position: absolute; right: 8px; top: 8px; background: rgba(23, 26, 32, 0.86); padding: 4px 9px; border-radius: 5px;
       font-size: 12px; pointer-events: none; font-variant-numeric: tabular-nums; }
-  `];
+  `,
+  ];
 
   firstUpdated(): void {
     this.map = new HeatMap(this.renderRoot.querySelector("#heat")!);
     this.sized.observe(this);
     this.addEventListener("wheel", (event) => this.zoom(event), { passive: false });
-    this.addEventListener("pointerdown", (event) => { this.grabbed = { x: event.clientX, y: event.clientY, moved: false }; this.setPointerCapture(event.pointerId); });
+    this.addEventListener("pointerdown", (event) => {
+      this.grabbed = { x: event.clientX, y: event.clientY, moved: false };
+      this.setPointerCapture(event.pointerId);
+    });
     this.addEventListener("pointermove", (event) => this.move(event));
     this.addEventListener("pointerup", (event) => this.release(event));
-    this.addEventListener("pointerleave", () => { this.pointer = null; this.again(); });
+    this.addEventListener("pointerleave", () => {
+      this.pointer = null;
+      this.again();
+    });
     this.addEventListener("dblclick", () => this.home());
   }
 
-  disconnectedCallback(): void { super.disconnectedCallback(); this.sized.disconnect(); this.map?.dispose(); this.map = undefined; }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.sized.disconnect();
+    this.map?.dispose();
+    this.map = undefined;
+  }
 
   updated(changed: Map<string, unknown>): void {
     if (!this.map) return;
-    if (changed.has("data") && this.data) { this.map.setCells(this.data.cells, this.data.rows, this.data.columns); this.home(); }
-    if (changed.has("data") || changed.has("marks")) this.map.setMarks(this.data && this.marks?.length === this.data.cells.length ? this.marks : null);
+    if (changed.has("data") && this.data) {
+      this.map.setCells(this.data.cells, this.data.rows, this.data.columns);
+      this.home();
+    }
+    if (changed.has("data") || changed.has("marks"))
+      this.map.setMarks(this.data && this.marks?.length === this.data.cells.length ? this.marks : null);
     this.again();
   }
 
@@ -76,8 +116,14 @@ export class GridMap extends LitElement {
   /** Bring some cells into view. */
   look(first: Cell, last: Cell): void {
     const margin = 0.5;
-    const rows = Math.max(last.row - first.row, 4), columns = Math.max(last.column - first.column, 4);
-    this.seen = { row: first.row - margin * rows, column: first.column - margin * columns, rows: rows * (1 + 2 * margin), columns: columns * (1 + 2 * margin) };
+    const rows = Math.max(last.row - first.row, 4);
+    const columns = Math.max(last.column - first.column, 4);
+    this.seen = {
+      row: first.row - margin * rows,
+      column: first.column - margin * columns,
+      rows: rows * (1 + 2 * margin),
+      columns: columns * (1 + 2 * margin),
+    };
     this.again();
   }
 
@@ -104,27 +150,43 @@ export class GridMap extends LitElement {
     return byte === 255 ? null : (byte / 254) * this.data!.high;
   }
 
-  private get inner() { return { width: Math.max(this.clientWidth - LEFT, 1), height: Math.max(this.clientHeight - BOTTOM, 1) }; }
+  private get inner() {
+    return { width: Math.max(this.clientWidth - LEFT, 1), height: Math.max(this.clientHeight - BOTTOM, 1) };
+  }
 
   private zoom(event: WheelEvent): void {
     event.preventDefault();
     if (!this.data) return;
-    const factor = 1.0016 ** event.deltaY, box = this.getBoundingClientRect(), { width, height } = this.inner;
-    const px = (event.clientX - box.left - LEFT) / width, py = 1 - (event.clientY - box.top) / height;
-    const limit = (now: number, all: number, pixels: number) => Math.min(Math.max(now * factor, pixels / NEAREST), Math.max(all, pixels / NEAREST) * 1.3);
+    const factor = 1.0016 ** event.deltaY;
+    const box = this.getBoundingClientRect();
+    const { width, height } = this.inner;
+    const px = (event.clientX - box.left - LEFT) / width;
+    const py = 1 - (event.clientY - box.top) / height;
+    const limit = (now: number, all: number, pixels: number) =>
+      Math.min(Math.max(now * factor, pixels / NEAREST), Math.max(all, pixels / NEAREST) * 1.3);
     const columns = limit(this.seen.columns, this.data.columns, width);
     const rows = event.shiftKey ? this.seen.rows : limit(this.seen.rows, this.data.rows, height);
-    this.seen = { columns, rows, column: this.seen.column + px * (this.seen.columns - columns), row: this.seen.row + py * (this.seen.rows - rows) };
+    this.seen = {
+      columns,
+      rows,
+      column: this.seen.column + px * (this.seen.columns - columns),
+      row: this.seen.row + py * (this.seen.rows - rows),
+    };
     this.again();
   }
 
   private move(event: PointerEvent): void {
     this.pointer = { x: event.clientX, y: event.clientY };
     if (this.grabbed && event.buttons) {
-      const dx = event.clientX - this.grabbed.x, dy = event.clientY - this.grabbed.y;
+      const dx = event.clientX - this.grabbed.x;
+      const dy = event.clientY - this.grabbed.y;
       if (this.grabbed.moved || Math.hypot(dx, dy) > 4) {
         const { width, height } = this.inner;
-        this.seen = { ...this.seen, column: this.seen.column - (dx / width) * this.seen.columns, row: this.seen.row + (dy / height) * this.seen.rows };
+        this.seen = {
+          ...this.seen,
+          column: this.seen.column - (dx / width) * this.seen.columns,
+          row: this.seen.row + (dy / height) * this.seen.rows,
+        };
         this.grabbed = { x: event.clientX, y: event.clientY, moved: true };
       }
     } else {
@@ -144,20 +206,35 @@ export class GridMap extends LitElement {
   again(): void {
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.draw();
+    });
   }
 
   private draw(): void {
-    const heat = this.renderRoot.querySelector<HTMLCanvasElement>("#heat"), sheet = this.renderRoot.querySelector<HTMLCanvasElement>("#lines");
+    const heat = this.renderRoot.querySelector<HTMLCanvasElement>("#heat");
+    const sheet = this.renderRoot.querySelector<HTMLCanvasElement>("#lines");
     if (!this.map || !heat || !sheet || !this.clientWidth) return;
-    const ratio = Math.min(devicePixelRatio, 2), { width, height } = this.inner;
-    for (const [canvas, w, h] of [[heat, width, height], [sheet, this.clientWidth, this.clientHeight]] as const)
-      if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) { canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio); }
+    const ratio = Math.min(devicePixelRatio, 2);
+    const { width, height } = this.inner;
+    for (const [canvas, w, h] of [
+      [heat, width, height],
+      [sheet, this.clientWidth, this.clientHeight],
+    ] as const)
+      if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) {
+        canvas.width = Math.round(w * ratio);
+        canvas.height = Math.round(h * ratio);
+      }
     const pen = sheet.getContext("2d")!;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, this.clientWidth, this.clientHeight);
     if (!this.data) return;
-    this.map.draw(this.seen, Number.isFinite(this.threshold) ? (this.threshold / this.data.high) * (254 / 255) : 2, this.marks ? this.shown : 0);
+    this.map.draw(
+      this.seen,
+      Number.isFinite(this.threshold) ? (this.threshold / this.data.high) * (254 / 255) : 2,
+      this.marks ? this.shown : 0,
+    );
     pen.save();
     pen.beginPath();
     pen.rect(LEFT, 0, width, height);
@@ -178,15 +255,28 @@ export class GridMap extends LitElement {
       for (let line = lines.from; line < lines.to; line++) {
         const [start, end] = [lines.offsets[line], lines.offsets[line + 1]];
         for (let at = start; at < end; at++) {
-          const x = lines.cells[at * 2 + 1] + 0.5, y = lines.cells[at * 2] + 0.5;
-          if (at === start) path.moveTo(x, y); else path.lineTo(x, y);
+          const x = lines.cells[at * 2 + 1] + 0.5;
+          const y = lines.cells[at * 2] + 0.5;
+          if (at === start) path.moveTo(x, y);
+          else path.lineTo(x, y);
         }
       }
       this.paths.set(lines, path);
     }
-    const { width: w, height: h } = this.inner, { seen } = this;
+    const { width: w, height: h } = this.inner;
+    const { seen } = this;
     const placed = new Path2D();
-    placed.addPath(path, new DOMMatrix([w / seen.columns, 0, 0, -h / seen.rows, LEFT - (seen.column * w) / seen.columns, h + (seen.row * h) / seen.rows]));
+    placed.addPath(
+      path,
+      new DOMMatrix([
+        w / seen.columns,
+        0,
+        0,
+        -h / seen.rows,
+        LEFT - (seen.column * w) / seen.columns,
+        h + (seen.row * h) / seen.rows,
+      ]),
+    );
     pen.lineJoin = pen.lineCap = "round";
     pen.strokeStyle = "rgba(0, 0, 0, 0.55)"; // around lines, so that they show on anything
     pen.lineWidth = width + 2;
@@ -199,12 +289,15 @@ export class GridMap extends LitElement {
   }
 
   private cross(pen: CanvasRenderingContext2D, cell: Cell, colour: string, ring: boolean): void {
-    const { x, y } = this.placeOf(cell), { width, height } = this.inner;
+    const { x, y } = this.placeOf(cell);
+    const { width, height } = this.inner;
     pen.strokeStyle = colour;
     pen.lineWidth = 1;
     pen.beginPath();
-    pen.moveTo(LEFT, y); pen.lineTo(LEFT + width, y);
-    pen.moveTo(x, 0); pen.lineTo(x, height);
+    pen.moveTo(LEFT, y);
+    pen.lineTo(LEFT + width, y);
+    pen.moveTo(x, 0);
+    pen.lineTo(x, height);
     pen.stroke();
     if (!ring) return;
     pen.lineWidth = 2;
@@ -215,19 +308,22 @@ export class GridMap extends LitElement {
 
   /** The frame, as stored, that a row or column stands for. */
   frame(side: "rows" | "columns", cell: number): number {
-    const { rate, step, sides } = this.data!, { first, fps, frames } = sides[side];
+    const { rate, step, sides } = this.data!;
+    const { first, fps, frames } = sides[side];
     return Math.min(Math.round(((first + cell * step) * fps) / rate), frames - 1);
   }
 
   private scales(pen: CanvasRenderingContext2D): void {
-    const { width, height } = this.inner, { seen, data } = this;
+    const { width, height } = this.inner;
+    const { seen, data } = this;
     const { rate, step, sides } = data!;
     pen.fillStyle = "#9aa3b2";
     pen.strokeStyle = "#3a424e";
     pen.font = "11px system-ui, sans-serif";
     pen.lineWidth = 1;
     for (const side of ["columns", "rows"] as const) {
-      const { first, fps } = sides[side], long = side === "columns";
+      const { first, fps } = sides[side];
+      const long = side === "columns";
       const from = ((first + (long ? seen.column : seen.row) * step) * fps) / rate;
       const count = ((long ? seen.columns : seen.rows) * step * fps) / rate;
       const pixels = long ? width : height;
@@ -235,7 +331,13 @@ export class GridMap extends LitElement {
       for (let frame = Math.ceil(Math.max(from, 0) / every) * every; frame < from + count; frame += every) {
         const at = ((frame - from) / count) * pixels;
         pen.beginPath();
-        if (long) { pen.moveTo(LEFT + at, height); pen.lineTo(LEFT + at, height + 5); } else { pen.moveTo(LEFT - 5, height - at); pen.lineTo(LEFT, height - at); }
+        if (long) {
+          pen.moveTo(LEFT + at, height);
+          pen.lineTo(LEFT + at, height + 5);
+        } else {
+          pen.moveTo(LEFT - 5, height - at);
+          pen.lineTo(LEFT, height - at);
+        }
         pen.stroke();
         pen.textAlign = long ? "center" : "right";
         pen.textBaseline = long ? "top" : "middle";
@@ -249,11 +351,14 @@ export class GridMap extends LitElement {
     const words = this.renderRoot.querySelector<HTMLElement>(".told")!;
     words.hidden = !cell;
     if (!cell) return;
-    const far = this.distance(cell), { high, unit } = this.data!;
+    const far = this.distance(cell);
+    const { high, unit } = this.data!;
     words.textContent = `frame ${this.frame("rows", cell.row)} – ${this.frame("columns", cell.column)}: ${far === null ? `over ${high.toFixed(3)}` : far.toFixed(3)} ${unit}`;
   }
 
-  render() { return html`<canvas id="heat"></canvas><canvas id="lines"></canvas><div class="told" hidden></div>`; }
+  render() {
+    return html`<canvas id="heat"></canvas><canvas id="lines"></canvas><div class="told" hidden></div>`;
+  }
 }
 
 /** 1, 2 or 5 times a power of ten, at least so much. */
@@ -261,4 +366,3 @@ function nice(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
   return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
 }
-

@@ -3,7 +3,7 @@
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
-import type { CodeLines } from "../page/code-line";
+import type { CodeLines, GridMatch, SearchMenu } from "../net/answers";
 import "./grid-map";
 import type { Cell, GridData, GridMap, Layer, Lines } from "./grid-map";
 import { colourAt } from "./heat-map";
@@ -11,18 +11,26 @@ import { Latest } from "../net/live";
 import { look } from "../page/style";
 import { distanceText } from "../search/match-card";
 import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
-import type { Menu } from "../search/search-settings";
 import { asText } from "../page/studio";
 import { counted, fetchTogether } from "../motion/aligned";
 import { View } from "../page/view";
 
-interface Paths extends Lines { distances: Float32Array }
-interface Asked { a: string; b: string; distance: string }
-interface Match { start_frame: number; end_frame: number; motion: string; distance: number }
+interface Paths extends Lines {
+  distances: Float32Array;
+}
+interface Asked {
+  a: string;
+  b: string;
+  distance: string;
+}
 
 const LAYERS = [
-  ["minima", "minima", "#7dfaff"], ["region", "region", "#4f9fd8"], ["chains", "chains", "#3fe0b0"],
-  ["bridges", "bridges", "#8fb7ff"], ["matches", "matches", "#ff5fc4"], ["path", "DTW paths", "#ffffff"],
+  ["minima", "minima", "#7dfaff"],
+  ["region", "region", "#4f9fd8"],
+  ["chains", "chains", "#3fe0b0"],
+  ["bridges", "bridges", "#8fb7ff"],
+  ["matches", "matches", "#ff5fc4"],
+  ["path", "DTW paths", "#ffffff"],
 ] as const;
 type LayerName = (typeof LAYERS)[number][0];
 const AROUND = 15; // frames before and after a clicked one, to be played
@@ -32,12 +40,12 @@ const USUAL = 0.08; // metres per cell: as families are joined
 @customElement("loom-grid-view")
 export class GridView extends View {
   @state() private asked: Asked = { a: "", b: "", distance: "pc11" };
-  @state() private menu: Menu | null = null;
+  @state() private menu: SearchMenu | null = null;
   @state() private data: GridData | null = null;
   @state() private marks: Uint8Array | null = null;
   @state() private web: { chains: Lines; bridges: Lines; matches: Paths } | null = null;
   @state() private dtw: Paths | null = null;
-  @state() private found: Match[] = [];
+  @state() private found: GridMatch[] = [];
   @state() private on: ReadonlySet<LayerName> = new Set<LayerName>(["chains", "bridges", "path"]);
   @state() private threshold: number | null = USUAL;
   @state() private chosen: Cell | null = null;
@@ -47,10 +55,14 @@ export class GridView extends View {
   @state() private live = false;
   @state() private whole: { chains: number; bridges: number } | null = null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
-  private readonly describing = new Latest<Record<string, unknown>>(async (query) => { this.lines = await getJson<CodeLines>("grid/lines", query); });
+  private readonly describing = new Latest<Asked & { threshold?: number }>(async (query) => {
+    this.lines = await getJson("grid/lines", { query });
+  });
   private generation = 0;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto minmax(300px, 1fr) auto auto; }
     .row label { flex: 1; min-width: 150px; }
     .row label span { font-size: 12px; color: var(--faint); }
@@ -68,15 +80,19 @@ export class GridView extends View {
     .chips button { white-space: nowrap; font-size: 12px; padding: 2px 8px; }
     .small { font-size: 12px; margin: 5px 0; }
     .empty { align-self: center; text-align: center; color: var(--faint); line-height: 1.7; }
-  `];
+  `,
+  ];
 
-  private get map(): GridMap | null { return this.renderRoot.querySelector("loom-grid-map"); }
+  private get map(): GridMap | null {
+    return this.renderRoot.querySelector("loom-grid-map");
+  }
 
   protected routed(query: Record<string, string>): void {
     const { selection, take } = this.studio;
     const a = query.a || (selection ? asText(selection) : "") || take || "";
     const next = { a, b: query.b || a.replace(/:\d+-\d+$/, ""), distance: query.distance || "pc11" };
-    if (query.layers !== undefined) this.on = new Set(LAYERS.map(([name]) => name).filter((name) => query.layers.split(".").includes(name)));
+    if (query.layers !== undefined)
+      this.on = new Set(LAYERS.map(([name]) => name).filter((name) => query.layers.split(".").includes(name)));
     if (query.threshold) this.threshold = query.threshold === "any" ? null : Number(query.threshold);
     const at = /^(\d+),(\d+)$/.exec(query.at ?? "");
     this.chosen = at ? { row: Number(at[1]), column: Number(at[2]) } : null;
@@ -90,9 +106,11 @@ export class GridView extends View {
   private note(): void {
     const { chosen, threshold } = this;
     this.studio.note({
-      ...this.asked, distance: this.asked.distance === "pc11" ? undefined : this.asked.distance,
+      ...this.asked,
+      distance: this.asked.distance === "pc11" ? undefined : this.asked.distance,
       threshold: threshold === null ? "any" : threshold === USUAL ? undefined : Number(threshold.toPrecision(4)),
-      layers: [...this.on].join(".") || "none", at: chosen ? `${chosen.row},${chosen.column}` : undefined,
+      layers: [...this.on].join(".") || "none",
+      at: chosen ? `${chosen.row},${chosen.column}` : undefined,
     });
   }
 
@@ -104,56 +122,74 @@ export class GridView extends View {
   }
 
   private async ask(): Promise<void> {
-    const now = ++this.generation, query = { ...this.asked };
+    const now = ++this.generation;
+    const query = { ...this.asked };
     this.busy = true;
     try {
-      this.menu ??= await getJson<Menu>("search/menu");
-      const { meta, arrays, shapes } = await getArrays("grid", query);
+      this.menu ??= await getJson("search/menu");
+      const { meta, arrays, shapes } = await getArrays("grid", { query });
       if (now !== this.generation) return;
       const [rows, columns] = shapes.cells;
       this.marks = this.web = this.dtw = this.whole = null;
       this.found = [];
-      this.data = { ...meta, rows, columns, cells: arrays.cells as Uint8Array, sides: { rows: meta.rows, columns: meta.columns } } as GridData;
+      this.data = {
+        ...meta,
+        rows,
+        columns,
+        cells: arrays.cells as Uint8Array,
+        sides: { rows: meta.rows, columns: meta.columns },
+      };
       if (this.data.unit !== "m" && this.threshold === USUAL) this.threshold = null; // means metres
       this.lines = meta.lines;
       this.describe();
       await this.updateComplete;
       if (this.chosen) this.posing.ask(this.chosen);
       await this.fill();
-    } catch (error) { if (now === this.generation) this.studio.say(error); } finally { if (now === this.generation) this.busy = false; }
+    } catch (error) {
+      if (now === this.generation) this.studio.say(error);
+    } finally {
+      if (now === this.generation) this.busy = false;
+    }
   }
 
   /** Ask for what the layers that are on need, and is not there yet. */
   private async fill(): Promise<void> {
-    const now = this.generation, { on } = this;
+    const now = this.generation;
+    const { on } = this;
     const is = (...names: LayerName[]) => names.some((name) => on.has(name));
     try {
       if (is("path") && !this.dtw) {
-        const { meta, arrays } = await getArrays("grid/paths", { ...this.asked });
+        const { meta, arrays } = await getArrays("grid/paths", { query: this.asked });
         if (now !== this.generation) return;
         this.dtw = linesFrom(arrays, 0, meta.matches.length);
         this.found = meta.matches;
       }
       if (is("minima", "region") && !this.marks) {
-        const { arrays } = await getArrays("grid/marks", { ...this.asked });
+        const { arrays } = await getArrays("grid/marks", { query: this.asked });
         if (now === this.generation) this.marks = arrays.marks as Uint8Array;
       }
       if (is("chains", "bridges", "matches") && !this.web) {
-        const { meta, arrays } = await getArrays("grid/web", { ...this.asked });
+        const { meta, arrays } = await getArrays("grid/web", { query: this.asked });
         if (now !== this.generation) return;
-        const { chains, bridges, matches } = meta as Record<string, number>;
+        const { chains, bridges, matches } = meta;
         this.whole = meta.whole;
         this.web = {
-          chains: linesFrom(arrays, 0, chains), bridges: linesFrom(arrays, chains, chains + bridges),
+          chains: linesFrom(arrays, 0, chains),
+          bridges: linesFrom(arrays, chains, chains + bridges),
           matches: linesFrom(arrays, chains + bridges, chains + bridges + matches),
         };
       }
-    } catch (error) { if (now === this.generation) this.studio.say(error); }
+    } catch (error) {
+      if (now === this.generation) this.studio.say(error);
+    }
   }
 
   private describe(): void {
     // The command takes 0.08 where nothing is said: "any" must be said, too.
-    this.describing.ask({ ...this.asked, threshold: this.threshold === USUAL ? undefined : this.threshold ?? this.data!.high });
+    this.describing.ask({
+      ...this.asked,
+      threshold: this.threshold === USUAL ? undefined : (this.threshold ?? this.data!.high),
+    });
   }
 
   private toggle(name: LayerName): void {
@@ -174,18 +210,26 @@ export class GridView extends View {
   /** Lines within the threshold only, where lines have distances. */
   private near(paths: Paths): Lines[] {
     const limit = this.threshold ?? Infinity;
-    return Array.from(paths.distances, (far, k) => ({ far, k })).filter(({ far }) => far <= limit)
+    return Array.from(paths.distances, (far, k) => ({ far, k }))
+      .filter(({ far }) => far <= limit)
       .map(({ k }) => ({ ...paths, from: paths.from + k, to: paths.from + k + 1 }));
   }
 
   private get layers(): Layer[] {
-    const { web, dtw, on } = this, layers: Layer[] = [];
+    const { web, dtw, on } = this;
+    const layers: Layer[] = [];
     const colour = (name: LayerName) => LAYERS.find((one) => one[0] === name)![2];
-    if (web && on.has("matches")) layers.push(...this.near(web.matches).map((lines) => ({ lines, colour: colour("matches"), width: 6, glow: true })));
+    if (web && on.has("matches"))
+      layers.push(
+        ...this.near(web.matches).map((lines) => ({ lines, colour: colour("matches"), width: 6, glow: true })),
+      );
     const thin = web !== null && web.chains.to > MANY; // of whole takes: a drawing, not a tangle
-    if (web && on.has("bridges")) layers.push({ lines: web.bridges, colour: colour("bridges"), width: thin ? 0.7 : 1.4, thin });
-    if (web && on.has("chains")) layers.push({ lines: web.chains, colour: colour("chains"), width: thin ? 1.3 : 2, thin });
-    if (dtw && on.has("path")) layers.push(...this.near(dtw).map((lines) => ({ lines, colour: colour("path"), width: 2.4 })));
+    if (web && on.has("bridges"))
+      layers.push({ lines: web.bridges, colour: colour("bridges"), width: thin ? 0.7 : 1.4, thin });
+    if (web && on.has("chains"))
+      layers.push({ lines: web.chains, colour: colour("chains"), width: thin ? 1.3 : 2, thin });
+    if (dtw && on.has("path"))
+      layers.push(...this.near(dtw).map((lines) => ({ lines, colour: colour("path"), width: 2.4 })));
     return layers;
   }
 
@@ -208,35 +252,60 @@ export class GridView extends View {
         return { motion, frames: counted(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
       });
       const shown = await fetchTogether({ motion: moments[0].motion, frame: moments[0].frame }, clips);
-      this.studio.cast(shown.map((motion, k) => ({
-        motion, colour: [QUERY_COLOUR, MATCH_COLOUR][k], title: `${motion.name} ${moments[k].frame}`, at: -clips[k].anchor / motion.fps,
-      })));
+      this.studio.cast(
+        shown.map((motion, k) => ({
+          motion,
+          colour: [QUERY_COLOUR, MATCH_COLOUR][k],
+          title: `${motion.name} ${moments[k].frame}`,
+          at: -clips[k].anchor / motion.fps,
+        })),
+      );
       this.studio.stage.clock.pause();
       this.studio.stage.clock.seek(0);
-    } catch (error) { this.studio.say(error); }
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
   /** Play a path: the take in the query's time, over the query. */
-  private play(match: Match, number: number): void {
-    const { rows } = this.data!.sides, { cells, offsets, from } = this.dtw!;
-    const pairs = Array.from({ length: offsets[from + number + 1] - offsets[from + number] }, (_, k) => (offsets[from + number] + k) * 2);
-    const count = this.data!.rows, frames = new Array<number>(count).fill(match.start_frame);
-    for (const at of pairs) frames[Math.min(Math.round(cells[at]), count - 1)] = this.map!.frame("columns", cells[at + 1]);
-    this.map?.look({ row: cells[pairs[0]], column: cells[pairs[0] + 1] }, { row: cells[pairs.at(-1)!], column: cells[pairs.at(-1)! + 1] });
+  private play(match: GridMatch, number: number): void {
+    const { rows } = this.data!.sides;
+    const { cells, offsets, from } = this.dtw!;
+    const pairs = Array.from(
+      { length: offsets[from + number + 1] - offsets[from + number] },
+      (_, k) => (offsets[from + number] + k) * 2,
+    );
+    const count = this.data!.rows;
+    const frames = new Array<number>(count).fill(match.start_frame);
+    for (const at of pairs)
+      frames[Math.min(Math.round(cells[at]), count - 1)] = this.map!.frame("columns", cells[at + 1]);
+    this.map?.look(
+      { row: cells[pairs[0]], column: cells[pairs[0] + 1] },
+      { row: cells[pairs.at(-1)!], column: cells[pairs.at(-1)! + 1] },
+    );
     const first = this.map!.frame("rows", 0);
-    const query = { motion: rows.motion, start_frame: first, end_frame: this.map!.frame("rows", count - 1) + 1, fps: rows.fps };
-    showMatch(this.studio, query, match, frames, { timing: "query", beside: false }).catch((error) => this.studio.say(error));
+    const query = {
+      motion: rows.motion,
+      start_frame: first,
+      end_frame: this.map!.frame("rows", count - 1) + 1,
+      fps: rows.fps,
+    };
+    showMatch(this.studio, query, match, frames, { timing: "query", beside: false }).catch((error) =>
+      this.studio.say(error),
+    );
   }
 
   private form() {
     const { asked, menu } = this;
-    const typed = (key: keyof Asked) => (event: Event) => this.change({ [key]: (event.target as HTMLInputElement).value.trim() });
+    const typed = (key: keyof Asked) => (event: Event) =>
+      this.change({ [key]: (event.target as HTMLInputElement).value.trim() });
     return html`<div class="row">
       <label><span>rows</span><input id="a" class="name" placeholder="NAME or NAME:START-END" .value=${asked.a} @change=${typed("a")} list="takes" /></label>
       <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${asked.b} @change=${typed("b")} list="takes" /></label>
       <label style="flex: 0.5; min-width: 90px"><span>distance</span><select id="distance" @change=${typed("distance")}>
-        ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map((one) =>
-          html`<option .value=${one.name} ?selected=${one.name === asked.distance}>${one.name}</option>`)}</select></label>
+        ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map(
+          (one) => html`<option .value=${one.name} ?selected=${one.name === asked.distance}>${one.name}</option>`,
+        )}</select></label>
       <datalist id="takes">${this.studio.library.motions.slice(0, 3000).map((row) => html`<option value=${row.name}></option>`)}</datalist></div>`;
   }
 
@@ -253,33 +322,58 @@ export class GridView extends View {
 
   private foot() {
     const { found, whole } = this;
-    const near = found.map((match, number) => ({ match, number })).filter(({ match }) => match.distance <= (this.threshold ?? Infinity));
+    const near = found
+      .map((match, number) => ({ match, number }))
+      .filter(({ match }) => match.distance <= (this.threshold ?? Infinity));
     return html`<div>${this.legend()}
-      ${this.on.has("path") && found.length ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No path within this distance.</span>`}
-        ${near.map(({ match, number }) => html`<button role="listitem" @click=${() => this.play(match, number)}>
-          ▸ ${match.start_frame}–${match.end_frame} · ${distanceText(match.distance, this.data!.unit)}</button>`)}</div>` : ""}
-      <p class="faint small">${this.data ? html`${this.data.rows} × ${this.data.columns} cells${this.data.step > 1 ? `, every ${this.data.step}th frame` : ""}${whole ? ` · whole takes: ${whole.chains} chains, ${whole.bridges} bridges` : ""}
-        · click: both poses · wheel: zoom · drag: move` : ""}</p>
+      ${
+        this.on.has("path") && found.length
+          ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No path within this distance.</span>`}
+        ${near.map(
+          ({ match, number }) => html`<button role="listitem" @click=${() => this.play(match, number)}>
+          ▸ ${match.start_frame}–${match.end_frame} · ${distanceText(match.distance, this.data!.unit)}</button>`,
+        )}</div>`
+          : ""
+      }
+      <p class="faint small">${
+        this.data
+          ? html`${this.data.rows} × ${this.data.columns} cells${this.data.step > 1 ? `, every ${this.data.step}th frame` : ""}${whole ? ` · whole takes: ${whole.chains} chains, ${whole.bridges} bridges` : ""}
+        · click: both poses · wheel: zoom · drag: move`
+          : ""
+      }</p>
       ${this.data ? html`<loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>` : ""}</div>`;
   }
 
   render() {
     return html`${this.form()}
-      <div class="layers">${LAYERS.map(([name, title, colour]) => html`<button data-layer=${name} aria-pressed=${this.on.has(name)}
-          @click=${() => this.toggle(name)}><i style="background: ${colour}"></i>${title}</button>`)}
+      <div class="layers">${LAYERS.map(
+        ([name, title, colour]) => html`<button data-layer=${name} aria-pressed=${this.on.has(name)}
+          @click=${() => this.toggle(name)}><i style="background: ${colour}"></i>${title}</button>`,
+      )}
         <span class="grow"></span><span class="faint">${this.busy ? "comparing…" : ""}</span>
-        <button aria-pressed=${this.live} title="Poses follow the pointer" @click=${() => { this.live = !this.live; }}>follow pointer</button></div>
-      ${this.asked.a ? html`<loom-grid-map .data=${this.data} .marks=${this.marks} .layers=${this.layers} .chosen=${this.chosen}
+        <button aria-pressed=${this.live} title="Poses follow the pointer" @click=${() => {
+          this.live = !this.live;
+        }}>follow pointer</button></div>
+      ${
+        this.asked.a
+          ? html`<loom-grid-map .data=${this.data} .marks=${this.marks} .layers=${this.layers} .chosen=${this.chosen}
           .threshold=${this.threshold ?? Infinity} .shown=${(this.on.has("minima") ? 1 : 0) | (this.on.has("region") ? 2 : 0)}
           @cell=${(event: CustomEvent<Cell>) => this.choose(event.detail)}
-          @hover=${(event: CustomEvent<Cell>) => { if (this.live) this.choose(event.detail); }}></loom-grid-map>`
-        : html`<div class="empty">Select a range on the timeline below a take,<br>or type one above: <code>walk_p0:10-60</code></div>`}
+          @hover=${(event: CustomEvent<Cell>) => {
+            if (this.live) this.choose(event.detail);
+          }}></loom-grid-map>`
+          : html`<div class="empty">Select a range on the timeline below a take,<br>or type one above: <code>walk_p0:10-60</code></div>`
+      }
       ${this.foot()}`;
   }
 }
 
 function linesFrom(arrays: Record<string, unknown>, from: number, to: number): Paths {
   return {
-    cells: arrays.cells as Float32Array, offsets: arrays.offsets as Int32Array, distances: arrays.distances as Float32Array, from, to,
+    cells: arrays.cells as Float32Array,
+    offsets: arrays.offsets as Int32Array,
+    distances: arrays.distances as Float32Array,
+    from,
+    to,
   };
 }

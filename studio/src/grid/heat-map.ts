@@ -1,16 +1,34 @@
 // Bytes as a heat map: one texture, coloured on the graphics card, so that zooming costs nothing.
 
 /** What is seen of the cells: the left column and the bottom row, and how many of each. */
-export interface Seen { column: number; row: number; columns: number; rows: number }
+export interface Seen {
+  column: number;
+  row: number;
+  columns: number;
+  rows: number;
+}
 
 // Inferno, from near to far: what is alike glows.
-const ANCHORS = ["#fcffa4", "#f7d03c", "#fb9b06", "#ed6925", "#cf4446", "#a52c60", "#781c6d", "#4a0c6b", "#1b0c41", "#07051b"];
+const ANCHORS = [
+  "#fcffa4",
+  "#f7d03c",
+  "#fb9b06",
+  "#ed6925",
+  "#cf4446",
+  "#a52c60",
+  "#781c6d",
+  "#4a0c6b",
+  "#1b0c41",
+  "#07051b",
+];
 
 export function colourAt(part: number): [number, number, number] {
   const place = Math.min(Math.max(part, 0), 1) * (ANCHORS.length - 1);
-  const whole = Math.min(Math.floor(place), ANCHORS.length - 2), rest = place - whole;
+  const whole = Math.min(Math.floor(place), ANCHORS.length - 2);
+  const rest = place - whole;
   const parts = (text: string) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
-  const a = parts(ANCHORS[whole]), b = parts(ANCHORS[whole + 1]);
+  const a = parts(ANCHORS[whole]);
+  const b = parts(ANCHORS[whole + 1]);
   return [0, 1, 2].map((k) => Math.round(a[k] + rest * (b[k] - a[k]))) as [number, number, number];
 }
 
@@ -60,7 +78,10 @@ export class HeatMap {
     if (!gl) throw new Error("this browser has no WebGL 2, which the distance grid needs");
     this.gl = gl;
     this.program = gl.createProgram()!;
-    for (const [kind, source] of [[gl.VERTEX_SHADER, CORNERS], [gl.FRAGMENT_SHADER, COLOURS]] as const) {
+    for (const [kind, source] of [
+      [gl.VERTEX_SHADER, CORNERS],
+      [gl.FRAGMENT_SHADER, COLOURS],
+    ] as const) {
       const shader = gl.createShader(kind)!;
       gl.shaderSource(shader, source);
       gl.compileShader(shader);
@@ -106,7 +127,9 @@ export class HeatMap {
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   }
 
-  dispose(): void { this.gl.getExtension("WEBGL_lose_context")?.loseContext(); }
+  dispose(): void {
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
+  }
 
   private load(unit: number, bytes: Uint8Array, rows: number, columns: number): void {
     const { gl } = this;

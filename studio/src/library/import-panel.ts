@@ -3,15 +3,17 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, send, type Job } from "../net/api";
+import type { ImportResult } from "../net/answers";
 import { look } from "../page/style";
 import type { Studio } from "../page/studio";
 
-interface Found { path: string; file: File }
-interface Failure { file: string; reason: string }
-interface Outcome { added: number; replaced: number; skipped: number; failed: Failure[]; names: string[] }
+interface Found {
+  path: string;
+  file: File;
+}
+type Failure = ImportResult["failed"][number];
 type State =
-  | { kind: "sending" | "importing"; done: number; total: number; job?: Job }
-  | { kind: "done"; outcome: Outcome };
+  { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
 const AT_ONCE = 4; // files on their way
 
@@ -22,7 +24,9 @@ export class Drop extends LitElement {
   @state() private state: State | null = null;
   private stopped = false;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     .veil { position: fixed; inset: 8px; z-index: 20; display: grid; place-content: center; background: #14171ddd; pointer-events: none;
       border: 2px dashed var(--accent); border-radius: 12px; font-size: 20px; }
     .panel { position: fixed; right: 14px; bottom: 150px; width: 380px; max-height: 50vh; overflow: auto; z-index: 10; background: var(--raised);
@@ -31,13 +35,21 @@ export class Drop extends LitElement {
     .panel .row { justify-content: space-between; }
     ul { margin: 6px 0; padding-left: 18px; font-size: 12px; }
     li b { overflow-wrap: anywhere; } li span { color: var(--bad); }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
     const files = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
-    addEventListener("dragover", (event) => { if (files(event)) { event.preventDefault(); this.over = true; } });
-    addEventListener("dragleave", (event) => { if (!event.relatedTarget) this.over = false; });
+    addEventListener("dragover", (event) => {
+      if (files(event)) {
+        event.preventDefault();
+        this.over = true;
+      }
+    });
+    addEventListener("dragleave", (event) => {
+      if (!event.relatedTarget) this.over = false;
+    });
     addEventListener("drop", (event) => {
       if (!files(event)) return;
       event.preventDefault();
@@ -51,13 +63,21 @@ export class Drop extends LitElement {
   }
 
   private async dropped(given: DataTransfer): Promise<void> {
-    const entries = [...given.items].map((item) => item.webkitGetAsEntry?.()).filter((one) => one !== null && one !== undefined);
+    const entries = [...given.items]
+      .map((item) => item.webkitGetAsEntry?.())
+      .filter((one) => one !== null && one !== undefined);
     const plain = [...given.files];
     try {
-      const found = entries.length ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
+      const found = entries.length
+        ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
         : plain.map((file) => ({ path: file.name, file }));
-      await this.bring(found, entries.some((entry) => entry.isDirectory));
-    } catch (error) { this.studio.say(error); }
+      await this.bring(
+        found,
+        entries.some((entry) => entry.isDirectory),
+      );
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
   private readonly chosen = (event: Event): void => {
@@ -74,17 +94,22 @@ export class Drop extends LitElement {
     if (!wanted.length || this.busy) return;
     this.stopped = false;
     try {
-      const batch = await send<{ id: string }>("POST", "uploads");
+      const batch = await send("post", "uploads");
       const failed = await this.sendAll(batch.id, wanted);
       if (this.stopped || failed.length === wanted.length) {
-        await send("DELETE", `uploads/${batch.id}`);
-        this.state = this.stopped ? null : { kind: "done", outcome: { added: 0, replaced: 0, skipped: 0, failed, names: [] } };
+        await send("delete", "uploads/{id}", { path: { id: batch.id } });
+        this.state = this.stopped
+          ? null
+          : { kind: "done", outcome: { added: 0, replaced: 0, skipped: 0, failed, names: [] } };
         return;
       }
-      const job = await send<Job>("POST", `uploads/${batch.id}/import`, { label_by_folder: folders });
+      const job = await send("post", "uploads/{id}/import", {
+        path: { id: batch.id },
+        body: { label_by_folder: folders },
+      });
       const outcome = await finished(job, (now) => {
         this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now };
-      }) as Outcome;
+      });
       this.state = { kind: "done", outcome: { ...outcome, failed: [...failed, ...outcome.failed] } };
       await this.studio.refresh();
       if (outcome.names.length) this.studio.go("library", { take: outcome.names[0] });
@@ -96,14 +121,17 @@ export class Drop extends LitElement {
   }
 
   private async sendAll(batch: string, wanted: Found[]): Promise<Failure[]> {
-    const failed: Failure[] = [], waiting = [...wanted];
+    const failed: Failure[] = [];
+    const waiting = [...wanted];
     let done = 0;
     this.state = { kind: "sending", done, total: wanted.length };
     const one = async () => {
       for (let next = waiting.shift(); next && !this.stopped; next = waiting.shift()) {
-        const address = next.path.split("/").map(encodeURIComponent).join("/");
-        try { await send("PUT", `uploads/${batch}/files/${address}`, next.file); }
-        catch (error) { failed.push({ file: next.path, reason: (error as Error).message }); }
+        try {
+          await send("put", "uploads/{id}/files/{name}", { path: { id: batch, name: next.path }, body: next.file });
+        } catch (error) {
+          failed.push({ file: next.path, reason: (error as Error).message });
+        }
         this.state = { kind: "sending", done: ++done, total: wanted.length };
       }
     };
@@ -111,17 +139,32 @@ export class Drop extends LitElement {
     return failed;
   }
 
-  private get busy(): boolean { return this.state !== null && this.state.kind !== "done"; }
+  private get busy(): boolean {
+    return this.state !== null && this.state.kind !== "done";
+  }
 
   private readonly stop = (): void => {
     this.stopped = true;
-    if (this.state?.kind === "importing" && this.state.job) void send("DELETE", `jobs/${this.state.job.id}`).catch(() => {});
+    if (this.state?.kind === "importing" && this.state.job)
+      void send("delete", "jobs/{number}", { path: { number: this.state.job.id } }).catch(() => {});
   };
 
-  private outcome({ added, replaced, skipped, failed }: Outcome) {
-    const told = [[added, "added"], [replaced, "replaced"], [skipped, "already there"], [failed.length, "failed"]] as const;
-    return html`<div class="row"><b>${told.filter(([count]) => count).map(([count, what]) => `${count} ${what}`).join(", ") || "nothing to import"}</b>
-        <button @click=${() => { this.state = null; }}>close</button></div>
+  private outcome({ added, replaced, skipped, failed }: ImportResult) {
+    const told = [
+      [added, "added"],
+      [replaced, "replaced"],
+      [skipped, "already there"],
+      [failed.length, "failed"],
+    ] as const;
+    return html`<div class="row"><b>${
+      told
+        .filter(([count]) => count)
+        .map(([count, what]) => `${count} ${what}`)
+        .join(", ") || "nothing to import"
+    }</b>
+        <button @click=${() => {
+          this.state = null;
+        }}>close</button></div>
       ${failed.length ? html`<ul>${failed.slice(0, 200).map((one) => html`<li><b>${one.file}</b>: <span>${one.reason}</span></li>`)}</ul>` : nothing}`;
   }
 
@@ -149,7 +192,8 @@ async function walk(entry: FileSystemEntry, folder: string): Promise<Found[]> {
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   const found: Found[] = [];
-  for (;;) { // a reader gives a hundred at a time, and none when it is through
+  for (;;) {
+    // a reader gives a hundred at a time, and none when it is through
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (!some.length) return found;
     for (const one of some) found.push(...(await walk(one, path)));

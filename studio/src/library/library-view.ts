@@ -16,11 +16,21 @@ const SORTS = {
   name: { title: "by name", order: null },
   long: { title: "longest first", order: (a: Row, b: Row) => b.seconds - a.seconds },
   short: { title: "shortest first", order: (a: Row, b: Row) => a.seconds - b.seconds },
-  label: { title: "by label", order: (a: Row, b: Row) => (a.labels[0] ?? "\uffff").localeCompare(b.labels[0] ?? "\uffff") },
+  label: {
+    title: "by label",
+    order: (a: Row, b: Row) => (a.labels[0] ?? "\uffff").localeCompare(b.labels[0] ?? "\uffff"),
+  },
 };
 type Sort = keyof typeof SORTS;
 
-interface Asked { take: string; over: string[]; find: string; label: string; sort: Sort; range: string }
+interface Asked {
+  take: string;
+  over: string[];
+  find: string;
+  label: string;
+  sort: Sort;
+  range: string;
+}
 
 @customElement("loom-library-view")
 export class LibraryView extends View {
@@ -28,7 +38,9 @@ export class LibraryView extends View {
   private readonly store = new ThumbnailStore();
   private opened = "";
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: flex; flex-direction: column; height: 100%; gap: 8px; min-height: 0; }
     .find { display: flex; gap: 6px; }
     .find input { flex: 1; min-width: 0; }
@@ -40,7 +52,8 @@ export class LibraryView extends View {
     .open { border-top: 1px solid var(--line); padding-top: 8px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 5px; }
     .open b { overflow-wrap: anywhere; }
     .hint { display: grid; place-content: center; justify-items: center; text-align: center; flex: 1; padding: 20px; gap: 8px; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -62,7 +75,8 @@ export class LibraryView extends View {
       await this.studio.open(take, over);
     }
     const found = /^(\d+)-(\d+)$/.exec(range);
-    if (take && found && this.studio.take === take) this.studio.select({ motion: take, start: Number(found[1]), end: Number(found[2]) });
+    if (take && found && this.studio.take === take)
+      this.studio.select({ motion: take, start: Number(found[1]), end: Number(found[2]) });
     await this.updateComplete;
     if (take) this.renderRoot.querySelector("loom-take-cards")?.reveal(take);
   }
@@ -78,11 +92,15 @@ export class LibraryView extends View {
 
   private ask(change: Partial<Asked>, quietly = false): void {
     const asked = { ...this.asked, ...change };
-    if (quietly) { this.asked = asked; this.studio.note(written(asked)); } else this.studio.go(this.viewPath, written(asked));
+    if (quietly) {
+      this.asked = asked;
+      this.studio.note(written(asked));
+    } else this.studio.go(this.viewPath, written(asked));
   }
 
   private readonly pick = (event: CustomEvent<Pick>): void => {
-    const { name, over } = event.detail, { take, over: others } = this.asked;
+    const { name, over } = event.detail;
+    const { take, over: others } = this.asked;
     if (!over || !take || take === name) this.ask({ take: name, over: [], range: "" });
     else this.ask({ over: others.includes(name) ? others.filter((one) => one !== name) : [...others, name] });
   };
@@ -90,9 +108,13 @@ export class LibraryView extends View {
   private rows(): Row[] {
     const { find, label, sort } = this.asked;
     const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.studio.library.motions.filter((row) =>
-      (!label || row.labels.includes(label)) &&
-      words.every((word) => row.name.toLowerCase().includes(word) || row.labels.some((one) => one.toLowerCase().includes(word))));
+    const found = this.studio.library.motions.filter(
+      (row) =>
+        (!label || row.labels.includes(label)) &&
+        words.every(
+          (word) => row.name.toLowerCase().includes(word) || row.labels.some((one) => one.toLowerCase().includes(word)),
+        ),
+    );
     const { order } = SORTS[sort];
     return order ? found.sort(order) : found;
   }
@@ -107,9 +129,13 @@ export class LibraryView extends View {
     return html`<div class="find">
       <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.asked.find)}
         @input=${(event: Event) => this.ask({ find: value(event) }, true)} />
-      ${labels.size ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
+      ${
+        labels.size
+          ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
         <option value="" ?selected=${!this.asked.label}>all labels</option>
-        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.asked.label}>${label} (${count})</option>`)}</select>` : nothing}</div>`;
+        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.asked.label}>${label} (${count})</option>`)}</select>`
+          : nothing
+      }</div>`;
   }
 
   private facts(rows: Row[]) {
@@ -137,14 +163,19 @@ export class LibraryView extends View {
 
   render() {
     const { library } = this.studio;
-    if (library.name && !library.motions.length) return html`<div class="hint faint"><p>This library is empty.</p>
+    if (library.name && !library.motions.length)
+      return html`<div class="hint faint"><p>This library is empty.</p>
       <p>Drop motion files (BVH, glTF, Acclaim AMC with ASF, AMASS) or a folder anywhere on this page.</p>
       <div class="row"><button class="main" @click=${() => this.studio.wantFiles(false)}>Import files…</button>
         <button @click=${() => this.studio.wantFiles(true)}>Import a folder…</button></div></div>`;
-    const { labels } = this.studio, rows = this.rows();
+    const { labels } = this.studio;
+    const rows = this.rows();
     return html`${this.finder(labels)}${this.facts(rows)}
-      ${rows.length || !library.name ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
-        : html`<div class="hint faint">No take is called so.</div>`}
+      ${
+        rows.length || !library.name
+          ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
+          : html`<div class="hint faint">No take is called so.</div>`
+      }
       ${this.open(labels)}`;
   }
 }
@@ -152,7 +183,14 @@ export class LibraryView extends View {
 function readAsked(query: Record<string, string>): Asked {
   const over = query.with ? query.with.split("|") : [];
   const sort = query.sort && query.sort in SORTS ? (query.sort as Sort) : "name";
-  return { take: query.take ?? "", over, find: query.find ?? "", label: query.label ?? "", sort, range: query.range ?? "" };
+  return {
+    take: query.take ?? "",
+    over,
+    find: query.find ?? "",
+    label: query.label ?? "",
+    sort,
+    range: query.range ?? "",
+  };
 }
 
 function written({ take, over, find, label, sort, range }: Asked): Record<string, string> {
@@ -166,30 +204,38 @@ export class TakeLabels extends LitElement {
   @property({ attribute: false }) row!: Row;
   @property({ attribute: false }) known!: string[];
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: flex; flex-wrap: wrap; gap: 5px; align-items: center; font-size: 12px; }
     .chip { display: inline-flex; align-items: center; background: #303844; border-radius: 10px; padding: 1px 3px 1px 9px; }
     .chip button { border: 0; background: none; padding: 0 5px; color: var(--faint); }
     .chip button:hover { color: var(--bad); }
     input { width: 110px; padding: 2px 8px; border-radius: 10px; font-size: 12px; }
-  `];
+  `,
+  ];
 
   private async keep(labels: string[]): Promise<void> {
     try {
-      const kept = await send<{ labels: string[] }>("PUT", `library/labels/${encodeURIComponent(this.row.name)}`, { labels });
+      const kept = await send("put", "library/labels/{name}", { path: { name: this.row.name }, body: { labels } });
       this.studio.relabel(this.row.name, kept.labels);
-    } catch (error) { this.studio.say(error); }
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
   private readonly add = (event: Event): void => {
-    const input = event.target as HTMLInputElement, label = input.value.trim();
+    const input = event.target as HTMLInputElement;
+    const label = input.value.trim();
     input.value = "";
     if (label && !this.row.labels.includes(label)) void this.keep([...this.row.labels, label]);
   };
 
   render() {
-    return html`${this.row.labels.map((label) => html`<span class="chip">${label}<button aria-label="Remove the label ${label}"
-        @click=${() => this.keep(this.row.labels.filter((one) => one !== label))}>×</button></span>`)}
+    return html`${this.row.labels.map(
+      (label) => html`<span class="chip">${label}<button aria-label="Remove the label ${label}"
+        @click=${() => this.keep(this.row.labels.filter((one) => one !== label))}>×</button></span>`,
+    )}
       <input list="known" placeholder="add a label" aria-label="Add a label" @change=${this.add} />
       <datalist id="known">${this.known.map((label) => html`<option value=${label}></option>`)}</datalist>`;
   }

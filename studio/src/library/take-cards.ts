@@ -13,7 +13,10 @@ const PICTURE = 94;
 const FINE = 2; // canvas pixels per pixel
 const BEAT = 80; // milliseconds between pictures
 
-export interface Pick { name: string; over: boolean }
+export interface Pick {
+  name: string;
+  over: boolean;
+}
 
 /** Fires "pick" with { name, over }: over, when the take is to be laid over the others. */
 @customElement("loom-take-cards")
@@ -26,7 +29,9 @@ export class TakeCards extends LitElement {
   private width = 0;
   private height = 0;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: block; overflow-y: auto; overflow-x: hidden; position: relative; min-height: 0; contain: strict; }
     .all { position: relative; }
     button.card { position: absolute; display: flex; flex-direction: column; gap: 1px; padding: 4px 6px 5px; text-align: left;
@@ -38,7 +43,8 @@ export class TakeCards extends LitElement {
       display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; }
     .facts { font-size: 11px; color: var(--faint); display: flex; gap: 4px; width: 100%; overflow: hidden; white-space: nowrap; }
     .chip { background: #303844; color: #b4bccb; border-radius: 8px; padding: 0 6px; overflow: hidden; text-overflow: ellipsis; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -56,7 +62,9 @@ export class TakeCards extends LitElement {
     clearInterval(this.timer);
   }
 
-  private get columns(): number { return Math.max(Math.floor(this.width / WIDE), 1); }
+  private get columns(): number {
+    return Math.max(Math.floor(this.width / WIDE), 1);
+  }
 
   /** Bring a take into sight. */
   reveal(name: string): void {
@@ -71,7 +79,8 @@ export class TakeCards extends LitElement {
     if (document.hidden) return;
     const seconds = performance.now() / 1000;
     for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
-      const name = canvas.dataset.name!, figure = this.store.get(name);
+      const name = canvas.dataset.name!;
+      const figure = this.store.get(name);
       const pen = canvas.getContext("2d")!;
       if (figure) drawThumbnail(pen, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? "#aab4c4");
       else pen.clearRect(0, 0, canvas.width, canvas.height);
@@ -89,7 +98,8 @@ export class TakeCards extends LitElement {
   }
 
   private card(row: Row, index: number) {
-    const { columns } = this, wide = this.width / columns;
+    const { columns } = this;
+    const wide = this.width / columns;
     const place = `left:${(index % columns) * wide}px;top:${Math.floor(index / columns) * TALL}px;width:${wide - 6}px;height:${TALL - 6}px`;
     const own = this.colours.get(row.name);
     return html`<button class="card" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
@@ -109,7 +119,15 @@ export class TakeCards extends LitElement {
     const end = (Math.ceil((this.scrollTop + this.height) / TALL) + 1) * columns;
     const shown = this.rows.slice(first, end);
     return html`<div class="all" style="height:${Math.ceil(this.rows.length / columns) * TALL}px">
-      ${repeat(shown, (row) => row.name, (row, index) => this.card(row, first + index))}</div>`;
+      ${repeat(
+        shown,
+        (row) => row.name,
+        (row, index) => this.card(row, first + index),
+      )}</div>`;
   }
 }
-declare global { interface HTMLElementTagNameMap { "loom-take-cards": TakeCards } }
+declare global {
+  interface HTMLElementTagNameMap {
+    "loom-take-cards": TakeCards;
+  }
+}

@@ -2,7 +2,12 @@
 
 import { getArrays } from "../net/api";
 
-export interface Thumbnail { places: Uint8Array; parents: number[]; frames: number; fps: number }
+export interface Thumbnail {
+  places: Uint8Array;
+  parents: number[];
+  frames: number;
+  fps: number;
+}
 
 const SHEET = 16; // figures of one request
 const KEPT = 3000; // about a kilobyte each
@@ -24,9 +29,13 @@ export class ThumbnailStore extends EventTarget {
   }
 
   /** What is no longer in sight need not come. */
-  onlyWant(names: ReadonlySet<string>): void { this.wanted = this.wanted.filter((name) => names.has(name)); }
+  onlyWant(names: ReadonlySet<string>): void {
+    this.wanted = this.wanted.filter((name) => names.has(name));
+  }
 
-  forget(): void { this.held.clear(); }
+  forget(): void {
+    this.held.clear();
+  }
 
   private async fetch(): Promise<void> {
     if (this.asking) return;
@@ -35,12 +44,15 @@ export class ThumbnailStore extends EventTarget {
     while (this.wanted.length) {
       const names = this.wanted.splice(0, SHEET);
       try {
-        const query = new URLSearchParams(names.map((name) => ["names", name]));
-        const { meta, arrays, shapes } = await getArrays(`thumbnails?${query}`);
-        meta.motions.forEach((row: { name: string; parents?: number[]; fps?: number }, index: number) => {
+        const { meta, arrays, shapes } = await getArrays("thumbnails", { query: { names } });
+        meta.motions.forEach((row, index) => {
           const places = arrays[index] as Uint8Array | undefined;
-          this.held.set(row.name, places && row.parents
-            ? { places, parents: row.parents, frames: shapes[index][0], fps: row.fps ?? 12.5 } : null);
+          this.held.set(
+            row.name,
+            places && row.parents
+              ? { places, parents: row.parents, frames: shapes[index][0], fps: row.fps ?? 12.5 }
+              : null,
+          );
         });
       } catch {
         // The server has gone; what is still in sight is asked for again when it is back.
@@ -55,21 +67,32 @@ export class ThumbnailStore extends EventTarget {
 }
 
 /** Draw one picture of a figure into a square of `size` pixels. */
-export function drawThumbnail(pen: CanvasRenderingContext2D, figure: Thumbnail, seconds: number, size: number, colour: string): void {
+export function drawThumbnail(
+  pen: CanvasRenderingContext2D,
+  figure: Thumbnail,
+  seconds: number,
+  size: number,
+  colour: string,
+): void {
   const { places, parents, frames, fps } = figure;
-  const scale = size / 256, start = (Math.floor(seconds * fps) % frames) * parents.length * 2;
+  const scale = size / 256;
+  const start = (Math.floor(seconds * fps) % frames) * parents.length * 2;
   pen.clearRect(0, 0, size, size);
   pen.lineCap = pen.lineJoin = "round";
   // The far side first and fainter, so that left and right can be told apart.
   pen.lineWidth = Math.max(size / 42, 1.5);
   pen.strokeStyle = colour;
   const half = parents.length >= 18 ? 11 : parents.length;
-  for (const [from, to, alpha] of [[half, parents.length, 0.5], [1, half, 1]] as const) {
+  for (const [from, to, alpha] of [
+    [half, parents.length, 0.5],
+    [1, half, 1],
+  ] as const) {
     pen.globalAlpha = alpha;
     pen.beginPath();
     for (let joint = from; joint < to; joint++) {
       if (parents[joint] < 0) continue;
-      const a = start + joint * 2, b = start + parents[joint] * 2;
+      const a = start + joint * 2;
+      const b = start + parents[joint] * 2;
       pen.moveTo(places[b] * scale, places[b + 1] * scale);
       pen.lineTo(places[a] * scale, places[a + 1] * scale);
     }
@@ -77,9 +100,16 @@ export function drawThumbnail(pen: CanvasRenderingContext2D, figure: Thumbnail, 
   }
   pen.globalAlpha = 1;
   if (half === parents.length) return;
-  const neck = start + 2 * 2, top = start + 3 * 2;
+  const neck = start + 2 * 2;
+  const top = start + 3 * 2;
   pen.fillStyle = colour;
   pen.beginPath();
-  pen.arc(((places[neck] + 2 * places[top]) / 3) * scale, ((places[neck + 1] + 2 * places[top + 1]) / 3) * scale, size / 24, 0, 7);
+  pen.arc(
+    ((places[neck] + 2 * places[top]) / 3) * scale,
+    ((places[neck + 1] + 2 * places[top + 1]) / 3) * scale,
+    size / 24,
+    0,
+    7,
+  );
   pen.fill();
 }

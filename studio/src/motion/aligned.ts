@@ -1,39 +1,39 @@
 // Stretches of takes that the server has brought to one place, heading and time.
 
-import { sendForArrays } from "../net/api";
+import { sendForArrays, type Body } from "../net/api";
+import type { FigureBody } from "../net/answers";
 import type { MotionData } from "./motion";
 
-export interface Moment { motion: string; frame: number }
-export interface Stretch { motion: string; frames: number[]; anchor?: number }
-
-/** How a small figure is drawn: bones between its points. */
-export interface Body {
-  bones: [number, number][]; sides: number[]; widths: number[];
-  head: [number, number] | null; anchor: number;
-}
+type Moment = Body<"poses">["onto"];
+type FrameList = Body<"poses">["clips"][number];
 
 /** A few frames of a small figure, (frames, points, 3). */
-export interface Figure { body: Body; frames: number; points: number; positions: Float32Array }
-
-interface ClipHead { name: string; fps: number; frames: number; points: number; body: number }
+export interface Figure {
+  body: FigureBody;
+  frames: number;
+  points: number;
+  positions: Float32Array;
+}
 
 /** Small figures for cards. */
-export async function fetchFigures(onto: Moment, clips: Stretch[], signal?: AbortSignal): Promise<Figure[]> {
-  const { meta, arrays } = await sendForArrays("poses", { onto, clips, small: true }, signal);
+export async function fetchFigures(onto: Moment, clips: FrameList[], signal?: AbortSignal): Promise<Figure[]> {
+  const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips, small: true }, signal });
   const all = arrays.positions as Float32Array;
   let at = 0;
-  return (meta.clips as ClipHead[]).map(({ frames, points, body }) => {
+  return meta.clips.map(({ frames, points, body }) => {
     const positions = all.subarray(at, (at += frames * points * 3));
-    return { body: meta.bodies[body] as Body, frames, points, positions };
+    return { body: meta.bodies[body], frames, points, positions };
   });
 }
 
 /** Whole bodies for the stage; `fps` of the first where all are played in its time. */
-export async function fetchTogether(onto: Moment, clips: Stretch[], fps?: number): Promise<MotionData[]> {
-  const { meta, arrays } = await sendForArrays("poses", { onto, clips });
-  const all = arrays.positions as Float32Array, feet = arrays.contacts as Uint8Array;
-  let at = 0, row = 0;
-  return (meta.clips as ClipHead[]).map((clip) => {
+export async function fetchTogether(onto: Moment, clips: FrameList[], fps?: number): Promise<MotionData[]> {
+  const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips } });
+  const all = arrays.positions as Float32Array;
+  const feet = arrays.contacts as Uint8Array;
+  let at = 0;
+  let row = 0;
+  return meta.clips.map((clip) => {
     const positions = all.subarray(at, (at += clip.frames * clip.points * 3));
     const contacts = feet.subarray(row * 4, (row += clip.frames) * 4);
     const { joints, parents, roles } = meta.bodies[clip.body];

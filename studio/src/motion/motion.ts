@@ -1,9 +1,10 @@
 // A motion as the page holds it: sent once, played here.
 
 import { getArrays } from "../net/api";
-import type { Message } from "../net/wire";
+import type { Bones, CrowdHead, MotionHead } from "../net/answers";
+import type { Message } from "../net/message";
 
-export interface MotionData {
+export interface MotionData extends Bones {
   name: string;
   fps: number;
   /** End of what there is: frames [first, frames). */
@@ -12,29 +13,31 @@ export interface MotionData {
   first?: number;
   /** Frames the arrays hold, where new ones overwrite old ones; default: all of them. */
   capacity?: number;
-  joints: string[];
-  parents: number[];
-  roles: Record<string, number>;
   positions: Float32Array; // (frames, joints, 3)
   contacts: Uint8Array; // (frames, 4): left heel, left ball, right heel, right ball
 }
 
-export type Bones = Pick<MotionData, "joints" | "parents" | "roles">;
-
-export function motionFrom(message: Message): MotionData {
+export function motionFrom(message: Message<MotionHead>): MotionData {
   const { name, fps, frames, joints, parents, roles } = message.meta;
   return {
-    name, fps, frames, joints, parents, roles,
+    name,
+    fps,
+    frames,
+    joints,
+    parents,
+    roles,
     positions: message.arrays.positions as Float32Array,
     contacts: message.arrays.contacts as Uint8Array,
   };
 }
 
 /** The motions of several characters in one message. */
-export function motionsFrom(message: Message): MotionData[] {
+export function motionsFrom(message: Message<CrowdHead>): MotionData[] {
   const { fps, frames, characters } = message.meta;
-  return characters.map((one: any, number: number) => ({
-    ...one, fps, frames,
+  return characters.map((one, number) => ({
+    ...one,
+    fps,
+    frames,
     positions: message.arrays[`positions_${number}`] as Float32Array,
     contacts: message.arrays[`contacts_${number}`] as Uint8Array,
   }));
@@ -52,7 +55,7 @@ const CACHED = 40;
 export function fetchMotion(name: string): Promise<MotionData> {
   const known = CACHE.get(name);
   if (known) return known;
-  const wanted = getArrays(`motions/${encodeURIComponent(name)}/frames`).then(motionFrom);
+  const wanted = getArrays("motions/{name}/frames", { path: { name } }).then(motionFrom);
   wanted.catch(() => CACHE.delete(name));
   CACHE.set(name, wanted);
   if (CACHE.size > CACHED) CACHE.delete(CACHE.keys().next().value!);
@@ -60,4 +63,6 @@ export function fetchMotion(name: string): Promise<MotionData> {
 }
 
 /** Drop what is held of the library's motions, as after an import. */
-export function forgetMotions(): void { CACHE.clear(); }
+export function forgetMotions(): void {
+  CACHE.clear();
+}

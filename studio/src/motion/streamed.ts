@@ -2,10 +2,13 @@
 
 import type { Clock } from "../stage/clock";
 import type { Live } from "../net/live";
-import type { Bones, MotionData } from "./motion";
-import type { Message } from "../net/wire";
+import type { Bones, LiveHeads } from "../net/answers";
+import type { MotionData } from "./motion";
+import type { Message } from "../net/message";
 
 const KEPT_SECONDS = 30;
+
+type ReadKind = "player/read" | "dance/read";
 
 /** A motion that grows. Put it on the stage like any other; older frames are forgotten. */
 export class StreamedMotion implements MotionData {
@@ -18,7 +21,12 @@ export class StreamedMotion implements MotionData {
   frames = 0;
   first = 0;
 
-  constructor(readonly name: string, readonly fps: number, bones: Bones, seconds = KEPT_SECONDS) {
+  constructor(
+    readonly name: string,
+    readonly fps: number,
+    bones: Bones,
+    seconds = KEPT_SECONDS,
+  ) {
     this.joints = bones.joints;
     this.parents = bones.parents;
     this.roles = bones.roles;
@@ -49,9 +57,9 @@ export class StreamedMotion implements MotionData {
   }
 }
 
-export interface FeedOptions {
+export interface FeedOptions<Kind extends ReadKind> {
   /** The live request that reads the player. */
-  kind?: string;
+  kind: Kind;
   /** Seconds to hold ready; short, so that what is steered answers soon. */
   lead?: number;
   /** Frames asked for at once. */
@@ -59,20 +67,22 @@ export interface FeedOptions {
   /** What goes along with every request, as what steers the player now. */
   steered?: () => object;
   /** Told of every answer, as for its seams. */
-  heard?: (message: Message) => void;
+  heard?: (message: Message<LiveHeads[Kind]>) => void;
   /** Told of a mistake; the feed has then ended. */
   failed?: (error: unknown) => void;
 }
 
 /** Keeps the streamed motions of one player a little ahead of the clock. */
-export class Feed {
+export class Feed<Kind extends ReadKind> {
   private asking = false;
   private ended = false;
 
   constructor(
-    private readonly live: Live, private readonly player: number,
-    readonly motions: StreamedMotion[], private readonly clock: Clock,
-    private readonly options: FeedOptions = {},
+    private readonly live: Live,
+    private readonly player: number,
+    readonly motions: StreamedMotion[],
+    private readonly clock: Clock,
+    private readonly options: FeedOptions<Kind>,
   ) {}
 
   /** Ask for more where that is due; call it for every drawn frame. */
@@ -83,7 +93,7 @@ export class Feed {
   };
 
   async read(): Promise<void> {
-    const { kind = "player/read", count = 6, steered, heard, failed } = this.options;
+    const { kind, count = 6, steered, heard, failed } = this.options;
     this.asking = true;
     try {
       const message = await this.live.ask(kind, { player: this.player, count, ...steered?.() });
@@ -94,7 +104,9 @@ export class Feed {
     } catch (error) {
       this.ended = true;
       failed?.(error);
-    } finally { this.asking = false; }
+    } finally {
+      this.asking = false;
+    }
   }
 
   /** End the player too. */

@@ -1,70 +1,103 @@
-// Requests to the server. Mistakes come back as `Refusal` with the server's own words.
+// Requests to the server, typed by its OpenAPI document (schema.d.ts) and by answers.ts where that leaves answers open.
 
 import { withQuery } from "../page/route";
-import { unpack, type Message } from "./wire";
+import type { Answers, Heads, Job } from "./answers";
+import type { paths } from "./schema";
+import { unpack, type Message } from "./message";
 
-export class Refusal extends Error {}
+export type { Job } from "./answers";
 
-async function answered(asking: Promise<Response>): Promise<Response> {
-  const response = await asking.catch((error: Error) => {
-    throw error.name === "AbortError" ? error : new Refusal("the server cannot be reached; is it still running?");
-  });
-  if (response.ok) return response;
-  const text = await response.text();
-  let words = text;
-  try {
-    const told = JSON.parse(text);
-    words = told.error ?? JSON.stringify(told.detail ?? told);
-  } catch { /* plain text: as it is */ }
-  throw new Refusal(words || `the server answered ${response.status}`);
+/** A request that failed, with the server's message. */
+export class ServerError extends Error {}
+
+type Method = "get" | "post" | "put" | "delete";
+
+/** Paths that have a method, without the leading /api/. */
+type PathOf<M extends Method> = {
+  [P in keyof paths]: P extends `/api/${infer Short}`
+    ? paths[P][M] extends { responses: unknown }
+      ? Short
+      : never
+    : never;
+}[keyof paths];
+
+type Operation<M extends Method, P extends string> = `/api/${P}` extends keyof paths ? paths[`/api/${P}`][M] : never;
+type Part<O, Name extends "path" | "query"> = O extends { parameters: infer All }
+  ? Pick<All, Name & keyof All>
+  : object;
+type BodyPart<O> = O extends { requestBody: { content: { "application/json": infer Body } } }
+  ? { body: Body }
+  : { body?: Blob };
+type Options<O> = Part<O, "path"> & Part<O, "query"> & BodyPart<O> & { signal?: AbortSignal };
+/** Options may be left out where a request needs none. */
+type Given<O> = object extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
+
+/** What a JSON request answers. */
+export type Answer<M extends Method, P extends string> = `${M} ${P}` extends keyof Answers
+  ? Answers[`${M} ${P}`]
+  : Operation<M, P> extends { responses: { 200: { content: { "application/json": infer Body } } } }
+    ? Body
+    : unknown;
+
+/** The JSON body of a request. */
+export type Body<P extends PathOf<"post">> =
+  Operation<"post", P> extends { requestBody: { content: { "application/json": infer B } } } ? B : never;
+
+interface AnyOptions {
+  path?: object;
+  query?: object;
+  body?: unknown;
+  signal?: AbortSignal;
 }
 
-async function get(path: string, query?: Record<string, unknown>): Promise<Response> {
-  return answered(fetch(withQuery(`api/${path}`, query)));
+export async function getJson<P extends PathOf<"get">>(
+  path: P,
+  ...[options]: Given<Operation<"get", P>>
+): Promise<Answer<"get", P>> {
+  return (await request("get", path, options)).json();
 }
 
-/** A body of bytes goes as it is, any other as JSON. */
-async function given(
-  method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, signal?: AbortSignal,
-): Promise<Response> {
-  const raw = body === undefined || body instanceof Blob;
-  return answered(fetch(`api/${path}`, {
-    method, signal,
-    headers: raw ? {} : { "Content-Type": "application/json" },
-    body: raw ? body : JSON.stringify(body),
-  }));
+export async function getArrays<P extends PathOf<"get"> & keyof Heads>(
+  path: P,
+  ...[options]: Given<Operation<"get", P>>
+): Promise<Message<Heads[P]>> {
+  return unpack(await (await request("get", path, options)).arrayBuffer());
 }
 
-export async function getJson<T = any>(path: string, query?: Record<string, unknown>): Promise<T> {
-  return (await get(path, query)).json();
+/** A body as it comes: a sound, for example. */
+export async function getBytes<P extends PathOf<"get">>(
+  path: P,
+  ...[options]: Given<Operation<"get", P>>
+): Promise<ArrayBuffer> {
+  return (await request("get", path, options)).arrayBuffer();
 }
 
-export async function getArrays<Meta = any>(path: string, query?: Record<string, unknown>): Promise<Message<Meta>> {
-  return unpack<Meta>(await getBytes(path, query));
+export async function send<M extends "post" | "put" | "delete", P extends PathOf<M>>(
+  method: M,
+  path: P,
+  ...[options]: Given<Operation<M, P>>
+): Promise<Answer<M, P>> {
+  return (await request(method, path, options)).json();
 }
 
-/** As they come: sounds, for example. */
-export async function getBytes(path: string, query?: Record<string, unknown>): Promise<ArrayBuffer> {
-  return (await get(path, query)).arrayBuffer();
+export async function sendForArrays<P extends PathOf<"post"> & keyof Heads>(
+  path: P,
+  ...[options]: Given<Operation<"post", P>>
+): Promise<Message<Heads[P]>> {
+  return unpack(await (await request("post", path, options)).arrayBuffer());
 }
 
-export async function send<T = any>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown): Promise<T> {
-  return (await given(method, path, body)).json();
+/** Request a file and hand it to the browser to save as `name`. */
+export async function download<P extends PathOf<"post">>(
+  name: string,
+  path: P,
+  ...[options]: Given<Operation<"post", P>>
+): Promise<void> {
+  saveFile(await (await request("post", path, options)).blob(), name);
 }
 
-export async function sendForArrays<Meta = any>(
-  path: string, body: unknown, signal?: AbortSignal,
-): Promise<Message<Meta>> {
-  return unpack<Meta>(await (await given("POST", path, body, signal)).arrayBuffer());
-}
-
-/** Ask for a file and hand it to the browser to keep. */
-export async function download(path: string, body: unknown, name: string): Promise<void> {
-  keep(await (await given("POST", path, body)).blob(), name);
-}
-
-/** Hand a file to the browser, which keeps it where the person wants. */
-export function keep(file: Blob, name: string): void {
+/** Hand a file to the browser, which saves it where the user wants. */
+export function saveFile(file: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = name;
@@ -72,18 +105,50 @@ export function keep(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export interface Job {
-  id: number; title: string; done: number; total: number | null;
-  state: "running" | "done" | "failed" | "stopped"; error: string; result: any;
+/** Wait for a job; `progress` is called with every state of it. */
+export async function finished<Result>(
+  job: Job<Result>,
+  progress: (job: Job<Result>) => void = () => {},
+): Promise<Result> {
+  for (;;) {
+    progress(job);
+    if (job.state === "done") return job.result;
+    if (job.state !== "running") throw new ServerError(job.error || "stopped");
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    job = (await getJson("jobs/{number}", { path: { number: job.id } })) as Job<Result>;
+  }
 }
 
-/** Wait for long work, telling how far it is. */
-export async function finished(job: Job, told: (job: Job) => void = () => {}): Promise<any> {
-  for (;;) {
-    told(job);
-    if (job.state === "done") return job.result;
-    if (job.state !== "running") throw new Refusal(job.error || "stopped");
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    job = await getJson<Job>(`jobs/${job.id}`);
+/** A path template with its parameters filled in; slashes of a value stay slashes. */
+export function fill(template: string, values: Record<string, unknown> = {}): string {
+  return template.replace(/\{(\w+)\}/g, (_, key: string) =>
+    String(values[key]).split("/").map(encodeURIComponent).join("/"),
+  );
+}
+
+async function request(method: Method, template: string, options: AnyOptions = {}): Promise<Response> {
+  const { path, query, body, signal } = options;
+  const raw = body === undefined || body instanceof Blob;
+  const response = await fetch(
+    withQuery(`api/${fill(template, path as Record<string, unknown>)}`, query as Record<string, unknown>),
+    {
+      method: method.toUpperCase(),
+      signal,
+      headers: raw ? {} : { "Content-Type": "application/json" },
+      body: raw ? body : JSON.stringify(body),
+    },
+  ).catch((error: Error) => {
+    throw error.name === "AbortError" ? error : new ServerError("the server cannot be reached; is it still running?");
+  });
+  if (response.ok) return response;
+  throw new ServerError(errorMessage(await response.text()) || `the server answered ${response.status}`);
+}
+
+function errorMessage(text: string): string {
+  try {
+    const answer = JSON.parse(text);
+    return answer.error ?? JSON.stringify(answer.detail ?? answer);
+  } catch {
+    return text; // not JSON: shown as it is
   }
 }

@@ -1,9 +1,11 @@
 // The live line: one websocket, for what must answer while the mouse moves.
 
-import { Refusal } from "./api";
-import { unpack, type Message } from "./wire";
+import type { LiveHeads } from "./answers";
+import { ServerError } from "./api";
+import { unpack, type Message } from "./message";
 
-type Waiting = { resolve: (message: Message) => void; reject: (error: Error) => void };
+type LiveMessage = Message<{ id: number; error?: string; changed?: string }>;
+type Waiting = { resolve: (message: never) => void; reject: (error: Error) => void };
 
 /** A websocket that comes back after a restart of the server.
  * Fires "lost", "found", "refused" with the server's words where it is there but wants no more of us, and "changed" with
@@ -30,7 +32,7 @@ export class Live extends EventTarget {
     socket.onclose = () => {
       const was = this.connected;
       this.connected = false;
-      for (const one of this.waiting.values()) one.reject(new Refusal("the server has gone"));
+      for (const one of this.waiting.values()) one.reject(new ServerError("the server has gone"));
       this.waiting.clear();
       if (was || this.tries === 0) this.dispatchEvent(new Event("lost"));
       if (this.tries >= 2 && !this.told) void this.askWhy();
@@ -39,8 +41,8 @@ export class Live extends EventTarget {
     this.socket = socket;
   }
 
-  ask(kind: string, message: object = {}): Promise<Message> {
-    if (!this.connected) return Promise.reject(new Refusal("the server has gone"));
+  ask<Kind extends keyof LiveHeads>(kind: Kind, message: object = {}): Promise<Message<LiveHeads[Kind]>> {
+    if (!this.connected) return Promise.reject(new ServerError("the server has gone"));
     const id = ++this.number;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -56,15 +58,15 @@ export class Live extends EventTarget {
     this.dispatchEvent(new CustomEvent("refused", { detail: await response.text() }));
   }
 
-  private take(message: Message): void {
+  private take(message: LiveMessage): void {
     if (message.meta.changed) {
       this.dispatchEvent(new CustomEvent("changed", { detail: message.meta.changed }));
       return;
     }
     const one = this.waiting.get(message.meta.id);
     this.waiting.delete(message.meta.id);
-    if (message.meta.error) one?.reject(new Refusal(message.meta.error));
-    else one?.resolve(message);
+    if (message.meta.error) one?.reject(new ServerError(message.meta.error));
+    else one?.resolve(message as never);
   }
 }
 
@@ -82,14 +84,20 @@ export class Latest<Asked> {
   }
 
   /** When everything that was asked is answered. */
-  whenDone(): Promise<void> { return this.draining; }
+  whenDone(): Promise<void> {
+    return this.draining;
+  }
 
   private async drain(): Promise<void> {
     this.busy = true;
     while (this.next !== undefined) {
       const asked = this.next;
       this.next = undefined;
-      try { await this.run(asked); } catch (error) { console.warn(error); }
+      try {
+        await this.run(asked);
+      } catch (error) {
+        console.warn(error);
+      }
     }
     this.busy = false;
   }

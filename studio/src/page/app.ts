@@ -21,7 +21,12 @@ import "../graph/graph-view";
 import "../parametric/parametric-view";
 import "../search/search-view";
 
-interface ViewEntry { path: string; title: string; tag: string; wide?: boolean }
+interface ViewEntry {
+  path: string;
+  title: string;
+  tag: string;
+  wide?: boolean;
+}
 
 const VIEWS: ViewEntry[] = [
   { path: "library", title: "Library", tag: "loom-library-view" },
@@ -40,7 +45,9 @@ export class App extends LitElement {
   @state() private lost = false;
   readonly studio = new Studio();
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: grid; height: 100vh; grid: auto minmax(0, 1fr) auto / var(--panel-width) minmax(0, 1fr); }
     header { grid-column: 1 / -1; display: flex; gap: 0 4px; align-items: center; flex-wrap: wrap; padding: 6px 10px; white-space: nowrap;
       background: var(--panel); border-bottom: 1px solid var(--line); }
@@ -55,22 +62,30 @@ export class App extends LitElement {
     .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
     .lost { color: var(--bad); }
-  `];
+  `,
+  ];
 
   protected firstUpdated(): void {
     const again = () => this.requestUpdate();
     for (const name of ["route", "library", "notice"]) this.studio.addEventListener(name, again);
-    this.studio.addEventListener("lost", () => { this.lost = true; });
-    this.studio.addEventListener("found", () => { this.lost = false; });
+    this.studio.addEventListener("lost", () => {
+      this.lost = true;
+    });
+    this.studio.addEventListener("found", () => {
+      this.lost = false;
+    });
     void this.studio.start();
-    const stage = this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!);
-    stage.addEventListener("blind", (event) => this.studio.say(
-      `This browser cannot draw in three dimensions (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`));
+    const stage = (this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!));
+    stage.addEventListener("blind", (event) =>
+      this.studio.say(
+        `This browser cannot draw in three dimensions (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`,
+      ),
+    );
     const painted = () => requestAnimationFrame(() => setTimeout(() => stage.begin()));
     this.studio.addEventListener("library", painted, { once: true });
     this.studio.addEventListener("lost", painted, { once: true }); // no library: an empty stage at least
     listenToKeys(this.studio);
-    (window as any).studio = this.studio; // for the console, and for tests
+    window.studio = this.studio; // for the console, and for tests
     this.ready = true;
   }
 
@@ -78,7 +93,9 @@ export class App extends LitElement {
     this.style.setProperty("--panel-width", this.view.wide ? "56vw" : "min(400px, 56vw)");
   }
 
-  private get view() { return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0]; }
+  private get view() {
+    return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0];
+  }
 
   /** The library comes back as it was left; the other views begin with what is selected now. */
   private link(path: string): string {
@@ -88,7 +105,10 @@ export class App extends LitElement {
 
   private notice() {
     if (!this.studio.notice) return "";
-    const close = () => { this.studio.notice = ""; this.requestUpdate(); };
+    const close = () => {
+      this.studio.notice = "";
+      this.requestUpdate();
+    };
     return html`<div class="notice" role="alert">${this.studio.notice} <button @click=${close}>close</button></div>`;
   }
 

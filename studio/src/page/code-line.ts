@@ -4,9 +4,6 @@ import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { look } from "./style";
 
-/** What does the same elsewhere. */
-export interface CodeLines { cli: string; python: string }
-
 /** Onto the clipboard; the old way where the page was not opened on this machine or by HTTPS. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
@@ -24,13 +21,16 @@ export class CodeLine extends LitElement {
   @property() python = "";
   @state() private copied = "";
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: block; min-width: 0; }
     div { display: flex; gap: 6px; align-items: start; margin: 4px 0; }
     code { flex: 1; min-width: 0; font: 12px/1.4 ui-monospace, monospace; background: #12151a; padding: 5px 7px;
       border-radius: 5px; white-space: pre-wrap; overflow-wrap: anywhere; user-select: all; }
     button { font-size: 12px; padding: 2px 8px; }
-  `];
+  `,
+  ];
 
   private line(text: string) {
     if (!text) return "";
@@ -41,8 +41,12 @@ export class CodeLine extends LitElement {
   private async copy(text: string) {
     await copyText(text);
     this.copied = text;
-    setTimeout(() => { this.copied = ""; }, 1500);
+    setTimeout(() => {
+      this.copied = "";
+    }, 1500);
   }
 
-  render() { return html`${this.line(this.cli)}${this.line(this.python)}`; }
+  render() {
+    return html`${this.line(this.cli)}${this.line(this.python)}`;
+  }
 }

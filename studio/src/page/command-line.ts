@@ -6,4 +6,6 @@ export function word(text: string): string {
 }
 
 /** A text as Python writes it. */
-export function literal(text: string): string { return JSON.stringify(text); }
+export function literal(text: string): string {
+  return JSON.stringify(text);
+}

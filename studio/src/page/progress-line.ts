@@ -9,18 +9,21 @@ import { look } from "./style";
 export class ProgressLine extends LitElement {
   @property({ attribute: false }) job: Job | null = null;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     progress { width: 100%; accent-color: var(--accent); height: 6px; }
     div { display: flex; gap: 8px; align-items: center; }
     span { flex: 1; }
-  `];
+  `,
+  ];
 
   render() {
     const { job } = this;
     if (job?.state !== "running") return "";
     const counted = job.total ? ` ${job.done} of ${job.total}` : "";
     return html`<div role="status"><span class="faint">${job.title}…${counted}</span>
-      <button @click=${() => send("DELETE", `jobs/${job.id}`).catch(() => {})}>stop</button></div>
+      <button @click=${() => send("delete", "jobs/{number}", { path: { number: job.id } }).catch(() => {})}>stop</button></div>
       ${job.total ? html`<progress max=${job.total} .value=${job.done}></progress>` : html`<progress></progress>`}`;
   }
 }

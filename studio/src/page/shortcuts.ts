@@ -2,13 +2,19 @@
 
 import type { Studio } from "./studio";
 
-export interface Shortcut { keys: string[]; shown: string; does: string; act: (studio: Studio, event: KeyboardEvent) => void }
+export interface Shortcut {
+  keys: string[];
+  shown: string;
+  does: string;
+  act: (studio: Studio, event: KeyboardEvent) => void;
+}
 
 const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4];
 
 /** Frames of the timeline's motion forwards or back, to whole frames. */
 export function step(studio: Studio, frames: number): void {
-  const { clock } = studio.stage, one = studio.lead;
+  const { clock } = studio.stage;
+  const one = studio.lead;
   const fps = one?.motion.fps ?? 30;
   const start = one?.start ?? 0;
   clock.pause();
@@ -18,7 +24,10 @@ export function step(studio: Studio, frames: number): void {
 
 function faster(studio: Studio, by: 1 | -1): void {
   const { clock } = studio.stage;
-  const next = by > 0 ? SPEEDS.find((speed) => speed > clock.speed + 1e-6) : SPEEDS.findLast((speed) => speed < clock.speed - 1e-6);
+  const next =
+    by > 0
+      ? SPEEDS.find((speed) => speed > clock.speed + 1e-6)
+      : SPEEDS.findLast((speed) => speed < clock.speed - 1e-6);
   if (next) clock.set({ speed: next });
 }
 
@@ -29,8 +38,18 @@ function toEnd(studio: Studio): void {
 
 export const SHORTCUTS: Shortcut[] = [
   { keys: [" "], shown: "Space", does: "play or pause", act: ({ stage }) => stage.clock.toggle() },
-  { keys: ["ArrowRight", ".", ">"], shown: "→ or .", does: "one frame on; with Shift ten", act: (studio, event) => step(studio, event.shiftKey ? 10 : 1) },
-  { keys: ["ArrowLeft", ",", "<"], shown: "← or ,", does: "one frame back; with Shift ten", act: (studio, event) => step(studio, event.shiftKey ? -10 : -1) },
+  {
+    keys: ["ArrowRight", ".", ">"],
+    shown: "→ or .",
+    does: "one frame on; with Shift ten",
+    act: (studio, event) => step(studio, event.shiftKey ? 10 : 1),
+  },
+  {
+    keys: ["ArrowLeft", ",", "<"],
+    shown: "← or ,",
+    does: "one frame back; with Shift ten",
+    act: (studio, event) => step(studio, event.shiftKey ? -10 : -1),
+  },
   { keys: ["ArrowUp"], shown: "↑", does: "to the start", act: ({ stage }) => stage.clock.seek(stage.clock.start) },
   { keys: ["ArrowDown"], shown: "↓", does: "to the end", act: toEnd },
   { keys: ["j"], shown: "J K L", does: "play backwards, stop, play", act: ({ stage }) => stage.clock.play(-1) },
@@ -40,14 +59,34 @@ export const SHORTCUTS: Shortcut[] = [
   { keys: ["-"], shown: "", does: "", act: (studio) => faster(studio, -1) },
   { keys: ["i"], shown: "I and O", does: "the selected range begins, ends here", act: (studio) => studio.mark("in") },
   { keys: ["o"], shown: "", does: "", act: (studio) => studio.mark("out") },
-  { keys: ["Escape"], shown: "Esc", does: "select nothing", act: (studio) => (studio.helping ? studio.help(false) : studio.select(null)) },
-  { keys: ["f"], shown: "F", does: "look at the character; with Shift: follow it or not", act: ({ stage }, event) => (event.shiftKey ? stage.set({ follow: !stage.look.follow }) : stage.frame()) },
+  {
+    keys: ["Escape"],
+    shown: "Esc",
+    does: "select nothing",
+    act: (studio) => (studio.helping ? studio.help(false) : studio.select(null)),
+  },
+  {
+    keys: ["f"],
+    shown: "F",
+    does: "look at the character; with Shift: follow it or not",
+    act: ({ stage }, event) => (event.shiftKey ? stage.set({ follow: !stage.look.follow }) : stage.frame()),
+  },
   { keys: ["Home"], shown: "Home", does: "camera back to where it began", act: ({ stage }) => stage.home() },
-  { keys: ["1"], shown: "1 3 7", does: "from the front, the side, above; with Ctrl from the other side", act: ({ stage }, event) => stage.view(event.ctrlKey ? "back" : "front") },
+  {
+    keys: ["1"],
+    shown: "1 3 7",
+    does: "from the front, the side, above; with Ctrl from the other side",
+    act: ({ stage }, event) => stage.view(event.ctrlKey ? "back" : "front"),
+  },
   { keys: ["3"], shown: "", does: "", act: ({ stage }, event) => stage.view(event.ctrlKey ? "left" : "right") },
   { keys: ["7"], shown: "", does: "", act: ({ stage }) => stage.view("top") },
   { keys: ["b"], shown: "B", does: "body or skeleton", act: ({ stage }) => stage.set({ body: !stage.look.body }) },
-  { keys: ["g"], shown: "G", does: "ghosts before and after", act: ({ stage }) => stage.set({ ghosts: !stage.look.ghosts }) },
+  {
+    keys: ["g"],
+    shown: "G",
+    does: "ghosts before and after",
+    act: ({ stage }) => stage.set({ ghosts: !stage.look.ghosts }),
+  },
   { keys: ["p"], shown: "P", does: "path on the floor", act: ({ stage }) => stage.set({ path: !stage.look.path }) },
   { keys: ["?"], shown: "?", does: "these keys", act: (studio) => studio.help(!studio.helping) },
 ];
@@ -56,7 +95,8 @@ export const SHORTCUTS: Shortcut[] = [
 function typing(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0] as HTMLElement;
   const tag = target?.tagName;
-  if (tag === "INPUT" && (target as HTMLInputElement).type === "range") return event.key.startsWith("Arrow") || event.key === "Home";
+  if (tag === "INPUT" && (target as HTMLInputElement).type === "range")
+    return event.key.startsWith("Arrow") || event.key === "Home";
   if (tag === "TEXTAREA" || tag === "SELECT" || target?.isContentEditable) return true;
   if (tag === "INPUT") return !["checkbox", "radio", "button", "file"].includes((target as HTMLInputElement).type);
   return event.key === " " && (tag === "BUTTON" || tag === "A" || tag === "SUMMARY" || tag === "INPUT");
@@ -74,7 +114,11 @@ export function listenToKeys(studio: Studio): void {
   });
   // What was clicked gives the keys back, so that space plays instead of clicking it again.
   addEventListener("click", (event) => {
-    const target = event.composedPath().find((one) => one instanceof HTMLElement && (one.tagName === "BUTTON" || (one as HTMLInputElement).type === "range"));
+    const target = event
+      .composedPath()
+      .find(
+        (one) => one instanceof HTMLElement && (one.tagName === "BUTTON" || (one as HTMLInputElement).type === "range"),
+      );
     if (event.detail > 0) (target as HTMLElement | undefined)?.blur();
   });
 }

@@ -1,15 +1,25 @@
 // What all views share: the stage, the live line, the library's rows, the route, the selection.
 
-import { getJson } from "../net/api";
+import { getJson, type Answer } from "../net/api";
 import { Live } from "../net/live";
 import { fetchMotion, forgetMotions } from "../motion/motion";
 import { noteRoute, readRoute, writeRoute, type Route } from "./route";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { StreamedMotion } from "../motion/streamed";
 
-export interface Row { name: string; frames: number; fps: number; seconds: number; labels: string[] }
-export interface LibraryRows { name: string; path: string; fps: number | null; motions: Row[] }
-export interface Selection { motion: string; start: number; end: number } // frames [start, end)
+export type LibraryRows = Answer<"get", "library">;
+export type Row = LibraryRows["motions"][number];
+export interface Selection {
+  motion: string;
+  start: number;
+  end: number;
+} // frames [start, end)
+
+declare global {
+  interface Window {
+    studio: Studio;
+  }
+}
 
 /** Fires "library" (its rows), "motions" (they may be others now), "kept" (parametric motions or dances), "route", "take",
  * "selection", "notice", "help", "import" (somebody wants to), "lost", "found". */
@@ -37,11 +47,17 @@ export class Studio extends EventTarget {
       this.route = readRoute();
       this.fire("route");
     });
-    this.live.addEventListener("lost", () => { this.gone = true; this.fire("lost"); });
+    this.live.addEventListener("lost", () => {
+      this.gone = true;
+      this.fire("lost");
+    });
     this.live.addEventListener("refused", (event) => this.say((event as CustomEvent<string>).detail));
     this.live.addEventListener("found", () => {
       this.fire("found");
-      if (this.gone) { void this.refresh(); this.fire("kept"); } // what has happened meanwhile
+      if (this.gone) {
+        void this.refresh();
+        this.fire("kept");
+      } // what has happened meanwhile
       this.gone = false;
     });
     this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));
@@ -58,16 +74,22 @@ export class Studio extends EventTarget {
   /** Ask for the library's rows; `motions`: what is held of its motions may be out of date. */
   async refresh(motions = true): Promise<void> {
     try {
-      this.library = await getJson<LibraryRows>("library");
-      if (motions) { forgetMotions(); this.fire("motions"); }
+      this.library = await getJson("library");
+      if (motions) {
+        forgetMotions();
+        this.fire("motions");
+      }
       this.fire("library");
-    } catch (error) { this.say(error); }
+    } catch (error) {
+      this.say(error);
+    }
   }
 
   /** All labels in order, each with how many takes have it. */
   get labels(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
-    for (const row of this.library.motions) for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+    for (const row of this.library.motions)
+      for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
     return new Map([...counts].sort(([a], [b]) => a.localeCompare(b)));
   }
 
@@ -86,7 +108,9 @@ export class Studio extends EventTarget {
   }
 
   /** Ask the person for files, or for a folder, to import. */
-  wantFiles(folder: boolean): void { this.dispatchEvent(new CustomEvent("import", { detail: folder })); }
+  wantFiles(folder: boolean): void {
+    this.dispatchEvent(new CustomEvent("import", { detail: folder }));
+  }
 
   /** The same, without a new entry in the browser's history and without a "route". */
   note(query: Record<string, string | number | undefined>): void {
@@ -100,10 +124,15 @@ export class Studio extends EventTarget {
       const motions = await Promise.all([name, ...over].map(fetchMotion));
       if (asked !== this.asked) return; // something else was opened meanwhile
       const again = this.take === name;
-      this.cast(motions.map((motion) => ({ motion })), name);
+      this.cast(
+        motions.map((motion) => ({ motion })),
+        name,
+      );
       if (!again) this.stage.clock.seek(0);
       if (this.selection && this.selection.motion !== name) this.select(null);
-    } catch (error) { if (asked === this.asked) this.say(error); }
+    } catch (error) {
+      if (asked === this.asked) this.say(error);
+    }
   }
 
   /** Put motions on the stage; `take` names the library's take that the timeline shows. */
@@ -146,7 +175,8 @@ export class Studio extends EventTarget {
 
   /** A selected range is repeated once the time is inside it. */
   private repeatSelection(): void {
-    const one = this.lead, { selection } = this;
+    const one = this.lead;
+    const { selection } = this;
     const held = one && selection && selection.motion === this.take;
     this.stage.clock.setInner(held ? [one.timeOf(selection.start), one.timeOf(selection.end)] : null);
   }
@@ -157,7 +187,9 @@ export class Studio extends EventTarget {
     this.fire("notice");
   }
 
-  private fire(name: string): void { this.dispatchEvent(new Event(name)); }
+  private fire(name: string): void {
+    this.dispatchEvent(new Event(name));
+  }
 }
 
 /** A selection as the command line writes it: NAME:START-END. */

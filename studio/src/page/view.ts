@@ -12,7 +12,9 @@ export abstract class View extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.follow("route", () => { if (this.studio.route.view === this.viewPath) this.routed(this.studio.route.query); });
+    this.follow("route", () => {
+      if (this.studio.route.view === this.viewPath) this.routed(this.studio.route.query);
+    });
     this.follow("library", () => this.requestUpdate());
     this.follow("selection", () => this.requestUpdate());
     void this.updateComplete.then(() => this.routed(this.studio.route.query));
@@ -26,7 +28,10 @@ export abstract class View extends LitElement {
 
   /** Listen to the studio (or another target) for as long as the view is shown. */
   protected follow(
-    name: string, act: (event: Event) => void, target: EventTarget = this.studio, options: AddEventListenerOptions = {},
+    name: string,
+    act: (event: Event) => void,
+    target: EventTarget = this.studio,
+    options: AddEventListenerOptions = {},
   ): void {
     target.addEventListener(name, act, options);
     this.undo.push(() => target.removeEventListener(name, act, options));

@@ -3,20 +3,24 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, getJson, send, type Job } from "../net/api";
-import type { CodeLines } from "../page/code-line";
+import type { CodeLines, ParameterKind } from "../net/answers";
 import { look } from "../page/style";
 import { fetchMotion, type MotionData } from "../motion/motion";
 import "../page/progress-line";
 import { literal, word } from "../page/command-line";
 import { asSelection, asText, type Studio } from "../page/studio";
 
-interface Kind { name: string; words: string; joint: boolean; frame: boolean; axes: string[] }
 type Source = "selection" | "label" | "family";
 
 const TITLES: Record<string, string> = {
-  at: "a joint at a frame", final_root_position: "where the body ends on the floor", lowest: "how low a joint gets",
-  highest: "how high a joint gets", average_speed: "how fast the body goes", turn: "how far the body turns",
-  joint_speed: "how fast a joint is at a frame", centre_of_mass: "the centre of mass at a frame",
+  at: "a joint at a frame",
+  final_root_position: "where the body ends on the floor",
+  lowest: "how low a joint gets",
+  highest: "how high a joint gets",
+  average_speed: "how fast the body goes",
+  turn: "how far the body turns",
+  joint_speed: "how fast a joint is at a frame",
+  centre_of_mass: "the centre of mass at a frame",
 };
 
 /** Fires "made" with `detail: string`, the name it is kept under. */
@@ -24,7 +28,7 @@ const TITLES: Record<string, string> = {
 export class ParametricForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() family = ""; // id of one that was grown elsewhere
-  @state() private kinds: Kind[] = [];
+  @state() private kinds: ParameterKind[] = [];
   @state() private source: Source = "selection";
   @state() private label = "";
   @state() private kind = "at";
@@ -38,19 +42,26 @@ export class ParametricForm extends LitElement {
   private familyQuery = "";
   private familyLine = ""; // of Python, that grows it again
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     form { display: grid; gap: 10px; }
     fieldset { border: 1px solid var(--line); border-radius: 6px; padding: 8px 10px; display: grid; gap: 8px; margin: 0; }
     legend { color: var(--faint); padding: 0 4px; }
     .row label { flex: 1; min-width: 0; } select, input { width: 100%; min-width: 0; }
     .choice { display: flex; gap: 6px; } .choice button { flex: 1; }
-  `];
+  `,
+  ];
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
     this.studio.stage.addEventListener("frame", this.stageMoved);
     for (const name of ["selection", "library"]) this.studio.addEventListener(name, this.again);
-    try { this.kinds = await getJson<Kind[]>("parametric/kinds"); } catch (error) { this.studio.say(error); }
+    try {
+      this.kinds = await getJson("parametric/kinds");
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
   disconnectedCallback(): void {
@@ -63,9 +74,15 @@ export class ParametricForm extends LitElement {
   /** The frame on the stage is a setting: say it when it changes. */
   private readonly stageMoved = (): void => {
     const frame = this.stageFrame();
-    if (this.frame === null && frame !== this.shownFrame) { this.shownFrame = frame; this.requestUpdate(); }
+    if (this.frame === null && frame !== this.shownFrame) {
+      this.shownFrame = frame;
+      this.requestUpdate();
+    }
   };
-  private readonly again = (): void => { void this.learn(); this.requestUpdate(); };
+  private readonly again = (): void => {
+    void this.learn();
+    this.requestUpdate();
+  };
 
   protected willUpdate(changed: Map<string, unknown>): void {
     if (changed.has("family")) {
@@ -79,17 +96,28 @@ export class ParametricForm extends LitElement {
   private async learn(): Promise<void> {
     if (this.source === "family" && this.family && !this.familyQuery) {
       try {
-        const grown = await getJson(`families/${this.family}`);
+        const grown = await getJson("families/{id}", { path: { id: this.family } });
         this.familyQuery = grown.query;
         this.familyLine = grown.lines?.python ?? "";
-      } catch (error) { this.studio.say(error); }
+      } catch (error) {
+        this.studio.say(error);
+      }
     }
     const name = asSelection(this.query())?.motion ?? this.query();
-    if (!name) { this.first = null; return; }
-    try { this.first = await fetchMotion(name); } catch (error) { this.studio.say(error); }
+    if (!name) {
+      this.first = null;
+      return;
+    }
+    try {
+      this.first = await fetchMotion(name);
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
-  private labels(): string[] { return [...this.studio.labels.keys()]; }
+  private labels(): string[] {
+    return [...this.studio.labels.keys()];
+  }
 
   /** What comes first among the examples: NAME:START-END, or the NAME of a whole take. */
   private query(): string {
@@ -120,21 +148,36 @@ export class ParametricForm extends LitElement {
     return `${this.kind}${kind?.joint ? `(${this.joint})` : ""}${at}`;
   }
 
-  private keptAs(): string { return this.name || this.query().split(":")[0].replace(/_p\d+$/, ""); }
+  private keptAs(): string {
+    return (
+      this.name ||
+      this.query()
+        .split(":")[0]
+        .replace(/_p\d+$/, "")
+    );
+  }
 
   private body() {
     const whole = this.source === "label";
     return {
-      ...(this.source === "family" ? { family: this.family } : whole ? { takes: this.query() } : { query: this.query() }),
+      ...(this.source === "family"
+        ? { family: this.family }
+        : whole
+          ? { takes: this.query() }
+          : { query: this.query() }),
       within: this.label ? [this.label] : whole ? [this.labels()[0]] : [],
       ...(this.distance && !whole ? { max_distance: Number(this.distance) } : {}),
-      by: [this.by()], name: this.keptAs(), samples: this.samples, leave_out_unmatched: true,
+      by: [this.by()],
+      name: this.keptAs(),
+      samples: this.samples,
+      leave_out_unmatched: true,
     };
   }
 
   /** The same for a terminal and for Python. */
   private lines(): CodeLines {
-    const lib = this.studio.library.path, body = this.body();
+    const lib = this.studio.library.path;
+    const body = this.body();
     const within = body.within.map((one) => ` --within ${word(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
     const whole = this.source === "label";
@@ -154,28 +197,45 @@ export class ParametricForm extends LitElement {
   private async build(event: Event): Promise<void> {
     event.preventDefault();
     try {
-      const job = await send<Job>("POST", "parametric", this.body());
-      const made = await finished(job, (one) => { this.job = one; });
-      if (made.left_out.length) this.studio.say(`${made.left_out.length} examples were left out: their feet stand when those of the first do not.`);
+      const job = await send("post", "parametric", { body: this.body() });
+      const made = await finished(job, (one) => {
+        this.job = one;
+      });
+      if (made.left_out.length)
+        this.studio.say(
+          `${made.left_out.length} examples were left out: their feet stand when those of the first do not.`,
+        );
       this.dispatchEvent(new CustomEvent("made", { detail: made.name }));
-    } catch (error) { this.studio.say(error); } finally { this.job = null; }
+    } catch (error) {
+      this.studio.say(error);
+    } finally {
+      this.job = null;
+    }
   }
 
   private what() {
     const button = (source: Source, words: string) => html`<button type="button" aria-pressed=${this.source === source}
-      @click=${() => { this.source = source; }}>${words}</button>`;
+      @click=${() => {
+        this.source = source;
+      }}>${words}</button>`;
     const labels = this.labels();
-    const menu = html`<label>label <select id="label" @change=${(e: Event) => { this.label = (e.target as HTMLSelectElement).value; }}>
+    const menu = html`<label>label <select id="label" @change=${(e: Event) => {
+      this.label = (e.target as HTMLSelectElement).value;
+    }}>
       ${this.source === "label" ? "" : html`<option value="">any</option>`}
       ${labels.map((one) => html`<option ?selected=${one === this.label}>${one}</option>`)}</select></label>`;
     const near = html`<label>how alike <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
-      @input=${(e: Event) => { this.distance = (e.target as HTMLInputElement).value; }} /></label>`;
+      @input=${(e: Event) => {
+        this.distance = (e.target as HTMLInputElement).value;
+      }} /></label>`;
     return html`<fieldset><legend>made of</legend>
       <div class="choice">${button("selection", "what is like the selection")}${button("label", "a label, whole takes")}
         ${this.family ? button("family", "the found family") : ""}</div>
-      ${this.query()
-        ? html`<div><b>${this.query()}</b> <span class="faint">comes first</span></div>`
-        : html`<div class="faint">Select a range on the timeline first: open a take in the library and drag over it.</div>`}
+      ${
+        this.query()
+          ? html`<div><b>${this.query()}</b> <span class="faint">comes first</span></div>`
+          : html`<div class="faint">Select a range on the timeline first: open a take in the library and drag over it.</div>`
+      }
       ${this.source === "family" ? "" : html`<div class="row">${menu}${this.source === "selection" ? near : ""}</div>`}</fieldset>`;
   }
 
@@ -184,14 +244,29 @@ export class ParametricForm extends LitElement {
     const [low, high] = this.range();
     const joints = Object.keys(this.first?.roles ?? { right_ankle: 0 });
     return html`<fieldset><legend>asked by</legend>
-      <select aria-label="Parameter" id="kind" @change=${(e: Event) => { this.kind = (e.target as HTMLSelectElement).value; }}>
+      <select aria-label="Parameter" id="kind" @change=${(e: Event) => {
+        this.kind = (e.target as HTMLSelectElement).value;
+      }}>
         ${this.kinds.map((one) => html`<option value=${one.name} ?selected=${one.name === this.kind} title=${one.words}>${TITLES[one.name] ?? one.words}</option>`)}</select>
       <div class="row">
-        ${kind?.joint ? html`<label>joint <select id="joint" @change=${(e: Event) => { this.joint = (e.target as HTMLSelectElement).value; }}>
-          ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>` : ""}
-        ${kind?.frame ? html`<label>frame${this.frame === null ? " (on the stage)" : ""} <input id="frame" type="number" min=${low} max=${high}
+        ${
+          kind?.joint
+            ? html`<label>joint <select id="joint" @change=${(e: Event) => {
+                this.joint = (e.target as HTMLSelectElement).value;
+              }}>
+          ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>`
+            : ""
+        }
+        ${
+          kind?.frame
+            ? html`<label>frame${this.frame === null ? " (on the stage)" : ""} <input id="frame" type="number" min=${low} max=${high}
           .value=${String(this.frame ?? this.stageFrame())}
-          @input=${(e: Event) => { const text = (e.target as HTMLInputElement).value; this.frame = text ? Number(text) : null; }} /></label>` : ""}
+          @input=${(e: Event) => {
+            const text = (e.target as HTMLInputElement).value;
+            this.frame = text ? Number(text) : null;
+          }} /></label>`
+            : ""
+        }
       </div></fieldset>`;
   }
 
@@ -199,9 +274,13 @@ export class ParametricForm extends LitElement {
     const lines = this.lines();
     return html`<form @submit=${this.build}>${this.what()}${this.askedBy()}
       <div class="row"><label>keep as <input id="name" placeholder=${this.keptAs()} .value=${this.name}
-          @input=${(e: Event) => { this.name = (e.target as HTMLInputElement).value; }} /></label>
+          @input=${(e: Event) => {
+            this.name = (e.target as HTMLInputElement).value;
+          }} /></label>
         <label>blends tried <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
-          @change=${(e: Event) => { this.samples = Number((e.target as HTMLInputElement).value); }} /></label></div>
+          @change=${(e: Event) => {
+            this.samples = Number((e.target as HTMLInputElement).value);
+          }} /></label></div>
       <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make it</button>
       <loom-progress .job=${this.job}></loom-progress>
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;

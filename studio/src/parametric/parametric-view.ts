@@ -3,6 +3,7 @@
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { download, getArrays, getJson } from "../net/api";
+import type { ParametricEntry, ParametricHead, ReachHead } from "../net/answers";
 import { Latest } from "../net/live";
 import { look } from "../page/style";
 import type { MotionData } from "../motion/motion";
@@ -11,23 +12,16 @@ import { literal, word } from "../page/command-line";
 import "./scatter";
 import { Region, Target } from "./target";
 import { View } from "../page/view";
-import type { Message } from "../net/wire";
-
-interface Kept { name: string; by: string[]; examples: number }
-interface Opened {
-  name: string; by: string[]; axes: string[]; numbers: number[]; examples: string[]; left_out: string[];
-  fps: number; joints: string[]; parents: number[]; roles: Record<string, number>;
-}
-interface Answer { reached: number[]; off: number; outside: boolean; keys: (number | null)[]; frames: number; milliseconds: number }
+import type { Message } from "../net/message";
 
 const SHOWN_WEIGHTS = 8;
 
 @customElement("loom-parametric-view")
 export class ParametricView extends View {
-  @state() private kept: Kept[] = [];
-  @state() private opened: Opened | null = null;
+  @state() private kept: ParametricEntry[] = [];
+  @state() private opened: ParametricHead | null = null;
   @state() private target: number[] = [];
-  @state() private answer: Answer | null = null;
+  @state() private answer: ReachHead | null = null;
   @state() private weights: Float32Array = new Float32Array(0);
   @state() private hold = true;
   @state() private dots = true;
@@ -41,7 +35,9 @@ export class ParametricView extends View {
   private wasFollowing = true;
   private readonly drag = new Latest<number[]>((target) => this.ask(target));
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     section { margin-bottom: 14px; }
     .readout { display: grid; grid-template-columns: auto 1fr; gap: 2px 12px; align-items: baseline;
       background: #12151a; border-radius: 6px; padding: 10px 12px; }
@@ -55,14 +51,18 @@ export class ParametricView extends View {
     .number { text-align: right; font-variant-numeric: tabular-nums; }
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
     select { min-width: 0; flex: 1; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
     const { stage } = this.studio;
     this.wasFollowing = stage.look.follow;
     stage.look = { ...stage.look, follow: false }; // what is dragged must not move under the mouse
-    this.follow("found", () => { this.opening = ""; this.routed(this.studio.route.query); });
+    this.follow("found", () => {
+      this.opening = "";
+      this.routed(this.studio.route.query);
+    });
     this.follow("kept", () => void this.list());
     void this.list();
   }
@@ -74,7 +74,11 @@ export class ParametricView extends View {
   }
 
   private async list(): Promise<void> {
-    try { this.kept = await getJson<Kept[]>("parametric"); } catch (error) { this.studio.say(error); }
+    try {
+      this.kept = await getJson("parametric");
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
   /** name: which; target: numbers with commas; hold: "no" to let it play; family: one to make it of. */
@@ -82,9 +86,17 @@ export class ParametricView extends View {
     this.hold = query.hold !== "no";
     this.making = Boolean(query.family);
     const target = (query.target ?? "").split(",").filter(Boolean).map(Number);
-    if (!query.name) { this.clear(); return; }
+    if (!query.name) {
+      this.clear();
+      return;
+    }
     if (query.name !== this.opening) void this.open(query.name, target);
-    else if (this.opened && target.length === this.opened.axes.length && String(target) !== String(this.target.map(rounded))) this.move(target);
+    else if (
+      this.opened &&
+      target.length === this.opened.axes.length &&
+      String(target) !== String(this.target.map(rounded))
+    )
+      this.move(target);
     this.settle();
   }
 
@@ -102,15 +114,21 @@ export class ParametricView extends View {
     this.opening = name;
     const turn = ++this.turn;
     try {
-      const message: Message<Opened> = await getArrays<Opened>(`parametric/${encodeURIComponent(name)}`);
+      const message = await getArrays("parametric/{name}", { path: { name } });
       if (turn !== this.turn || !this.isConnected) return; // another was opened meanwhile
       this.accessible = message.arrays.accessible as Float32Array;
       this.examples = message.arrays.examples as Float32Array;
       this.opened = message.meta;
-      this.target = target.length === message.meta.axes.length ? target : [...this.examples.slice(0, message.meta.axes.length)];
+      this.target =
+        target.length === message.meta.axes.length ? target : [...this.examples.slice(0, message.meta.axes.length)];
       this.place();
       await this.ask(this.target);
-    } catch (error) { if (turn === this.turn) { this.clear(); this.studio.say(error); } }
+    } catch (error) {
+      if (turn === this.turn) {
+        this.clear();
+        this.studio.say(error);
+      }
+    }
   }
 
   /** Where three numbers are a place in space, or two one on the floor, they are seen there. */
@@ -122,8 +140,12 @@ export class ParametricView extends View {
   private place(): void {
     if (!this.spatial) return;
     const { stage } = this.studio;
-    const lifted = (values: Float32Array) => this.spatial === "space" ? values
-      : Float32Array.from({ length: values.length / 2 * 3 }, (_, at) => at % 3 === 1 ? 0.01 : values[Math.floor(at / 3) * 2 + (at % 3) / 2]);
+    const lifted = (values: Float32Array) =>
+      this.spatial === "space"
+        ? values
+        : Float32Array.from({ length: (values.length / 2) * 3 }, (_, at) =>
+            at % 3 === 1 ? 0.01 : values[Math.floor(at / 3) * 2 + (at % 3) / 2],
+          );
     this.region = new Region(stage, lifted(this.accessible), lifted(this.examples));
     this.region.visible = this.dots;
     this.aim = new Target(stage, this.spatial === "floor");
@@ -142,10 +164,13 @@ export class ParametricView extends View {
 
   /** Let go: a target out of reach is brought to the nearest place that is not. */
   private dropped(): void {
-    this.drag.whenDone().then(() => {
-      if (this.answer?.outside) this.move(this.answer.reached);
-      this.link();
-    }, () => {});
+    this.drag.whenDone().then(
+      () => {
+        if (this.answer?.outside) this.move(this.answer.reached);
+        this.link();
+      },
+      () => {},
+    );
   }
 
   private move(target: number[]): void {
@@ -160,16 +185,25 @@ export class ParametricView extends View {
     try {
       const message = await this.studio.live.ask("parametric/reach", { name: opened.name, target });
       if (this.opened === opened) this.show(message);
-    } catch (error) { this.studio.say(error); }
+    } catch (error) {
+      this.studio.say(error);
+    }
   }
 
-  private show(message: Message): void {
-    const { opened } = this, { stage } = this.studio;
-    this.answer = message.meta as Answer;
+  private show(message: Message<ReachHead>): void {
+    const { opened } = this;
+    const { stage } = this.studio;
+    this.answer = message.meta;
     this.weights = message.arrays.weights as Float32Array;
     const motion: MotionData = {
-      name: opened!.name, fps: opened!.fps, frames: this.answer.frames, joints: opened!.joints, parents: opened!.parents,
-      roles: opened!.roles, positions: message.arrays.positions as Float32Array, contacts: message.arrays.contacts as Uint8Array,
+      name: opened!.name,
+      fps: opened!.fps,
+      frames: this.answer.frames,
+      joints: opened!.joints,
+      parents: opened!.parents,
+      roles: opened!.roles,
+      positions: message.arrays.positions as Float32Array,
+      contacts: message.arrays.contacts as Uint8Array,
     };
     const [shown] = stage.characters;
     if (stage.characters.length === 1 && shown.motion.name === motion.name && shown.motion.joints === motion.joints) {
@@ -183,29 +217,39 @@ export class ParametricView extends View {
 
   /** Stand at the frame where the parameter is measured, or play. */
   private settle(): void {
-    const { clock } = this.studio.stage, key = this.answer?.keys.find((one) => one !== null) ?? null;
+    const { clock } = this.studio.stage;
+    const key = this.answer?.keys.find((one) => one !== null) ?? null;
     if (!this.opened || !this.answer) return;
-    if (this.hold && key !== null) { clock.pause(); clock.seek(key / this.opened.fps); }
-    else if (!this.hold && !clock.playing && !this.aim?.dragging) clock.play();
+    if (this.hold && key !== null) {
+      clock.pause();
+      clock.seek(key / this.opened.fps);
+    } else if (!this.hold && !clock.playing && !this.aim?.dragging) clock.play();
     this.studio.stage.wake();
   }
 
   /** The address says the same again. */
   private link(values: Record<string, string | undefined> = {}): void {
     this.studio.go("parametric", {
-      name: this.opened?.name, target: this.target.map(rounded).join(","), hold: this.hold ? undefined : "no", ...values,
+      name: this.opened?.name,
+      target: this.target.map(rounded).join(","),
+      hold: this.hold ? undefined : "no",
+      ...values,
     });
   }
 
-  private save(suffix: string): void {
+  private save(suffix: "bvh" | "glb"): void {
     const { name } = this.opened!;
-    download(`parametric/${encodeURIComponent(name)}/file`, { target: this.target.map(rounded), suffix }, `${name}.${suffix}`)
-      .catch((error) => this.studio.say(error));
+    download(`${name}.${suffix}`, "parametric/{name}/file", {
+      path: { name },
+      body: { target: this.target.map(rounded), suffix },
+    }).catch((error) => this.studio.say(error));
   }
 
   // --- what they see ------------------------------------------------------------------
 
-  private unit(): string { return this.spatial || this.opened!.axes.every((axis) => axis === "y") ? "cm" : this.opened!.axes.join(", "); }
+  private unit(): string {
+    return this.spatial || this.opened!.axes.every((axis) => axis === "y") ? "cm" : this.opened!.axes.join(", ");
+  }
 
   private readout() {
     const { answer } = this;
@@ -220,10 +264,13 @@ export class ParametricView extends View {
   }
 
   private axis(index: number) {
-    const { opened } = this, width = opened!.axes.length;
-    let low = Infinity, high = -Infinity;
+    const { opened } = this;
+    const width = opened!.axes.length;
+    let low = Infinity;
+    let high = -Infinity;
     for (let at = index; at < this.accessible.length; at += width) {
-      low = Math.min(low, this.accessible[at]); high = Math.max(high, this.accessible[at]);
+      low = Math.min(low, this.accessible[at]);
+      high = Math.max(high, this.accessible[at]);
     }
     const set = (event: Event, done: boolean) => {
       const values = [...this.target];
@@ -239,17 +286,22 @@ export class ParametricView extends View {
   }
 
   private bars() {
-    const rows = [...this.weights].map((weight, index) => ({ weight, name: this.opened!.examples[index] }))
-      .filter((row) => Math.abs(row.weight) > 5e-4).sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
-    return html`<section><h2>Blended of</h2>${rows.slice(0, SHOWN_WEIGHTS).map((row) => html`<div class="weight">
+    const rows = [...this.weights]
+      .map((weight, index) => ({ weight, name: this.opened!.examples[index] }))
+      .filter((row) => Math.abs(row.weight) > 5e-4)
+      .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+    return html`<section><h2>Blended of</h2>${rows.slice(0, SHOWN_WEIGHTS).map(
+      (row) => html`<div class="weight">
       <span title=${row.name}>${row.name}</span>
       <span class="bar"><i class=${row.weight < 0 ? "minus" : ""} style="width:${Math.min(100 * Math.abs(row.weight), 100)}%"></i></span>
-      <span class="number">${row.weight.toFixed(2)}</span></div>`)}
+      <span class="number">${row.weight.toFixed(2)}</span></div>`,
+    )}
       ${rows.length > SHOWN_WEIGHTS ? html`<div class="faint">and ${rows.length - SHOWN_WEIGHTS} more with less</div>` : ""}</section>`;
   }
 
   private lines() {
-    const { name } = this.opened!, lib = this.studio.library.path;
+    const { name } = this.opened!;
+    const lib = this.studio.library.path;
     const at = this.target.map(rounded).join(",");
     return html`<loom-code cli=${`motionloom synthesize ${word(lib)} ${word(name)} --at=${at} -o ${word(`${name}.bvh`)}`}
       python=${`import motionloom as ml; ml.Library(${literal(lib)}).parametric(${literal(name)})([${at.replaceAll(",", ", ")}]).save(${literal(`${name}.bvh`)})`}></loom-code>`;
@@ -261,32 +313,61 @@ export class ParametricView extends View {
     return html`
       <p>${opened.examples.length} examples, asked by <b>${opened.by.join(", ")}</b>.
         <span class="faint">${this.spatial ? "Drag the ball on the stage: blue dots can be reached, orange ones are the examples." : "Drag the ring."}</span></p>
-      ${flat ? html`<loom-scatter .axes=${opened.axes} .samples=${this.accessible} .examples=${this.examples} .target=${this.target}
-        .reached=${this.answer?.reached ?? []} @aim=${(e: CustomEvent<number[]>) => this.move(e.detail)}></loom-scatter>` : ""}
+      ${
+        flat
+          ? html`<loom-scatter .axes=${opened.axes} .samples=${this.accessible} .examples=${this.examples} .target=${this.target}
+        .reached=${this.answer?.reached ?? []} @aim=${(e: CustomEvent<number[]>) => this.move(e.detail)}></loom-scatter>`
+          : ""
+      }
       <section>${opened.axes.map((_, index) => this.axis(index))}</section>
       <section>${this.readout()}</section>
       <section class="row">
         <label class="check"><input id="hold" type="checkbox" .checked=${this.hold}
-          @change=${(e: Event) => { this.hold = (e.target as HTMLInputElement).checked; this.settle(); this.link(); }} />hold at the key frame</label>
-        ${this.spatial ? html`<label class="check"><input type="checkbox" .checked=${this.dots}
-          @change=${(e: Event) => { this.dots = (e.target as HTMLInputElement).checked; this.region!.visible = this.dots; }} />dots</label>` : ""}
+          @change=${(e: Event) => {
+            this.hold = (e.target as HTMLInputElement).checked;
+            this.settle();
+            this.link();
+          }} />hold at the key frame</label>
+        ${
+          this.spatial
+            ? html`<label class="check"><input type="checkbox" .checked=${this.dots}
+          @change=${(e: Event) => {
+            this.dots = (e.target as HTMLInputElement).checked;
+            this.region!.visible = this.dots;
+          }} />dots</label>`
+            : ""
+        }
       </section>
       <section class="row"><button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></section>
       ${this.bars()}${this.lines()}`;
   }
 
   render() {
-    const choose = (event: Event) => this.studio.go("parametric", { name: (event.target as HTMLSelectElement).value || undefined });
+    const choose = (event: Event) =>
+      this.studio.go("parametric", { name: (event.target as HTMLSelectElement).value || undefined });
     const form = this.making || !this.opened;
     return html`<h2>Parametric motion</h2>
       <div class="row"><select aria-label="Kept parametric motions" id="kept" @change=${choose}>
         <option value="">${this.kept.length ? "choose one that is kept" : "none is kept yet"}</option>
         ${this.kept.map((one) => html`<option value=${one.name} ?selected=${one.name === this.opened?.name}>${one.name}: ${one.by.join(", ")} (${one.examples})</option>`)}</select>
-        <button aria-pressed=${form} @click=${() => { this.making = !this.making; }}>make one</button></div>
-      ${form ? html`<section style="margin-top:10px"><loom-parametric-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
-        @made=${(e: CustomEvent<string>) => { this.making = false; void this.list(); void this.open(e.detail, []); this.studio.go("parametric", { name: e.detail }); }}></loom-parametric-form></section>` : ""}
+        <button aria-pressed=${form} @click=${() => {
+          this.making = !this.making;
+        }}>make one</button></div>
+      ${
+        form
+          ? html`<section style="margin-top:10px"><loom-parametric-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
+        @made=${(e: CustomEvent<string>) => {
+          this.making = false;
+          void this.list();
+          void this.open(e.detail, []);
+          this.studio.go("parametric", { name: e.detail });
+        }}></loom-parametric-form></section>`
+          : ""
+      }
       ${this.opened && !this.making ? this.steered() : ""}`;
   }
 }
 
-function rounded(value: number): number { return Math.round(value * 1000) / 1000; }
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -4,7 +4,8 @@ import { LitElement, css, html, svg } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { look } from "../page/style";
 
-const WIDTH = 360, MARGIN = 26;
+const WIDTH = 360;
+const MARGIN = 26;
 
 /** Fires "aim" with `detail: number[]`. */
 @customElement("loom-scatter")
@@ -16,17 +17,23 @@ export class Scatter extends LitElement {
   @property({ attribute: false }) reached!: number[];
   private dragging = false;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     svg { width: 100%; display: block; background: #12151a; border-radius: 6px; touch-action: none; cursor: crosshair; }
     text { fill: var(--faint); font-size: 10px; }
     .sample { fill: var(--cool); opacity: 0.5; } .example { fill: var(--accent); }
     .target { fill: none; stroke: var(--good); stroke-width: 2; } .reached { fill: #fff; }
-  `];
+  `,
+  ];
 
-  private get height(): number { return this.axes.length > 1 ? 240 : 70; }
+  private get height(): number {
+    return this.axes.length > 1 ? 240 : 70;
+  }
 
   private range(axis: number): [number, number] {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity;
+    let high = -Infinity;
     for (let at = axis; at < this.samples.length; at += this.axes.length) {
       low = Math.min(low, this.samples[at]);
       high = Math.max(high, this.samples[at]);
@@ -48,12 +55,12 @@ export class Scatter extends LitElement {
 
   private aim(event: PointerEvent): void {
     const box = this.renderRoot.querySelector("svg")!.getBoundingClientRect();
-    const part = (event.clientX - box.left) / box.width * WIDTH;
+    const part = ((event.clientX - box.left) / box.width) * WIDTH;
     const [low, high] = this.range(0);
     const aimed = [low + ((part - MARGIN) / (WIDTH - 2 * MARGIN)) * (high - low)];
     if (this.axes.length > 1) {
       const [bottom, top] = this.range(1);
-      const down = (event.clientY - box.top) / box.height * this.height;
+      const down = ((event.clientY - box.top) / box.height) * this.height;
       aimed.push(bottom + ((this.height - MARGIN - down) / (this.height - 2 * MARGIN)) * (top - bottom));
     }
     this.dispatchEvent(new CustomEvent("aim", { detail: aimed }));
@@ -61,16 +68,27 @@ export class Scatter extends LitElement {
 
   private dots(values: Float32Array, kind: string, radius: number) {
     const width = this.axes.length;
-    return Array.from({ length: values.length / width }, (_, row) =>
-      svg`<circle class=${kind} r=${radius} cx=${this.x(values[row * width])} cy=${this.y(width > 1 ? values[row * width + 1] : undefined)} />`);
+    return Array.from(
+      { length: values.length / width },
+      (_, row) =>
+        svg`<circle class=${kind} r=${radius} cx=${this.x(values[row * width])} cy=${this.y(width > 1 ? values[row * width + 1] : undefined)} />`,
+    );
   }
 
   render() {
     const [low, high] = this.range(0);
     return html`<svg viewBox="0 0 ${WIDTH} ${this.height}" role="img" aria-label="What can be reached"
-      @pointerdown=${(event: PointerEvent) => { this.dragging = true; (event.target as Element).setPointerCapture(event.pointerId); this.aim(event); }}
-      @pointermove=${(event: PointerEvent) => { if (this.dragging) this.aim(event); }}
-      @pointerup=${() => { this.dragging = false; }}>
+      @pointerdown=${(event: PointerEvent) => {
+        this.dragging = true;
+        (event.target as Element).setPointerCapture(event.pointerId);
+        this.aim(event);
+      }}
+      @pointermove=${(event: PointerEvent) => {
+        if (this.dragging) this.aim(event);
+      }}
+      @pointerup=${() => {
+        this.dragging = false;
+      }}>
       ${this.dots(this.samples, "sample", 2)} ${this.dots(this.examples, "example", 3)}
       <text x=${MARGIN} y=${this.height - 8}>${low.toFixed(2)}</text>
       <text x=${WIDTH / 2} y=${this.height - 8} text-anchor="middle">${this.axes[0]}</text>

@@ -4,7 +4,9 @@ import * as THREE from "three";
 import { TransformControls } from "three/examples/jsm/controls/TransformControls.js";
 import type { Stage } from "../stage/stage";
 
-const NEAR = 0x7cb85c, FAR = 0xd86464, REACHED = 0xffffff;
+const NEAR = 0x7cb85c;
+const FAR = 0xd86464;
+const REACHED = 0xffffff;
 
 /** Fires "move" while it is dragged, and "drop". */
 export class Target extends EventTarget {
@@ -24,7 +26,10 @@ export class Target extends EventTarget {
   private readonly controls: TransformControls;
 
   /** `floor`: it stays on the floor. */
-  constructor(private readonly stage: Stage, floor = false) {
+  constructor(
+    private readonly stage: Stage,
+    floor = false,
+  ) {
     super();
     this.controls = new TransformControls(stage.camera, stage.renderer.domElement);
     this.controls.size = 0.75;
@@ -36,14 +41,22 @@ export class Target extends EventTarget {
       if (!this.dragging) this.dispatchEvent(new Event("drop"));
     });
     this.controls.addEventListener("objectChange", () => this.dispatchEvent(new Event("move")));
-    for (const one of [this.ball, this.reached, this.gap]) { one.renderOrder = 5; one.frustumCulled = false; }
+    for (const one of [this.ball, this.reached, this.gap]) {
+      one.renderOrder = 5;
+      one.frustumCulled = false;
+    }
     stage.scene.add(this.ball, this.reached, this.gap, this.controls.getHelper());
     stage.addEventListener("frame", this.face);
   }
 
-  get place(): [number, number, number] { return this.ball.position.toArray(); }
+  get place(): [number, number, number] {
+    return this.ball.position.toArray();
+  }
 
-  put(x: number, y: number, z: number): void { this.ball.position.set(x, y, z); this.stage.wake(); }
+  put(x: number, y: number, z: number): void {
+    this.ball.position.set(x, y, z);
+    this.stage.wake();
+  }
 
   /** Where the motion arrived instead, and whether that is as near as was asked for. */
   arrived(x: number, y: number, z: number, outside: boolean): void {
@@ -66,24 +79,36 @@ export class Target extends EventTarget {
     this.stage.wake();
   }
 
-  private readonly face = (): void => { this.reached.quaternion.copy(this.stage.camera.quaternion); };
+  private readonly face = (): void => {
+    this.reached.quaternion.copy(this.stage.camera.quaternion);
+  };
 }
 
 /** What can be reached, as dots: samples small and cool, examples larger and warm. */
 export class Region {
   private readonly clouds: THREE.Points[];
 
-  constructor(private readonly stage: Stage, samples: Float32Array, examples: Float32Array) {
+  constructor(
+    private readonly stage: Stage,
+    samples: Float32Array,
+    examples: Float32Array,
+  ) {
     this.clouds = [cloud(samples, 0x7fb4dc, 4, 0.55), cloud(examples, 0xf0a36b, 8, 1)];
     stage.scene.add(...this.clouds);
     stage.wake();
   }
 
-  set visible(shown: boolean) { for (const one of this.clouds) one.visible = shown; this.stage.wake(); }
+  set visible(shown: boolean) {
+    for (const one of this.clouds) one.visible = shown;
+    this.stage.wake();
+  }
 
   dispose(): void {
     this.stage.scene.remove(...this.clouds);
-    for (const one of this.clouds) { one.geometry.dispose(); (one.material as THREE.Material).dispose(); }
+    for (const one of this.clouds) {
+      one.geometry.dispose();
+      (one.material as THREE.Material).dispose();
+    }
     this.stage.wake();
   }
 }
@@ -92,8 +117,14 @@ function cloud(points: Float32Array, colour: number, pixels: number, opacity: nu
   const geometry = new THREE.BufferGeometry();
   geometry.setAttribute("position", new THREE.BufferAttribute(points, 3));
   const paint = new THREE.PointsMaterial({
-    color: colour, size: pixels * Math.min(devicePixelRatio, 2), sizeAttenuation: false,
-    map: disc(), alphaTest: 0.4, transparent: true, opacity, depthWrite: false,
+    color: colour,
+    size: pixels * Math.min(devicePixelRatio, 2),
+    sizeAttenuation: false,
+    map: disc(),
+    alphaTest: 0.4,
+    transparent: true,
+    opacity,
+    depthWrite: false,
   });
   const made = new THREE.Points(geometry, paint);
   made.frustumCulled = false;
@@ -106,11 +137,13 @@ let DISC: THREE.Texture | undefined;
 /** Points are squares; this makes them round. */
 function disc(): THREE.Texture {
   if (DISC) return DISC;
-  const size = 32, data = new Uint8Array(size * size * 4).fill(255);
-  for (let row = 0; row < size; row++) for (let column = 0; column < size; column++) {
-    const far = Math.hypot(row - size / 2 + 0.5, column - size / 2 + 0.5) / (size / 2);
-    data[(row * size + column) * 4 + 3] = far < 1 ? 255 : 0;
-  }
+  const size = 32;
+  const data = new Uint8Array(size * size * 4).fill(255);
+  for (let row = 0; row < size; row++)
+    for (let column = 0; column < size; column++) {
+      const far = Math.hypot(row - size / 2 + 0.5, column - size / 2 + 0.5) / (size / 2);
+      data[(row * size + column) * 4 + 3] = far < 1 ? 255 : 0;
+    }
   DISC = new THREE.DataTexture(data, size, size);
   DISC.needsUpdate = true;
   return DISC;

@@ -2,37 +2,52 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { download } from "../net/api";
+import { download, type Body } from "../net/api";
 import { look } from "../page/style";
 import type { Studio } from "../page/studio";
-import { verdicts, type Clip } from "./verdicts";
+import type { Clip } from "../net/answers";
+import { verdicts } from "./verdicts";
 
 @customElement("loom-basket")
 export class Basket extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   /** Settings of the search, for the list that goes into the zip. */
-  @property({ attribute: false }) search: Record<string, unknown> | null = null;
+  @property({ attribute: false }) search: Body<"search"> | null = null;
   @property() unit = "m";
   @state() private format: "bvh" | "glb" = "bvh";
   @state() private busy = false;
 
-  static styles = [look, css`:host { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; } b { color: var(--good); }`];
+  static styles = [
+    look,
+    css`:host { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; } b { color: var(--good); }`,
+  ];
 
   private readonly again = () => this.requestUpdate();
-  connectedCallback(): void { super.connectedCallback(); verdicts.addEventListener("change", this.again); }
-  disconnectedCallback(): void { super.disconnectedCallback(); verdicts.removeEventListener("change", this.again); }
+  connectedCallback(): void {
+    super.connectedCallback();
+    verdicts.addEventListener("change", this.again);
+  }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    verdicts.removeEventListener("change", this.again);
+  }
 
   private async export(): Promise<void> {
     this.busy = true;
-    try { await exportClips(verdicts.accepted, this.format, this.unit, { search: this.search }); }
-    catch (error) { this.studio.say(error); }
+    try {
+      await exportClips(verdicts.accepted, this.format, this.unit, { search: this.search });
+    } catch (error) {
+      this.studio.say(error);
+    }
     this.busy = false;
   }
 
   render() {
     const count = verdicts.accepted.length;
     return html`<span><b>${count}</b> accepted${verdicts.rejected.length ? html`, ${verdicts.rejected.length} rejected` : ""}</span>
-      <select id="format" aria-label="File format" @change=${(event: Event) => { this.format = (event.target as HTMLSelectElement).value as "bvh" | "glb"; }}>
+      <select id="format" aria-label="File format" @change=${(event: Event) => {
+        this.format = (event.target as HTMLSelectElement).value as "bvh" | "glb";
+      }}>
         <option value="bvh">BVH</option><option value="glb">GLB</option></select>
       <button id="export" class="main" ?disabled=${!count || this.busy} @click=${this.export}>${this.busy ? "packing…" : "Export zip"}</button>
       <button id="clear" ?disabled=${!count && !verdicts.rejected.length} @click=${() => verdicts.clear()}>clear</button>`;
@@ -41,9 +56,12 @@ export class Basket extends LitElement {
 
 /** Stretches as a zip, with the search or the family that they come from. */
 export async function exportClips(
-  clips: readonly Clip[], format: "bvh" | "glb", unit: string, from: { search?: unknown; family?: unknown },
+  clips: readonly Clip[],
+  format: "bvh" | "glb",
+  unit: string,
+  from: Pick<Body<"export">, "search" | "family">,
 ): Promise<void> {
-  const query = ((from.search ?? from.family) as { query?: string } | null)?.query ?? "accepted";
+  const query = (from.search ?? from.family)?.query ?? "accepted";
   const name = `like_${query.replace(/[^\w.-]+/g, "_")}.zip`;
-  await download("export", { clips, format, unit, ...from }, name);
+  await download(name, "export", { body: { clips: [...clips], format, unit, ...from } });
 }

@@ -2,20 +2,16 @@
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
+import type { FamilyEdge, FamilyNode } from "../net/answers";
 import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
 import { look } from "../page/style";
 import { shortName } from "./match-card";
 import type { Figure } from "../motion/aligned";
 
-export interface FamilyNode {
-  motion: string; start_frame: number; end_frame: number; distance_to_query: number; tier: number;
-  label: string | null; place: [number, number]; frames: number[];
-}
-export interface FamilyEdge { a: number; b: number; cost: number; way: boolean }
-
 const SIZE = 100; // units of the picture per unit of the layout
 const RADIUS = 46;
-const METRE = 39, FEET = 35; // units of a metre of a figure, and from the middle of a node down to its feet
+const METRE = 39;
+const FEET = 35; // units of a metre of a figure, and from the middle of a node down to its feet
 const READABLE = 0.7; // pixels per unit from which names fit beside each other
 const MOST_WEAK = 400; // further edges are left out, the dearest first
 
@@ -37,7 +33,9 @@ export class FamilyGraph extends LitElement {
   private grabbed: { x: number; y: number; moved: boolean } | null = null;
   private readonly wheel = (event: WheelEvent) => this.zoom(event);
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
     svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
     .node { cursor: pointer; outline: none; }
@@ -53,10 +51,15 @@ export class FamilyGraph extends LitElement {
     .tiers i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 5px; }
     .told { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
     .home { position: absolute; right: 8px; top: 8px; }
-  `];
+  `,
+  ];
 
-  firstUpdated(): void { this.addEventListener("wheel", this.wheel, { passive: false }); }
-  willUpdate(changed: Map<string, unknown>): void { if (changed.has("nodes")) this.view = null; }
+  firstUpdated(): void {
+    this.addEventListener("wheel", this.wheel, { passive: false });
+  }
+  willUpdate(changed: Map<string, unknown>): void {
+    if (changed.has("nodes")) this.view = null;
+  }
 
   private at(node: number): [number, number] {
     const [x, y] = this.nodes[node].place;
@@ -74,7 +77,8 @@ export class FamilyGraph extends LitElement {
     const margin = RADIUS + 20;
     const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
     const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
-    low[1] -= 40; high[1] += 30; // what is told of the chosen one, and the tiers
+    low[1] -= 40;
+    high[1] += 30; // what is told of the chosen one, and the tiers
     return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
   }
 
@@ -86,9 +90,11 @@ export class FamilyGraph extends LitElement {
 
   private zoom(event: WheelEvent): void {
     event.preventDefault();
-    const now = this.seen(), { left, top } = this.getBoundingClientRect();
+    const now = this.seen();
+    const { left, top } = this.getBoundingClientRect();
     const scale = Math.min(Math.max(now.scale * 1.0015 ** -event.deltaY, 0.05), 8);
-    const px = event.clientX - left, py = event.clientY - top;
+    const px = event.clientX - left;
+    const py = event.clientY - top;
     this.view = { x: now.x + px / now.scale - px / scale, y: now.y + py / now.scale - py / scale, scale };
   }
 
@@ -98,7 +104,8 @@ export class FamilyGraph extends LitElement {
 
   private drag(event: PointerEvent): void {
     if (!this.grabbed || !event.buttons) return;
-    const dx = event.clientX - this.grabbed.x, dy = event.clientY - this.grabbed.y;
+    const dx = event.clientX - this.grabbed.x;
+    const dy = event.clientY - this.grabbed.y;
     if (!this.grabbed.moved && Math.hypot(dx, dy) < 4) return;
     if (!this.grabbed.moved) this.renderRoot.querySelector("svg")!.setPointerCapture(event.pointerId);
     const now = this.seen();
@@ -114,7 +121,8 @@ export class FamilyGraph extends LitElement {
   private figure(number: number) {
     const figure = this.figures[number];
     if (!figure) return "";
-    const { body } = figure, frame = Math.round(this.moment * (figure.frames - 1));
+    const { body } = figure;
+    const frame = Math.round(this.moment * (figure.frames - 1));
     const view = viewOf(figure, frame, anchorOf(figure, frame));
     const place = (point: number) => {
       const [right, up] = view(point);
@@ -122,16 +130,22 @@ export class FamilyGraph extends LitElement {
     };
     const colours = number === 0 ? COOL : WARM;
     const bones = body.bones.map(([a, b], bone) => {
-      const [ax, ay] = place(a), [bx, by] = place(b);
+      const [ax, ay] = place(a);
+      const [bx, by] = place(b);
       return svg`<line x1=${ax} y1=${ay} x2=${bx} y2=${by} stroke=${colours[body.sides[bone] + 1]} stroke-width=${Math.max(1.4, body.widths[bone] * 50)} stroke-linecap="round"></line>`;
     });
     if (!body.head) return bones;
-    const [ax, ay] = place(body.head[0]), [bx, by] = place(body.head[1]);
-    return [...bones, svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.6"></circle>`];
+    const [ax, ay] = place(body.head[0]);
+    const [bx, by] = place(body.head[1]);
+    return [
+      ...bones,
+      svg`<circle style="fill: ${colours[1]}; stroke: none" cx=${ax + 0.6 * (bx - ax)} cy=${ay + 0.6 * (by - ay)} r="3.6"></circle>`,
+    ];
   }
 
   private line(edge: FamilyEdge, dearest: number) {
-    const [ax, ay] = this.at(edge.a), [bx, by] = this.at(edge.b);
+    const [ax, ay] = this.at(edge.a);
+    const [bx, by] = this.at(edge.b);
     const near = 1 - edge.cost / dearest;
     return svg`<line class="edge ${edge.way ? "way" : ""}" x1=${ax} y1=${ay} x2=${bx} y2=${by}
       stroke-width=${edge.way ? 1.5 + 2.5 * near : 0.8} opacity=${edge.way ? 0.9 : 0.16 + 0.3 * near}>
@@ -160,7 +174,11 @@ export class FamilyGraph extends LitElement {
     return svg`<g class="node ${number === this.current ? "current" : ""} ${this.out.has(number) ? "out" : ""}" data-node=${number}
       transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
       @click=${() => this.choose(number)} @keydown=${act}
-      @pointerenter=${() => { this.hovered = number; }} @pointerleave=${() => { this.hovered = -1; }}>
+      @pointerenter=${() => {
+        this.hovered = number;
+      }} @pointerleave=${() => {
+        this.hovered = -1;
+      }}>
       <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
       ${number === 0 || this.scale > READABLE || number === this.current ? svg`<text y=${RADIUS + 14} font-size=${words}>${number === 0 ? "query" : name}</text>` : ""}
       ${number && this.scale > READABLE ? svg`<text class="far" y=${RADIUS + 26} font-size="10">${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
@@ -168,24 +186,39 @@ export class FamilyGraph extends LitElement {
   }
 
   private told() {
-    const number = this.hovered >= 0 ? this.hovered : this.current, node = this.nodes[number];
+    const number = this.hovered >= 0 ? this.hovered : this.current;
+    const node = this.nodes[number];
     if (!node) return "";
-    const far = number ? `· tier ${node.tier} · ${node.distance_to_query.toFixed(3)} ${this.unit} from the query` : "· the query";
+    const far = number
+      ? `· tier ${node.tier} · ${node.distance_to_query.toFixed(3)} ${this.unit} from the query`
+      : "· the query";
     return `${node.motion}:${node.start_frame}–${node.end_frame} ${far}`;
   }
 
   render() {
     if (!this.nodes.length) return "";
     const dearest = Math.max(1e-9, ...this.edges.map((edge) => edge.cost));
-    const weak = this.edges.filter((edge) => !edge.way).sort((a, b) => a.cost - b.cost).slice(0, MOST_WEAK);
+    const weak = this.edges
+      .filter((edge) => !edge.way)
+      .sort((a, b) => a.cost - b.cost)
+      .slice(0, MOST_WEAK);
     const tiers = Math.max(...this.nodes.map((node) => node.tier));
     const edges = [...weak, ...this.edges.filter((edge) => edge.way)];
     return html`<svg viewBox=${this.box()} @pointerdown=${this.grab} @pointermove=${this.drag}>
         ${edges.map((edge) => this.line(edge, dearest))}
         ${this.nodes.map((one, number) => this.node(one, number))}</svg>
       <div class="told">${this.told()}</div>
-      <div class="tiers">${Array.from({ length: Math.min(tiers, this.colours.length - 1) + 1 }, (_, tier) => html`<span>
-        <i style="background: ${this.colours[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`)}</div>
-      ${this.view ? html`<button class="home" @click=${() => { this.view = null; }}>show all</button>` : ""}`;
+      <div class="tiers">${Array.from(
+        { length: Math.min(tiers, this.colours.length - 1) + 1 },
+        (_, tier) => html`<span>
+        <i style="background: ${this.colours[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`,
+      )}</div>
+      ${
+        this.view
+          ? html`<button class="home" @click=${() => {
+              this.view = null;
+            }}>show all</button>`
+          : ""
+      }`;
   }
 }

@@ -20,42 +20,60 @@ function tick(now: number): void {
   for (const one of seen) one.draw(now / 1000);
 }
 
-const watcher = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) {
-    const one = target as FigureLoop;
-    if (!isIntersecting) { seen.delete(one); continue; }
-    if (!seen.size) requestAnimationFrame(tick);
-    seen.add(one);
-  }
-}, { rootMargin: "80px" });
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const one = target as FigureLoop;
+      if (!isIntersecting) {
+        seen.delete(one);
+        continue;
+      }
+      if (!seen.size) requestAnimationFrame(tick);
+      seen.add(one);
+    }
+  },
+  { rootMargin: "80px" },
+);
 
 /** Where the points of a frame are seen: metres to the right of a place on the floor, and up from it. */
 export function viewOf(figure: Figure, frame: number, centre: [number, number]): (point: number) => [number, number] {
   const { points, positions } = figure;
-  const cos = Math.cos(AZIMUTH), sin = Math.sin(AZIMUTH);
-  const whole = Math.min(Math.floor(frame), figure.frames - 1), part = frame - whole;
-  const from = whole * points * 3, to = Math.min(whole + 1, figure.frames - 1) * points * 3;
+  const cos = Math.cos(AZIMUTH);
+  const sin = Math.sin(AZIMUTH);
+  const whole = Math.min(Math.floor(frame), figure.frames - 1);
+  const part = frame - whole;
+  const from = whole * points * 3;
+  const to = Math.min(whole + 1, figure.frames - 1) * points * 3;
   return (point) => {
     const at = point * 3;
     const mix = (k: number) => positions[from + at + k] + part * (positions[to + at + k] - positions[from + at + k]);
-    const dx = mix(0) - centre[0], dz = mix(2) - centre[1];
+    const dx = mix(0) - centre[0];
+    const dz = mix(2) - centre[1];
     return [dx * cos - dz * sin, mix(1) - TILT * (dx * sin + dz * cos)];
   };
 }
 
 /** Paint one pose; `x`, `y` is where `centre` of the floor comes to stand. */
 function paintFigure(
-  pen: CanvasRenderingContext2D, figure: Figure, frame: number, centre: [number, number],
-  x: number, y: number, scale: number, colours: [string, string, string],
+  pen: CanvasRenderingContext2D,
+  figure: Figure,
+  frame: number,
+  centre: [number, number],
+  x: number,
+  y: number,
+  scale: number,
+  colours: [string, string, string],
 ): void {
-  const { body } = figure, view = viewOf(figure, frame, centre);
+  const { body } = figure;
+  const view = viewOf(figure, frame, centre);
   const place = (point: number): [number, number] => {
     const [right, up] = view(point);
     return [x + scale * right, y - scale * up];
   };
   pen.lineCap = "round";
   body.bones.forEach(([a, b], number) => {
-    const [ax, ay] = place(a), [bx, by] = place(b);
+    const [ax, ay] = place(a);
+    const [bx, by] = place(b);
     pen.strokeStyle = colours[body.sides[number] + 1];
     pen.lineWidth = Math.max(1.4, body.widths[number] * scale * 1.35);
     pen.beginPath();
@@ -64,7 +82,8 @@ function paintFigure(
     pen.stroke();
   });
   if (body.head) {
-    const [ax, ay] = place(body.head[0]), [bx, by] = place(body.head[1]);
+    const [ax, ay] = place(body.head[0]);
+    const [bx, by] = place(body.head[1]);
     pen.fillStyle = colours[1];
     pen.beginPath();
     pen.arc(ax + 0.6 * (bx - ax), ay + 0.6 * (by - ay), 0.085 * scale, 0, 2 * Math.PI);
@@ -92,26 +111,43 @@ export class FigureLoop extends LitElement {
 
   static styles = css`:host { display: block; } canvas { width: 100%; height: 100%; display: block; }`;
 
-  connectedCallback(): void { super.connectedCallback(); watcher.observe(this); }
-  disconnectedCallback(): void { super.disconnectedCallback(); watcher.unobserve(this); seen.delete(this); }
+  connectedCallback(): void {
+    super.connectedCallback();
+    watcher.observe(this);
+  }
+  disconnectedCallback(): void {
+    super.disconnectedCallback();
+    watcher.unobserve(this);
+    seen.delete(this);
+  }
 
   /** Stand still at a part of the way, 0 to 1, as for a picture. */
-  hold(part: number | null): void { this.held = part; this.draw(0); }
+  hold(part: number | null): void {
+    this.held = part;
+    this.draw(0);
+  }
 
   draw(now: number): void {
     const canvas = this.renderRoot.querySelector("canvas");
     if (!canvas || !this.clientWidth) return;
     const ratio = Math.min(devicePixelRatio, 2);
-    const width = Math.round(this.clientWidth * ratio), height = Math.round(this.clientHeight * ratio);
-    if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
+    const width = Math.round(this.clientWidth * ratio);
+    const height = Math.round(this.clientHeight * ratio);
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width;
+      canvas.height = height;
+    }
     const pen = canvas.getContext("2d")!;
     pen.clearRect(0, 0, width, height);
     const { figure, ghost } = this;
     if (!figure) return;
     const phase = this.held ?? Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
-    const scale = height / TALL, floor = height * 0.92;
-    const frame = phase * (figure.frames - 1), other = ghost ? phase * (ghost.frames - 1) : 0;
-    const own = anchorOf(figure, frame), theirs = ghost ? anchorOf(ghost, other) : own;
+    const scale = height / TALL;
+    const floor = height * 0.92;
+    const frame = phase * (figure.frames - 1);
+    const other = ghost ? phase * (ghost.frames - 1) : 0;
+    const own = anchorOf(figure, frame);
+    const theirs = ghost ? anchorOf(ghost, other) : own;
     const centre: [number, number] = [(own[0] + theirs[0]) / 2, (own[1] + theirs[1]) / 2];
     pen.fillStyle = "rgba(140, 150, 170, 0.13)";
     pen.beginPath();
@@ -125,5 +161,7 @@ export class FigureLoop extends LitElement {
     paintFigure(pen, figure, frame, centre, width / 2, floor, scale, this.colours);
   }
 
-  render() { return html`<canvas></canvas>`; }
+  render() {
+    return html`<canvas></canvas>`;
+  }
 }

@@ -3,9 +3,8 @@
 import { css, html } from "lit";
 import "./figure-loop";
 import type { Figure } from "../motion/aligned";
-import type { Clip, Verdict } from "./verdicts";
-
-export interface MatchRow extends Clip { start: number; end: number; distance: number; tier: number; label: string | null }
+import type { Match } from "../net/answers";
+import type { Verdict } from "./verdicts";
 
 export const cardLook = css`
   .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(132px, 1fr)); gap: 8px; }
@@ -41,10 +40,18 @@ export function distanceText(distance: number, unit: string): string {
 }
 
 export function matchCard(
-  row: MatchRow, number: number,
+  row: Match,
+  number: number,
   given: {
-    figure: Figure | null; ghost: Figure | null; seconds: number; unit: string; chosen: boolean; verdict: Verdict; tiers: boolean;
-    show: () => void; judge: (verdict: Verdict) => void;
+    figure: Figure | null;
+    ghost: Figure | null;
+    seconds: number;
+    unit: string;
+    chosen: boolean;
+    verdict: Verdict;
+    tiers: boolean;
+    show: () => void;
+    judge: (verdict: Verdict) => void;
   },
 ) {
   const { verdict } = given;

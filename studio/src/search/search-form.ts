@@ -2,14 +2,15 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import type { SearchMenu } from "../net/answers";
 import { look } from "../page/style";
-import { methodOf, unitOf, type Menu, type Settings } from "./search-settings";
+import { methodOf, unitOf, type Settings } from "./search-settings";
 
 const LARGE = 150_000; // frames from which comparing every frame anew takes long
 
 @customElement("loom-search-form")
 export class SearchForm extends LitElement {
-  @property({ attribute: false }) menu: Menu | null = null;
+  @property({ attribute: false }) menu: SearchMenu | null = null;
   @property({ attribute: false }) settings!: Settings;
   /** Distances of what was found, for the ticks above the threshold. */
   @property({ attribute: false }) distances: number[] = [];
@@ -18,7 +19,9 @@ export class SearchForm extends LitElement {
   /** Of the library. */
   @property({ type: Number }) frames = 0;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; align-items: end; }
     label > span { display: flex; justify-content: space-between; font-size: 12px; color: var(--faint); }
     label b { color: var(--ink); font-weight: 500; font-variant-numeric: tabular-nums; }
@@ -32,13 +35,16 @@ export class SearchForm extends LitElement {
     details > div { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; padding-top: 6px; align-items: end; }
     summary { cursor: pointer; color: var(--faint); }
     .warn { color: #d8c14f; font-size: 12px; }
-  `];
+  `,
+  ];
 
   private set(changes: Partial<Settings>): void {
     this.dispatchEvent(new CustomEvent("settings", { detail: changes }));
   }
 
-  private has(option: string): boolean { return methodOf(this.menu!, this.settings).options.includes(option); }
+  private has(option: string): boolean {
+    return methodOf(this.menu!, this.settings).options.includes(option);
+  }
 
   /** The furthest that the threshold can be put: beyond all that was found. */
   private get furthest(): number {
@@ -52,8 +58,8 @@ export class SearchForm extends LitElement {
 
   private choice(name: "features" | "distance", title: string) {
     const { menu, settings } = this;
-    const options = (list: { name: string }[]) => list.map((one) =>
-      html`<option .value=${one.name} ?selected=${one.name === settings[name]}>${one.name}</option>`);
+    const options = (list: { name: string }[]) =>
+      list.map((one) => html`<option .value=${one.name} ?selected=${one.name === settings[name]}>${one.name}</option>`);
     const anyDistance = name === "distance" || settings.method === "dtw";
     return html`<label><span>${title}</span><select id=${name} .value=${settings[name]}
       @change=${(event: Event) => this.set({ [name]: (event.target as HTMLSelectElement).value })}>
@@ -92,7 +98,8 @@ export class SearchForm extends LitElement {
   }
 
   private threshold() {
-    const { max_distance: limit } = this.settings, far = this.furthest;
+    const { max_distance: limit } = this.settings;
+    const far = this.furthest;
     const unit = unitOf(this.menu!, this.settings);
     const shown = limit === null ? (this.family ? "0.08 (usual)" : "any") : `${limit.toPrecision(3)} ${unit}`;
     const usual = this.family ? 0.08 : far;
@@ -124,16 +131,28 @@ export class SearchForm extends LitElement {
     const { menu, settings } = this;
     if (!menu) return html`<span class="faint">asking for the methods…</span>`;
     const method = methodOf(menu, settings);
-    const slow = method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
+    const slow =
+      method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
     return html`
       <label class="two"><span>method</span><select id="method"
         @change=${(event: Event) => this.set({ method: (event.target as HTMLSelectElement).value, max_distance: null })}>
-        ${menu.methods.filter((one) => !this.family || !one.whole_clips).map((one) =>
-          html`<option .value=${one.name} ?selected=${one.name === settings.method}>${one.name} – ${one.about}</option>`)}
+        ${menu.methods
+          .filter((one) => !this.family || !one.whole_clips)
+          .map(
+            (one) =>
+              html`<option .value=${one.name} ?selected=${one.name === settings.method}>${one.name} – ${one.about}</option>`,
+          )}
       </select></label>
       ${this.has("features") ? this.choice("features", "features") : ""}
       ${this.has("distance") ? this.choice("distance", "web built with") : ""}
-      ${this.has("rank") && !this.family ? this.words("rank", "order by", [["", "movement"], ["distance", "distance of poses"]]) : ""}
+      ${
+        this.has("rank") && !this.family
+          ? this.words("rank", "order by", [
+              ["", "movement"],
+              ["distance", "distance of poses"],
+            ])
+          : ""
+      }
       ${this.has("k") ? this.factors("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
       ${this.has("radius") ? this.radius() : ""}
       ${this.factors("max", this.family ? "most members" : "most results", 1, 500, 100)}
@@ -141,13 +160,36 @@ export class SearchForm extends LitElement {
       ${slow ? html`<p class="all warn">A frame distance compares every frame anew: that takes long in a library of this size.</p>` : ""}
       <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
         <summary>finer settings</summary><div>
-        ${this.list("within", "only labels", menu.labels.map((one) => one.name), "all labels")}
+        ${this.list(
+          "within",
+          "only labels",
+          menu.labels.map((one) => one.name),
+          "all labels",
+        )}
         ${this.list("only", "only takes", [], "all takes")}
         ${this.list("without", "without takes", [], "none")}
-        ${this.has("steps") ? this.words("steps", "pace", [["slope", "half to twice"], ["classic", "any"]]) : ""}
-        ${this.has("weights") ? this.words("weights", "joints count", [["moving", "by how much they move"], ["equal", "equally"]]) : ""}
-        ${this.family ? "" : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
-          @change=${(event: Event) => this.set({ exclude_query: (event.target as HTMLInputElement).checked })} />without the query itself</label>`}
+        ${
+          this.has("steps")
+            ? this.words("steps", "pace", [
+                ["slope", "half to twice"],
+                ["classic", "any"],
+              ])
+            : ""
+        }
+        ${
+          this.has("weights")
+            ? this.words("weights", "joints count", [
+                ["moving", "by how much they move"],
+                ["equal", "equally"],
+              ])
+            : ""
+        }
+        ${
+          this.family
+            ? ""
+            : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
+          @change=${(event: Event) => this.set({ exclude_query: (event.target as HTMLInputElement).checked })} />without the query itself</label>`
+        }
       </div></details>`;
   }
 }

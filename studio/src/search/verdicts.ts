@@ -1,9 +1,6 @@
 // What was accepted and what was rejected: kept by the browser, for each library.
 
-export interface Clip {
-  motion: string; start_frame: number; end_frame: number;
-  distance?: number | null; tier?: number | null; label?: string | null;
-}
+import type { Clip } from "../net/answers";
 
 export type Verdict = "accepted" | "rejected" | null;
 type Kept = Record<"accepted" | "rejected", Clip[]>;
@@ -21,7 +18,9 @@ export class Verdicts extends EventTarget {
 
   constructor() {
     super();
-    addEventListener("storage", (event) => { if (event.key === this.key) this.load(); });
+    addEventListener("storage", (event) => {
+      if (event.key === this.key) this.load();
+    });
   }
 
   /** Whose verdicts these are. */
@@ -32,8 +31,12 @@ export class Verdicts extends EventTarget {
     this.load();
   }
 
-  get accepted(): readonly Clip[] { return this.kept.accepted; }
-  get rejected(): readonly Clip[] { return this.kept.rejected; }
+  get accepted(): readonly Clip[] {
+    return this.kept.accepted;
+  }
+  get rejected(): readonly Clip[] {
+    return this.kept.rejected;
+  }
 
   verdict(clip: Clip): Verdict {
     if (this.kept.accepted.some((one) => same(one, clip))) return "accepted";
@@ -57,7 +60,9 @@ export class Verdicts extends EventTarget {
     try {
       const held = JSON.parse(localStorage.getItem(this.key) ?? "{}");
       this.kept = { accepted: held.accepted ?? [], rejected: held.rejected ?? [] };
-    } catch { this.kept = { accepted: [], rejected: [] }; }
+    } catch {
+      this.kept = { accepted: [], rejected: [] };
+    }
     this.dispatchEvent(new Event("change"));
   }
 

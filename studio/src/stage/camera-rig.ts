@@ -7,8 +7,10 @@ import type { Character } from "./character";
 const SOFT = 7; // per second: how soon the camera catches up with who it follows
 const HOME = new THREE.Vector3(0.5, 0.2, 1).normalize();
 const VIEWS = {
-  front: new THREE.Vector3(0, 0.08, 1), back: new THREE.Vector3(0, 0.08, -1),
-  right: new THREE.Vector3(-1, 0.08, 0), left: new THREE.Vector3(1, 0.08, 0),
+  front: new THREE.Vector3(0, 0.08, 1),
+  back: new THREE.Vector3(0, 0.08, -1),
+  right: new THREE.Vector3(-1, 0.08, 0),
+  left: new THREE.Vector3(1, 0.08, 0),
   top: new THREE.Vector3(0, 1, 0.001),
 };
 export type CameraView = keyof typeof VIEWS;
@@ -28,11 +30,15 @@ export class CameraRig {
     this.controls.maxDistance = 120;
     this.controls.target.set(0, 0.9, 0);
     this.camera.position.copy(HOME).multiplyScalar(4.6).add(this.controls.target);
-    this.controls.addEventListener("start", () => { this.touched = true; });
+    this.controls.addEventListener("start", () => {
+      this.touched = true;
+    });
     this.controls.update();
   }
 
-  get distance(): number { return this.camera.position.distanceTo(this.controls.target); }
+  get distance(): number {
+    return this.camera.position.distanceTo(this.controls.target);
+  }
 
   /** Keep up with the characters; `seconds` Infinity: at once. */
   follow(characters: Character[], seconds: number): void {

@@ -8,7 +8,9 @@ const FLOATS = 3 + 3 + 3 + 4 + 4;
 
 /** Two hemispheres, `rings` each; `pillEnd` says to which point a vertex belongs. */
 function pillGeometry(around: number, rings: number): THREE.InstancedBufferGeometry {
-  const normals: number[] = [], ends: number[] = [], index: number[] = [];
+  const normals: number[] = [];
+  const ends: number[] = [];
+  const index: number[] = [];
   for (const end of [0, 1]) {
     for (let ring = 0; ring <= rings; ring++) {
       const angle = (end === 0 ? -1 + ring / rings : ring / rings) * (Math.PI / 2);
@@ -22,7 +24,8 @@ function pillGeometry(around: number, rings: number): THREE.InstancedBufferGeome
   const rows = 2 * (rings + 1);
   for (let row = 0; row + 1 < rows; row++) {
     for (let spoke = 0; spoke < around; spoke++) {
-      const a = row * around + spoke, b = row * around + ((spoke + 1) % around);
+      const a = row * around + spoke;
+      const b = row * around + ((spoke + 1) % around);
       index.push(a, a + around, b, b, a + around, b + around);
     }
   }
@@ -59,9 +62,12 @@ function bodyMaterial(ghostly: boolean): THREE.Material {
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = `${DECLARED} attribute vec4 pillColour; varying vec4 vPillColour; varying float vPillGlow;
       ${shader.vertexShader}`
-      .replace("#include <beginnormal_vertex>", `${BUILT}
+      .replace(
+        "#include <beginnormal_vertex>",
+        `${BUILT}
         vec3 objectNormal = normalize(pillX * position.x + pillY * position.y + pillZ * position.z / pillSide.w);
-        vPillColour = pillColour; vPillGlow = pillShape.z;`)
+        vPillColour = pillColour; vPillGlow = pillShape.z;`,
+      )
       .replace("#include <begin_vertex>", "vec3 transformed = pillPoint;");
     shader.fragmentShader = `varying vec4 vPillColour; varying float vPillGlow;
       ${shader.fragmentShader}`
@@ -74,8 +80,13 @@ function bodyMaterial(ghostly: boolean): THREE.Material {
 /** Shadows on the floor: the same pills, laid flat along the light; each pixel darkened once. */
 function shadowMaterial(): THREE.Material {
   return new THREE.ShaderMaterial({
-    transparent: true, depthWrite: false, depthTest: true,
-    stencilWrite: true, stencilRef: 0, stencilFunc: THREE.EqualStencilFunc, stencilZPass: THREE.IncrementStencilOp,
+    transparent: true,
+    depthWrite: false,
+    depthTest: true,
+    stencilWrite: true,
+    stencilRef: 0,
+    stencilFunc: THREE.EqualStencilFunc,
+    stencilZPass: THREE.IncrementStencilOp,
     vertexShader: `${DECLARED}
       void main() {
         ${BUILT}
@@ -112,21 +123,48 @@ export class Pills {
     this.grow(256);
   }
 
-  begin(): void { this.count = 0; }
+  begin(): void {
+    this.count = 0;
+  }
 
   /** One pill from a to b; returns nothing, allocates nothing. */
   add(
-    ax: number, ay: number, az: number, bx: number, by: number, bz: number, ra: number, rb: number,
-    colour: THREE.Color, alpha = 1, glow = 0, sx = 0, sy = 0, sz = 0, depth = 1,
+    ax: number,
+    ay: number,
+    az: number,
+    bx: number,
+    by: number,
+    bz: number,
+    ra: number,
+    rb: number,
+    colour: THREE.Color,
+    alpha = 1,
+    glow = 0,
+    sx = 0,
+    sy = 0,
+    sz = 0,
+    depth = 1,
   ): void {
     if ((this.count + 1) * FLOATS > this.data.length) this.grow(this.count * 2);
     const { data } = this;
     let at = this.count++ * FLOATS;
-    data[at++] = ax; data[at++] = ay; data[at++] = az;
-    data[at++] = bx; data[at++] = by; data[at++] = bz;
-    data[at++] = ra; data[at++] = rb; data[at++] = glow;
-    data[at++] = sx; data[at++] = sy; data[at++] = sz; data[at++] = depth;
-    data[at++] = colour.r; data[at++] = colour.g; data[at++] = colour.b; data[at++] = alpha;
+    data[at++] = ax;
+    data[at++] = ay;
+    data[at++] = az;
+    data[at++] = bx;
+    data[at++] = by;
+    data[at++] = bz;
+    data[at++] = ra;
+    data[at++] = rb;
+    data[at++] = glow;
+    data[at++] = sx;
+    data[at++] = sy;
+    data[at++] = sz;
+    data[at++] = depth;
+    data[at++] = colour.r;
+    data[at++] = colour.g;
+    data[at++] = colour.b;
+    data[at] = alpha;
   }
 
   /** Hand the pills to the graphics card; `coarse` for crowds, where each is small. */
@@ -139,9 +177,13 @@ export class Pills {
     this.group.visible = this.count > 0;
   }
 
-  set shadows(shown: boolean) { if (this.meshes[1]) this.meshes[1].visible = shown; }
+  set shadows(shown: boolean) {
+    if (this.meshes[1]) this.meshes[1].visible = shown;
+  }
 
-  private get geometries() { return [this.fine, this.coarse, this.flat]; }
+  private get geometries() {
+    return [this.fine, this.coarse, this.flat];
+  }
 
   private grow(pills: number): void {
     const data = new Float32Array(pills * FLOATS);
@@ -151,7 +193,11 @@ export class Pills {
     this.buffer = new THREE.InstancedInterleavedBuffer(data, FLOATS);
     this.buffer.setUsage(THREE.DynamicDrawUsage);
     const parts: [string, number, number][] = [
-      ["pillFrom", 3, 0], ["pillTo", 3, 3], ["pillShape", 3, 6], ["pillSide", 4, 9], ["pillColour", 4, 13],
+      ["pillFrom", 3, 0],
+      ["pillTo", 3, 3],
+      ["pillShape", 3, 6],
+      ["pillSide", 4, 9],
+      ["pillColour", 4, 13],
     ];
     for (const geometry of this.geometries)
       for (const [name, size, offset] of parts)

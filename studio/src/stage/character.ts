@@ -29,7 +29,10 @@ export class Character {
   points: Float32Array;
   private planned?: Plan;
 
-  constructor(readonly spec: CharacterSpec, colour: number) {
+  constructor(
+    readonly spec: CharacterSpec,
+    colour: number,
+  ) {
     this.colour = new THREE.Color(colour);
     this.points = new Float32Array(spec.motion.parents.length * 3);
     if (spec.place) {
@@ -38,10 +41,16 @@ export class Character {
     }
   }
 
-  get visible(): boolean { return this.group.visible; }
-  set visible(shown: boolean) { this.group.visible = shown; }
+  get visible(): boolean {
+    return this.group.visible;
+  }
+  set visible(shown: boolean) {
+    this.group.visible = shown;
+  }
 
-  get motion(): MotionData { return this.spec.motion; }
+  get motion(): MotionData {
+    return this.spec.motion;
+  }
 
   /** Show another motion of the same skeleton in its place, as while a blend is dragged. */
   set motion(motion: MotionData) {
@@ -53,14 +62,28 @@ export class Character {
   }
 
   /** How it is drawn; known once there is a first frame. */
-  get plan(): Plan { return (this.planned ??= planOf(this.motion, this.motion.positions)); }
+  get plan(): Plan {
+    return (this.planned ??= planOf(this.motion, this.motion.positions));
+  }
 
-  get streamed(): boolean { return this.motion.capacity !== undefined; }
-  get firstFrame(): number { return this.spec.range?.[0] ?? this.motion.first ?? 0; }
-  get endFrame(): number { return this.spec.range?.[1] ?? this.motion.frames; }
-  get start(): number { return this.spec.at ?? 0; }
-  get end(): number { return this.start + (this.endFrame - (this.spec.range?.[0] ?? 0)) / this.motion.fps; }
-  get opacity(): number { return this.spec.opacity ?? 1; }
+  get streamed(): boolean {
+    return this.motion.capacity !== undefined;
+  }
+  get firstFrame(): number {
+    return this.spec.range?.[0] ?? this.motion.first ?? 0;
+  }
+  get endFrame(): number {
+    return this.spec.range?.[1] ?? this.motion.frames;
+  }
+  get start(): number {
+    return this.spec.at ?? 0;
+  }
+  get end(): number {
+    return this.start + (this.endFrame - (this.spec.range?.[0] ?? 0)) / this.motion.fps;
+  }
+  get opacity(): number {
+    return this.spec.opacity ?? 1;
+  }
 
   /** The frame that stands at a time, with its fraction, held at both ends. */
   exactFrameAt(time: number): number {
@@ -68,7 +91,9 @@ export class Character {
     return Math.max(Math.min(Math.max(frame, this.firstFrame), this.endFrame - 1), 0);
   }
 
-  frameAt(time: number): number { return Math.floor(this.exactFrameAt(time)); }
+  frameAt(time: number): number {
+    return Math.floor(this.exactFrameAt(time));
+  }
 
   /** The time at which a frame stands. */
   timeOf(frame: number): number {
@@ -102,7 +127,8 @@ export class Character {
     const part = whole + 1 < this.endFrame ? frame - whole : 0;
     const from = rowOf(motion, whole) * width;
     const to = part > 0 ? rowOf(motion, whole + 1) * width : from;
-    const { positions } = motion, m = this.group.matrixWorld.elements;
+    const { positions } = motion;
+    const m = this.group.matrixWorld.elements;
     for (let at = 0; at < width; at += 3) {
       const x = positions[from + at] + part * (positions[to + at] - positions[from + at]);
       const y = positions[from + at + 1] + part * (positions[to + at + 1] - positions[from + at + 1]);

@@ -37,10 +37,14 @@ export class Clock extends EventTarget {
   }
 
   toggle(): void {
-    if (this.playing) this.pause(); else this.play();
+    if (this.playing) this.pause();
+    else this.play();
   }
 
-  pause(): void { this.playing = false; this.changed(); }
+  pause(): void {
+    this.playing = false;
+    this.changed();
+  }
 
   play(direction: 1 | -1 = 1): void {
     this.direction = direction;
@@ -67,7 +71,11 @@ export class Clock extends EventTarget {
     if (this.loop) {
       this.time = start + ((((this.time - start) % length) + length) % length);
       if (this.master) this.changed(); // the sound must begin anew
-    } else { this.time = this.direction > 0 ? end : start; this.playing = false; this.changed(); }
+    } else {
+      this.time = this.direction > 0 ? end : start;
+      this.playing = false;
+      this.changed();
+    }
   }
 
   private heard(): number | null {
@@ -79,5 +87,7 @@ export class Clock extends EventTarget {
     return inner && this.loop && time >= inner[0] && time < inner[1] ? inner : [this.start, this.end];
   }
 
-  private changed(): void { this.dispatchEvent(new Event("change")); }
+  private changed(): void {
+    this.dispatchEvent(new Event("change"));
+  }
 }

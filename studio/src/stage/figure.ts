@@ -1,7 +1,7 @@
 // A pose drawn as pills: the bare skeleton, or a simple body with limbs by role.
 
 import * as THREE from "three";
-import type { Bones } from "../motion/motion";
+import type { Bones } from "../net/answers";
 import type { Pills } from "./capsules";
 
 const WHITE = new THREE.Color(0xffffff);
@@ -26,9 +26,20 @@ const LIMBS: [string[], string[], number, number, number][] = [
     [[`${side}_foot`], [`${side}_toe`], 0.04, 0.024, 0.8],
   ]),
 ];
-const SIDES: [string, string][] = [["left_shoulder", "right_shoulder"], ["left_hip", "right_hip"]];
+const SIDES: [string, string][] = [
+  ["left_shoulder", "right_shoulder"],
+  ["left_hip", "right_hip"],
+];
 
-interface Limb { from: number; to: number; a: number; b: number; depth: number; across: [number, number] | null; foot: number }
+interface Limb {
+  from: number;
+  to: number;
+  a: number;
+  b: number;
+  depth: number;
+  across: [number, number] | null;
+  foot: number;
+}
 
 /** What is drawn of one skeleton, found once. */
 export interface Plan {
@@ -53,8 +64,12 @@ export function planOf(bones: Bones, positions: Float32Array): Plan {
 }
 
 function sizeOf({ parents, roles }: Bones, positions: Float32Array): number {
-  const far = (a: number, b: number) => Math.hypot(
-    positions[a * 3] - positions[b * 3], positions[a * 3 + 1] - positions[b * 3 + 1], positions[a * 3 + 2] - positions[b * 3 + 2]);
+  const far = (a: number, b: number) =>
+    Math.hypot(
+      positions[a * 3] - positions[b * 3],
+      positions[a * 3 + 1] - positions[b * 3 + 1],
+      positions[a * 3 + 2] - positions[b * 3 + 2],
+    );
   const chain = ["left_hip", "left_knee", "left_ankle"].map((role) => roles[role]);
   if (chain.every((joint) => joint !== undefined)) {
     const leg = far(chain[0], chain[1]) + far(chain[1], chain[2]);
@@ -70,14 +85,16 @@ function limbsOf({ roles, parents }: Bones, foot: Int8Array, size: number): Limb
   const across: [number, number] | null = side ? [roles[side[0]], roles[side[1]]] : null;
   const limbs: Limb[] = [];
   for (const [froms, tos, a, b, depth] of LIMBS) {
-    const from = first(froms), to = first(tos);
+    const from = first(froms);
+    const to = first(tos);
     if (from === undefined || to === undefined || from === to) continue;
     limbs.push({ from, to, a: a * size, b: b * size, depth, across, foot: foot[from] >= 0 ? foot[to] : -1 });
   }
   if (limbs.length >= 6) return limbs;
   // A creature without roles: every bone is a limb.
-  return parents.flatMap((parent, joint) => (parent < 0 ? [] : [{
-    from: parent, to: joint, a: 0.045 * size, b: 0.035 * size, depth: 1, across: null, foot: -1 }]));
+  return parents.flatMap((parent, joint) =>
+    parent < 0 ? [] : [{ from: parent, to: joint, a: 0.045 * size, b: 0.035 * size, depth: 1, across: null, foot: -1 }],
+  );
 }
 
 function headOf(roles: Record<string, number>): [number, number] | null {
@@ -95,50 +112,110 @@ function lit(colour: THREE.Color, contacts: Uint8Array | null, row: number, colu
 
 /** Draw points (P, 3) as bones and joints. `row` is the frame's row in `contacts`. */
 export function drawSkeleton(
-  pills: Pills, plan: Plan, points: Float32Array, colour: THREE.Color, alpha: number,
-  contacts: Uint8Array | null, row: number, balls = true,
+  pills: Pills,
+  plan: Plan,
+  points: Float32Array,
+  colour: THREE.Color,
+  alpha: number,
+  contacts: Uint8Array | null,
+  row: number,
+  balls = true,
 ): void {
   const { parents, foot, size } = plan;
   for (let joint = 0; joint < parents.length; joint++) {
-    const parent = parents[joint], at = joint * 3;
+    const parent = parents[joint];
+    const at = joint * 3;
     const glow = lit(colour, contacts, row, foot[joint]) ? GLOW : 0;
-    const x = points[at], y = points[at + 1], z = points[at + 2];
+    const x = points[at];
+    const y = points[at + 1];
+    const z = points[at + 2];
     if (balls) pills.add(x, y, z, x, y, z, 0.027 * size, 0.027 * size, paint, alpha, glow);
     if (parent < 0) continue;
     const from = parent * 3;
     const along = foot[parent] >= 0 && glow > 0;
     if (!along) paint.copy(colour);
-    pills.add(points[from], points[from + 1], points[from + 2], x, y, z,
-      0.024 * size, 0.014 * size, paint, alpha, along ? glow : 0);
+    pills.add(
+      points[from],
+      points[from + 1],
+      points[from + 2],
+      x,
+      y,
+      z,
+      0.024 * size,
+      0.014 * size,
+      paint,
+      alpha,
+      along ? glow : 0,
+    );
   }
 }
 
 /** Draw points (P, 3) as a simple body. */
 export function drawBody(
-  pills: Pills, plan: Plan, points: Float32Array, colour: THREE.Color, alpha: number,
-  contacts: Uint8Array | null, row: number,
+  pills: Pills,
+  plan: Plan,
+  points: Float32Array,
+  colour: THREE.Color,
+  alpha: number,
+  contacts: Uint8Array | null,
+  row: number,
 ): void {
   for (const limb of plan.limbs) {
-    const a = limb.from * 3, b = limb.to * 3;
+    const a = limb.from * 3;
+    const b = limb.to * 3;
     const glow = lit(colour, contacts, row, limb.foot) ? GLOW : 0;
-    let sx = 0, sy = 0, sz = 0;
+    let sx = 0;
+    let sy = 0;
+    let sz = 0;
     if (limb.across && limb.depth < 1) {
-      const left = limb.across[0] * 3, right = limb.across[1] * 3;
-      sx = points[left] - points[right]; sy = points[left + 1] - points[right + 1]; sz = points[left + 2] - points[right + 2];
+      const left = limb.across[0] * 3;
+      const right = limb.across[1] * 3;
+      sx = points[left] - points[right];
+      sy = points[left + 1] - points[right + 1];
+      sz = points[left + 2] - points[right + 2];
     }
-    pills.add(points[a], points[a + 1], points[a + 2], points[b], points[b + 1], points[b + 2],
-      limb.a, limb.b, paint, alpha, glow, sx, sy, sz, limb.depth);
+    pills.add(
+      points[a],
+      points[a + 1],
+      points[a + 2],
+      points[b],
+      points[b + 1],
+      points[b + 2],
+      limb.a,
+      limb.b,
+      paint,
+      alpha,
+      glow,
+      sx,
+      sy,
+      sz,
+      limb.depth,
+    );
   }
   if (plan.head) drawHead(pills, plan, points, colour, alpha);
 }
 
 /** The skull fills the way from the head's joint to its top. */
 function drawHead(pills: Pills, plan: Plan, points: Float32Array, colour: THREE.Color, alpha: number): void {
-  const a = plan.head![0] * 3, b = plan.head![1] * 3;
-  const dx = points[b] - points[a], dy = points[b + 1] - points[a + 1], dz = points[b + 2] - points[a + 2];
+  const a = plan.head![0] * 3;
+  const b = plan.head![1] * 3;
+  const dx = points[b] - points[a];
+  const dy = points[b + 1] - points[a + 1];
+  const dz = points[b + 2] - points[a + 2];
   const long = Math.hypot(dx, dy, dz) || 1;
-  const round = 0.094 * plan.size, low = Math.min(0.8 * round, long / 2) / long, high = 1 - Math.min(round, long / 2) / long;
-  pills.add(points[a] + dx * low, points[a + 1] + dy * low, points[a + 2] + dz * low,
-    points[a] + dx * high, points[a + 1] + dy * high, points[a + 2] + dz * high,
-    round, round, colour, alpha);
+  const round = 0.094 * plan.size;
+  const low = Math.min(0.8 * round, long / 2) / long;
+  const high = 1 - Math.min(round, long / 2) / long;
+  pills.add(
+    points[a] + dx * low,
+    points[a + 1] + dy * low,
+    points[a + 2] + dz * low,
+    points[a] + dx * high,
+    points[a + 1] + dy * high,
+    points[a + 2] + dz * high,
+    round,
+    round,
+    colour,
+    alpha,
+  );
 }

@@ -10,7 +10,8 @@ export class FloorGrid {
 
   constructor() {
     const material = new THREE.ShaderMaterial({
-      transparent: true, depthWrite: false,
+      transparent: true,
+      depthWrite: false,
       uniforms: { reach: { value: REACH }, grid: { value: 1 } },
       vertexShader: /* glsl */ `
         varying vec3 place; varying vec2 local;
@@ -48,7 +49,9 @@ export class FloorGrid {
     this.mesh.scale.set(size, 1, size);
   }
 
-  set lines(shown: boolean) { (this.mesh.material as THREE.ShaderMaterial).uniforms.grid.value = shown ? 1 : 0; }
+  set lines(shown: boolean) {
+    (this.mesh.material as THREE.ShaderMaterial).uniforms.grid.value = shown ? 1 : 0;
+  }
 }
 
 const APART = 0.12; // metres between the points that are kept
@@ -59,9 +62,7 @@ export class FloorPath extends EventTarget {
   points: [number, number][] = []; // x, z in metres
   private drawing = false;
   private on = false;
-  private readonly line = new THREE.Line(
-    new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x7cb85c }),
-  );
+  private readonly line = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: 0x7cb85c }));
   private readonly beads = new THREE.Points(
     new THREE.BufferGeometry(),
     new THREE.PointsMaterial({ color: 0x7cb85c, size: 5 * Math.min(devicePixelRatio, 2), sizeAttenuation: false }),
@@ -78,7 +79,9 @@ export class FloorPath extends EventTarget {
   }
 
   /** Whether the mouse draws now, instead of turning the camera. */
-  get active(): boolean { return this.on; }
+  get active(): boolean {
+    return this.on;
+  }
   set active(on: boolean) {
     this.on = on;
     this.stage.controls.enabled = !on;
@@ -101,7 +104,11 @@ export class FloorPath extends EventTarget {
     domElement.removeEventListener("pointerdown", this.down);
     domElement.removeEventListener("pointermove", this.move);
     domElement.removeEventListener("pointerup", this.up);
-    for (const one of [this.line, this.beads]) { this.stage.scene.remove(one); one.geometry.dispose(); (one.material as THREE.Material).dispose(); }
+    for (const one of [this.line, this.beads]) {
+      this.stage.scene.remove(one);
+      one.geometry.dispose();
+      (one.material as THREE.Material).dispose();
+    }
     this.stage.wake();
   }
 
@@ -113,7 +120,9 @@ export class FloorPath extends EventTarget {
     this.add(event);
   };
 
-  private readonly move = (event: PointerEvent): void => { if (this.drawing) this.add(event); };
+  private readonly move = (event: PointerEvent): void => {
+    if (this.drawing) this.add(event);
+  };
 
   private readonly up = (): void => {
     if (!this.drawing) return;
@@ -137,7 +146,8 @@ export function strays(path: [number, number][], way: [number, number][]): numbe
   for (const [x, z] of way) {
     let best = Infinity;
     for (let k = 1; k < path.length; k++) {
-      const [ax, az] = path[k - 1], [bx, bz] = path[k];
+      const [ax, az] = path[k - 1];
+      const [bx, bz] = path[k];
       const length = (bx - ax) ** 2 + (bz - az) ** 2 || 1;
       const t = Math.min(Math.max(((x - ax) * (bx - ax) + (z - az) * (bz - az)) / length, 0), 1);
       best = Math.min(best, Math.hypot(x - ax - t * (bx - ax), z - az - t * (bz - az)));
@@ -157,7 +167,13 @@ export class FloorLines {
     this.clear();
     if (room) {
       const [x, z] = [room[0] / 2, room[1] / 2];
-      this.draw([[-x, -z], [x, -z], [x, z], [-x, z], [-x, -z]]);
+      this.draw([
+        [-x, -z],
+        [x, -z],
+        [x, z],
+        [-x, z],
+        [-x, -z],
+      ]);
     }
     if (street) {
       const places: [number, number][] = [];
@@ -167,7 +183,11 @@ export class FloorLines {
   }
 
   clear(): void {
-    for (const line of this.lines) { line.removeFromParent(); line.geometry.dispose(); (line.material as THREE.Material).dispose(); }
+    for (const line of this.lines) {
+      line.removeFromParent();
+      line.geometry.dispose();
+      (line.material as THREE.Material).dispose();
+    }
     this.lines.length = 0;
   }
 

@@ -9,9 +9,12 @@ import type { StageLook } from "./stage";
 import type { Studio } from "../page/studio";
 
 const TRAILED: [string, string[]][] = [
-  ["hands", ["left_hand", "right_hand"]], ["feet", ["left_toe", "right_toe"]],
-  ["knees", ["left_knee", "right_knee"]], ["elbows", ["left_elbow", "right_elbow"]],
-  ["head", ["head"]], ["hips", ["hips"]],
+  ["hands", ["left_hand", "right_hand"]],
+  ["feet", ["left_toe", "right_toe"]],
+  ["knees", ["left_knee", "right_knee"]],
+  ["elbows", ["left_elbow", "right_elbow"]],
+  ["head", ["head"]],
+  ["hips", ["hips"]],
 ];
 const SHOWN = 8; // names in the legend before "and N more"
 
@@ -19,7 +22,9 @@ const SHOWN = 8; // names in the legend before "and N more"
 export class StageBar extends LitElement {
   @property({ attribute: false }) studio!: Studio;
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
     /* Names beside the tools; where there is no room, below them. */
     .top { position: absolute; inset: 8px 8px auto 12px; display: flex; flex-wrap: wrap-reverse; gap: 6px; justify-content: space-between;
@@ -46,7 +51,8 @@ export class StageBar extends LitElement {
     dl { display: grid; grid-template-columns: max-content 1fr; gap: 5px 16px; margin: 8px 0 12px; }
     dt { color: var(--accent); } dd { margin: 0; }
     kbd { font: inherit; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -55,9 +61,15 @@ export class StageBar extends LitElement {
     for (const kind of ["help", "library"]) this.studio.addEventListener(kind, again);
   }
 
-  private get stage(): Stage { return this.studio.stage; }
+  private get stage(): Stage {
+    return this.studio.stage;
+  }
 
-  private toggle(key: "body" | "contacts" | "ghosts" | "path" | "grid" | "follow" | "shadows", text: string, title: string) {
+  private toggle(
+    key: "body" | "contacts" | "ghosts" | "path" | "grid" | "follow" | "shadows",
+    text: string,
+    title: string,
+  ) {
     const on = this.stage.look[key];
     return html`<button aria-pressed=${on ? "true" : "false"} title=${title} data-look=${key}
       @click=${() => this.stage.set({ [key]: !on } as Partial<StageLook>)}>${text}</button>`;
@@ -65,13 +77,16 @@ export class StageBar extends LitElement {
 
   private trails() {
     const { trails } = this.stage.look;
-    const change = (roles: string[], on: boolean) => this.stage.set({
-      trails: on ? [...new Set([...trails, ...roles])] : trails.filter((role) => !roles.includes(role)),
-    });
+    const change = (roles: string[], on: boolean) =>
+      this.stage.set({
+        trails: on ? [...new Set([...trails, ...roles])] : trails.filter((role) => !roles.includes(role)),
+      });
     return html`<details><summary class=${trails.length ? "on" : ""} title="Trails of joints through the air">Trails</summary>
-      <div class="menu">${TRAILED.map(([name, roles]) => html`<label><input type="checkbox"
+      <div class="menu">${TRAILED.map(
+        ([name, roles]) => html`<label><input type="checkbox"
         .checked=${roles.every((role) => trails.includes(role))}
-        @change=${(event: Event) => change(roles, (event.target as HTMLInputElement).checked)} />${name}</label>`)}</div></details>`;
+        @change=${(event: Event) => change(roles, (event.target as HTMLInputElement).checked)} />${name}</label>`,
+      )}</div></details>`;
   }
 
   private cast() {
@@ -93,7 +108,8 @@ export class StageBar extends LitElement {
   }
 
   render() {
-    const { stage } = this, empty = !stage.characters.length;
+    const { stage } = this;
+    const empty = !stage.characters.length;
     return html`
       ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to see it here.</div>` : nothing}
       <div class="top">${this.cast()}<div class="tools">

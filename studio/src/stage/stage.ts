@@ -25,18 +25,32 @@ export interface StageLook {
 }
 
 export const FIRST_LOOK: StageLook = {
-  body: false, contacts: true, ghosts: false, spacing: 6, path: true, trails: [], grid: true, shadows: true, follow: true,
+  body: false,
+  contacts: true,
+  ghosts: false,
+  spacing: 6,
+  path: true,
+  trails: [],
+  grid: true,
+  shadows: true,
+  follow: true,
 };
 const KEY = "motionloom.stage";
 
 export function keptLook(): StageLook {
   try {
     return { ...FIRST_LOOK, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
-  } catch { return { ...FIRST_LOOK }; }
+  } catch {
+    return { ...FIRST_LOOK };
+  }
 }
 
 export function keepLook(look: StageLook): void {
-  try { localStorage.setItem(KEY, JSON.stringify(look)); } catch { /* private window: not kept */ }
+  try {
+    localStorage.setItem(KEY, JSON.stringify(look));
+  } catch {
+    /* private window: not kept */
+  }
 }
 
 export { Character, type CharacterSpec } from "./character";
@@ -78,7 +92,8 @@ export class Stage extends EventTarget {
     this.scene.add(this.ground.mesh, this.solid.group, this.sheer.group);
     this.rig = new CameraRig(this.canvas);
     this.clock.addEventListener("change", () => this.wake());
-    for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => this.wake(), { passive: true, capture: true });
+    for (const kind of ["pointerdown", "keydown"])
+      addEventListener(kind, () => this.wake(), { passive: true, capture: true });
     for (const kind of ["pointermove", "wheel"]) host.addEventListener(kind, () => this.wake(), { passive: true });
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
@@ -95,15 +110,24 @@ export class Stage extends EventTarget {
   /** Made when the first picture is: waking the graphics card takes longer than all else. */
   get renderer(): THREE.WebGLRenderer {
     if (!this.made) {
-      this.made = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, stencil: true, preserveDrawingBuffer: true });
+      this.made = new THREE.WebGLRenderer({
+        canvas: this.canvas,
+        antialias: true,
+        stencil: true,
+        preserveDrawingBuffer: true,
+      });
       this.made.setPixelRatio(Math.min(devicePixelRatio, 2));
       this.made.setSize(this.host.clientWidth || 1, this.host.clientHeight || 1);
     }
     return this.made;
   }
 
-  get camera(): THREE.PerspectiveCamera { return this.rig.camera; }
-  get controls() { return this.rig.controls; }
+  get camera(): THREE.PerspectiveCamera {
+    return this.rig.camera;
+  }
+  get controls() {
+    return this.rig.controls;
+  }
 
   /** Replace what is on the stage; the clock is set to what they last. */
   show(specs: CharacterSpec[]): Character[] {
@@ -132,7 +156,11 @@ export class Stage extends EventTarget {
 
   /** Lay the paths on the floor anew, as when a character's motion was replaced. */
   layPaths(): void {
-    for (const mesh of this.paths) { mesh.removeFromParent(); mesh.geometry.dispose(); (mesh.material as THREE.Material).dispose(); }
+    for (const mesh of this.paths) {
+      mesh.removeFromParent();
+      mesh.geometry.dispose();
+      (mesh.material as THREE.Material).dispose();
+    }
     this.paths.length = 0;
     if (!this.look.path || this.characters.length >= CROWD) return;
     for (const one of this.characters) {
@@ -154,9 +182,20 @@ export class Stage extends EventTarget {
   }
 
   /** Look at the characters where they are now. */
-  frame(): void { this.pose(); this.rig.frame(this.characters); this.wake(); }
-  home(): void { this.pose(); this.rig.home(this.characters); this.wake(); }
-  view(name: CameraView): void { this.rig.view(name); this.wake(); }
+  frame(): void {
+    this.pose();
+    this.rig.frame(this.characters);
+    this.wake();
+  }
+  home(): void {
+    this.pose();
+    this.rig.home(this.characters);
+    this.wake();
+  }
+  view(name: CameraView): void {
+    this.rig.view(name);
+    this.wake();
+  }
 
   /** Where a joint is drawn now: pixels within the canvas, as the page counts them. */
   project(character: number, joint: number): { x: number; y: number } {
@@ -171,7 +210,9 @@ export class Stage extends EventTarget {
     const { left, top, width, height } = this.canvas.getBoundingClientRect();
     const eye = new THREE.Raycaster();
     eye.setFromCamera(
-      new THREE.Vector2(((clientX - left) / width) * 2 - 1, 1 - ((clientY - top) / height) * 2), this.camera);
+      new THREE.Vector2(((clientX - left) / width) * 2 - 1, 1 - ((clientY - top) / height) * 2),
+      this.camera,
+    );
     return eye.ray.intersectPlane(new THREE.Plane(new THREE.Vector3(0, 1, 0), 0), new THREE.Vector3());
   }
 
@@ -185,7 +226,9 @@ export class Stage extends EventTarget {
   }
 
   /** Something has changed: draw at full rate for a moment. */
-  wake(): void { this.awake = performance.now() + 500; }
+  wake(): void {
+    this.awake = performance.now() + 500;
+  }
 
   draw(): void {
     const began = performance.now();
@@ -249,8 +292,13 @@ export class Stage extends EventTarget {
     this.clock.advance(seconds);
     const moving = this.clock.playing && this.characters.length > 0;
     if (moving || now < this.awake || now - this.drawn > IDLE) {
-      if (this.look.follow) { this.pose(); this.rig.follow(this.characters, seconds); }
-      try { this.draw(); } catch (error) {
+      if (this.look.follow) {
+        this.pose();
+        this.rig.follow(this.characters, seconds);
+      }
+      try {
+        this.draw();
+      } catch (error) {
         if (this.made) throw error;
         this.dispatchEvent(new CustomEvent("blind", { detail: (error as Error).message }));
         return;

@@ -6,7 +6,10 @@ import type { Span } from "./time-axis";
 
 export const RULER = 20;
 export const HEIGHT = 92;
-const FEET = [{ name: "L foot", top: 24, columns: [0, 1] }, { name: "R foot", top: 37, columns: [2, 3] }];
+const FEET = [
+  { name: "L foot", top: 24, columns: [0, 1] },
+  { name: "R foot", top: 37, columns: [2, 3] },
+];
 const FOOT = 10;
 const SPEED = { top: 52, height: 36 };
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300];
@@ -23,12 +26,17 @@ export interface Strips {
 /** Mean speed of the joints in metres a second, of motion that was made here and now. */
 export function speedOf(motion: MotionData): Float32Array | null {
   if (motion.capacity !== undefined || motion.frames < 2) return null;
-  const { positions, parents, frames, fps } = motion, width = parents.length * 3;
+  const { positions, parents, frames, fps } = motion;
+  const width = parents.length * 3;
   const speed = new Float32Array(frames);
   for (let frame = 1; frame < frames; frame++) {
     let gone = 0;
     for (let at = frame * width; at < (frame + 1) * width; at += 3)
-      gone += Math.hypot(positions[at] - positions[at - width], positions[at + 1] - positions[at + 1 - width], positions[at + 2] - positions[at + 2 - width]);
+      gone += Math.hypot(
+        positions[at] - positions[at - width],
+        positions[at + 1] - positions[at + 1 - width],
+        positions[at + 2] - positions[at + 2 - width],
+      );
     speed[frame] = (gone * fps) / parents.length;
   }
   speed[0] = speed[1];
@@ -37,7 +45,10 @@ export function speedOf(motion: MotionData): Float32Array | null {
 
 /** All but the playhead; drawn when something has changed, not for every frame. */
 export function drawStrips(
-  pen: CanvasRenderingContext2D, width: number, span: Span, strips: Strips | null,
+  pen: CanvasRenderingContext2D,
+  width: number,
+  span: Span,
+  strips: Strips | null,
   selected: readonly [number, number] | null,
 ): void {
   pen.clearRect(0, 0, width, HEIGHT);
@@ -62,7 +73,11 @@ export function drawPlayhead(pen: CanvasRenderingContext2D, width: number, span:
   pen.fillStyle = "#f2f5fa";
   pen.fillRect(x - 0.75, 6, 1.5, HEIGHT - 6);
   pen.beginPath();
-  pen.moveTo(x - 6, 2); pen.lineTo(x + 6, 2); pen.lineTo(x + 6, 8); pen.lineTo(x, 14); pen.lineTo(x - 6, 8);
+  pen.moveTo(x - 6, 2);
+  pen.lineTo(x + 6, 2);
+  pen.lineTo(x + 6, 8);
+  pen.lineTo(x, 14);
+  pen.lineTo(x - 6, 8);
   pen.fill();
 }
 
@@ -95,10 +110,12 @@ function drawFeet(pen: CanvasRenderingContext2D, width: number, span: Span, { mo
   const { contacts } = motion;
   const first = motion.first ?? 0;
   for (const { top, columns } of FEET) {
-    let began = -1, level = 0;
+    let began = -1;
+    let level = 0;
     const end = (frame: number) => {
       if (level === 0) return;
-      const a = span.x(timeOf(began), width), b = span.x(timeOf(frame), width);
+      const a = span.x(timeOf(began), width);
+      const b = span.x(timeOf(frame), width);
       if (b < span.gutter || a > width) return;
       pen.fillStyle = level === 2 ? "#4f9fd8" : "#35658a";
       pen.fillRect(a, top, Math.max(b - a, 1), FOOT);
@@ -106,27 +123,41 @@ function drawFeet(pen: CanvasRenderingContext2D, width: number, span: Span, { mo
     for (let frame = first; frame < motion.frames; frame++) {
       const row = rowOf(motion, frame) * 4;
       const now = (contacts[row + columns[0]] ? 1 : 0) + (contacts[row + columns[1]] ? 1 : 0);
-      if (now !== level) { end(frame); began = frame; level = now; }
+      if (now !== level) {
+        end(frame);
+        began = frame;
+        level = now;
+      }
     }
     end(motion.frames);
   }
 }
 
 /** The curve as a filled shape: the highest speed under every pixel. */
-function drawSpeed(pen: CanvasRenderingContext2D, width: number, span: Span, { timeOf }: Strips, speed: Float32Array): void {
+function drawSpeed(
+  pen: CanvasRenderingContext2D,
+  width: number,
+  span: Span,
+  { timeOf }: Strips,
+  speed: Float32Array,
+): void {
   let highest = 1e-6;
   for (const one of speed) if (one > highest) highest = one;
-  const rate = 1 / Math.max(timeOf(1) - timeOf(0), 1e-9), at = (time: number) => (time - timeOf(0)) * rate;
+  const rate = 1 / Math.max(timeOf(1) - timeOf(0), 1e-9);
+  const at = (time: number) => (time - timeOf(0)) * rate;
   const floor = SPEED.top + SPEED.height;
   pen.beginPath();
   pen.moveTo(span.gutter, floor);
   let last = span.gutter;
   for (let x = span.gutter; x <= width; x++) {
-    const from = at(span.time(x - 0.5, width)), to = at(span.time(x + 0.5, width));
+    const from = at(span.time(x - 0.5, width));
+    const to = at(span.time(x + 0.5, width));
     if (to < 0 || from > speed.length - 1) continue;
-    const whole = Math.max(Math.floor(from), 0), next = Math.min(whole + 1, speed.length - 1);
+    const whole = Math.max(Math.floor(from), 0);
+    const next = Math.min(whole + 1, speed.length - 1);
     let value = speed[whole] + Math.max(from - whole, 0) * (speed[next] - speed[whole]);
-    for (let frame = Math.max(Math.ceil(from), 0); frame <= Math.min(to, speed.length - 1); frame++) value = Math.max(value, speed[frame]);
+    for (let frame = Math.max(Math.ceil(from), 0); frame <= Math.min(to, speed.length - 1); frame++)
+      value = Math.max(value, speed[frame]);
     pen.lineTo(x, floor - (value / highest) * SPEED.height);
     last = x;
   }
@@ -145,7 +176,8 @@ function drawSpeed(pen: CanvasRenderingContext2D, width: number, span: Span, { t
 /** Ticks over the speed; faint where the motion has no rhythm to speak of. */
 function drawBeats(pen: CanvasRenderingContext2D, width: number, span: Span, { beats, sure, timeOf }: Strips): void {
   pen.fillStyle = sure ? "#e0823d" : "#e0823d55";
-  for (const beat of beats) pen.fillRect(span.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? SPEED.height : 10);
+  for (const beat of beats)
+    pen.fillRect(span.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? SPEED.height : 10);
 }
 
 function drawSelected(pen: CanvasRenderingContext2D, a: number, b: number): void {
@@ -154,7 +186,11 @@ function drawSelected(pen: CanvasRenderingContext2D, a: number, b: number): void
   pen.fillStyle = "#e0823d";
   pen.fillRect(a - 1, RULER, 2, HEIGHT - RULER);
   pen.fillRect(b - 1, RULER, 2, HEIGHT - RULER);
-  for (const x of [a, b]) { pen.beginPath(); pen.roundRect(x - 3.5, HEIGHT / 2 + 4, 7, 18, 3); pen.fill(); }
+  for (const x of [a, b]) {
+    pen.beginPath();
+    pen.roundRect(x - 3.5, HEIGHT / 2 + 4, 7, 18, 3);
+    pen.fill();
+  }
 }
 
 function drawNames(pen: CanvasRenderingContext2D, span: Span, strips: Strips): void {

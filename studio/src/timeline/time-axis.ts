@@ -18,7 +18,9 @@ export class Span {
     if (again || whole) [this.start, this.end] = [this.least, this.most];
   }
 
-  get zoomed(): boolean { return this.start > this.least + 1e-9 || this.end < this.most - 1e-9; }
+  get zoomed(): boolean {
+    return this.start > this.least + 1e-9 || this.end < this.most - 1e-9;
+  }
 
   x(time: number, width: number): number {
     return this.gutter + ((time - this.start) / (this.end - this.start)) * (width - this.gutter);
@@ -35,7 +37,9 @@ export class Span {
     this.move(around - part * length, length);
   }
 
-  pan(seconds: number): void { this.move(this.start + seconds, this.end - this.start); }
+  pan(seconds: number): void {
+    this.move(this.start + seconds, this.end - this.start);
+  }
 
   /** Keep a time in sight, as while a zoomed take plays. */
   reveal(time: number): void {

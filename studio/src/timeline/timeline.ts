@@ -14,10 +14,7 @@ const NEAR = 6; // pixels within which a handle is taken
 const CLICK = 3; // pixels that a click may move
 const LIVE_SECONDS = 12; // of streamed motion that are shown
 
-type Drag =
-  | { kind: "scrub" }
-  | { kind: "range"; from: number; x: number; moved: boolean }
-  | { kind: "pan"; x: number };
+type Drag = { kind: "scrub" } | { kind: "range"; from: number; x: number; moved: boolean } | { kind: "pan"; x: number };
 
 @customElement("loom-timeline")
 export class Timeline extends LitElement {
@@ -29,7 +26,9 @@ export class Timeline extends LitElement {
   private width = 0;
   private shown = "";
 
-  static styles = [look, css`
+  static styles = [
+    look,
+    css`
     :host { display: block; padding: 6px 10px 8px; user-select: none; }
     .bar { display: flex; gap: 6px; align-items: center; flex-wrap: wrap; margin-bottom: 5px; min-height: 30px; }
     .bar button { padding: 3px 8px; }
@@ -45,7 +44,8 @@ export class Timeline extends LitElement {
     .strips { position: relative; height: ${HEIGHT}px; outline-offset: 2px; }
     canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; }
     #head { cursor: crosshair; }
-  `];
+  `,
+  ];
 
   connectedCallback(): void {
     super.connectedCallback();
@@ -62,14 +62,23 @@ export class Timeline extends LitElement {
     this.resize();
   }
 
-  protected updated(): void { this.shown = ""; this.draw(); this.follow(); }
+  protected updated(): void {
+    this.shown = "";
+    this.draw();
+    this.follow();
+  }
 
   /** Somebody else is on the stage: fit to it, and ask for its strips. */
   private async retake(): Promise<void> {
-    const { studio } = this, one = studio.lead, take = studio.take;
+    const { studio } = this;
+    const one = studio.lead;
+    const take = studio.take;
     const fresh = this.strips?.motion.name !== one?.motion.name;
     this.strips = one && {
-      motion: one.motion, timeOf: (frame) => one.timeOf(frame), beats: [], sure: false,
+      motion: one.motion,
+      timeOf: (frame) => one.timeOf(frame),
+      beats: [],
+      sure: false,
       speed: take === null ? speedOf(one.motion) : fresh ? null : this.strips!.speed,
     };
     const { clock } = studio.stage;
@@ -77,19 +86,21 @@ export class Timeline extends LitElement {
     this.requestUpdate();
     const mine = this.strips;
     if (!mine || take === null || one?.motion.name !== take) return;
-    const address = `motions/${encodeURIComponent(take)}`;
+    const request = { path: { name: take } };
     const current = () => this.strips === mine;
     try {
-      const message = await getArrays(`${address}/strips`);
+      const message = await getArrays("motions/{name}/strips", request);
       if (!current()) return;
       mine.speed = message.arrays.speed as Float32Array;
       this.requestUpdate();
-      const found = await getJson<{ beats: number[]; rhythmic: boolean }>(`${address}/beats`);
+      const found = await getJson("motions/{name}/beats", request);
       if (!current()) return;
       mine.beats = found.beats;
       mine.sure = found.rhythmic;
       this.requestUpdate();
-    } catch { /* too short for a rhythm, or gone meanwhile: the strip stays without */ }
+    } catch {
+      /* too short for a rhythm, or gone meanwhile: the strip stays without */
+    }
   }
 
   private resize(): void {
@@ -110,7 +121,9 @@ export class Timeline extends LitElement {
 
   private get selected(): readonly [number, number] | null {
     const { selection, take, lead } = this.studio;
-    return selection && lead && selection.motion === take ? [lead.timeOf(selection.start), lead.timeOf(selection.end)] : null;
+    return selection && lead && selection.motion === take
+      ? [lead.timeOf(selection.start), lead.timeOf(selection.end)]
+      : null;
   }
 
   private draw(): void {
@@ -126,7 +139,10 @@ export class Timeline extends LitElement {
     if (!this.width || !this.hasUpdated) return;
     if (this.strips && this.strips.motion !== this.studio.lead?.motion) void this.retake(); // as while a blend is dragged
     if (clock.end === Infinity) {
-      this.span.fit(Math.max(clock.time - LIVE_SECONDS + 1, clock.start), Math.max(clock.time + 1, clock.start + LIVE_SECONDS));
+      this.span.fit(
+        Math.max(clock.time - LIVE_SECONDS + 1, clock.start),
+        Math.max(clock.time + 1, clock.start + LIVE_SECONDS),
+      );
       this.draw();
     } else if (clock.playing && this.span.zoomed && this.drag === null) {
       const before = this.span.start;
@@ -142,7 +158,8 @@ export class Timeline extends LitElement {
   }
 
   private where(): string {
-    const { clock } = this.studio.stage, one = this.studio.lead;
+    const { clock } = this.studio.stage;
+    const one = this.studio.lead;
     if (!one || !one.motion.frames) return "";
     const last = clock.end === Infinity ? "" : ` / ${one.endFrame}`;
     return `frame ${one.frameAt(clock.time)}${last} · ${clock.time.toFixed(2)} s`;
@@ -162,13 +179,16 @@ export class Timeline extends LitElement {
     (event.target as HTMLElement).setPointerCapture(event.pointerId);
     if (event.button === 1) this.drag = { kind: "pan", x };
     else if (event.button !== 0) return;
-    else if (y < RULER || this.studio.take === null) { this.drag = { kind: "scrub" }; this.move(event); }
-    else this.drag = { kind: "range", from: this.held(x) ?? this.frameAt(x), x, moved: this.held(x) !== null };
+    else if (y < RULER || this.studio.take === null) {
+      this.drag = { kind: "scrub" };
+      this.move(event);
+    } else this.drag = { kind: "range", from: this.held(x) ?? this.frameAt(x), x, moved: this.held(x) !== null };
   };
 
   /** Grabbed by a handle: the other end of the selection stays. */
   private held(x: number): number | null {
-    const { selected } = this, selection = this.studio.selection;
+    const { selected } = this;
+    const selection = this.studio.selection;
     if (!selected || !selection) return null;
     if (Math.abs(x - this.span.x(selected[0], this.width)) <= NEAR) return selection.end;
     if (Math.abs(x - this.span.x(selected[1], this.width)) <= NEAR) return selection.start;
@@ -176,7 +196,8 @@ export class Timeline extends LitElement {
   }
 
   private readonly move = (event: PointerEvent): void => {
-    const { offsetX: x } = event, { drag, studio } = this;
+    const { offsetX: x } = event;
+    const { drag, studio } = this;
     const { clock } = studio.stage;
     if (!drag) {
       const near = event.offsetY >= RULER && this.held(x) !== null;
@@ -191,7 +212,8 @@ export class Timeline extends LitElement {
       if (!drag.moved && Math.abs(x - drag.x) < CLICK) return;
       drag.moved = true;
       const frame = this.frameAt(x);
-      const start = Math.min(frame, drag.from), end = Math.max(frame, drag.from);
+      const start = Math.min(frame, drag.from);
+      const end = Math.max(frame, drag.from);
       if (end > start) studio.select({ motion: studio.take!, start, end });
     }
   };
@@ -202,7 +224,8 @@ export class Timeline extends LitElement {
     if (drag?.kind === "range" && !drag.moved) studio.stage.clock.seek(this.span.time(event.offsetX, this.width));
     else if (drag?.kind === "range" && studio.selection && studio.lead) {
       // Show what was just selected.
-      const { clock } = studio.stage, [start, end] = clock.inner ?? [0, 0];
+      const { clock } = studio.stage;
+      const [start, end] = clock.inner ?? [0, 0];
       if (clock.time < start || clock.time >= end) clock.seek(start);
     }
   };
@@ -216,7 +239,9 @@ export class Timeline extends LitElement {
     this.requestUpdate();
   };
 
-  private readonly clear = (event: MouseEvent): void => { if (event.offsetY >= RULER) this.studio.select(null); };
+  private readonly clear = (event: MouseEvent): void => {
+    if (event.offsetY >= RULER) this.studio.select(null);
+  };
 
   private fit(): void {
     const { clock } = this.studio.stage;
@@ -227,7 +252,9 @@ export class Timeline extends LitElement {
   private async copy(text: string): Promise<void> {
     await copyText(text);
     this.copied = true;
-    setTimeout(() => { this.copied = false; }, 1500);
+    setTimeout(() => {
+      this.copied = false;
+    }, 1500);
   }
 
   private range() {
@@ -235,7 +262,8 @@ export class Timeline extends LitElement {
     if (!lead || take === null) return nothing;
     if (!selection || selection.motion !== take)
       return html`<span class="faint">drag on the strips to select a range</span>`;
-    const text = asText(selection), frames = selection.end - selection.start;
+    const text = asText(selection);
+    const frames = selection.end - selection.start;
     return html`<span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="range">${text}</code>
       <button title="Copy the range as the command line writes it" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
       <button title="Select nothing (Esc)" @click=${() => this.studio.select(null)}>clear</button>`;

@@ -1,0 +1,333 @@
+// Answers of the server that its OpenAPI document leaves open: JSON without a response model, and the JSON heads of
+// array messages. A route that gets a response model loses its line here.
+
+/** Lines that do the same from a terminal and in Python. */
+export interface CodeLines {
+  cli: string;
+  python: string;
+}
+
+/** A long computation on the server. */
+export interface Job<Result = unknown> {
+  id: number;
+  title: string;
+  done: number;
+  total: number | null;
+  state: "running" | "done" | "failed" | "stopped";
+  error: string;
+  result: Result;
+}
+
+/** A segment of a motion, and what a search found out about it. */
+export interface Clip {
+  motion: string;
+  start_frame: number;
+  end_frame: number;
+  distance?: number | null;
+  tier?: number | null;
+  label?: string | null;
+}
+
+export interface SearchMethod {
+  name: string;
+  about: string;
+  unit: string | null;
+  whole_clips: boolean;
+  options: string[];
+  threshold_filters: boolean;
+}
+export interface NamedUnit {
+  name: string;
+  unit: string;
+}
+export interface SearchMenu {
+  methods: SearchMethod[];
+  features: NamedUnit[];
+  distances: NamedUnit[];
+  ranks: string[];
+  labels: { name: string; count: number }[];
+  defaults: { k: number };
+}
+/** Match webs that a search needs and that nobody has built. */
+export interface MissingWebs {
+  what: string;
+  pairs: number;
+  words: string;
+}
+export interface Match extends Clip {
+  start: number;
+  end: number;
+  distance: number;
+  tier: number;
+  label: string | null;
+}
+export interface QuerySegment {
+  motion: string;
+  start_frame: number;
+  end_frame: number;
+  fps: number;
+}
+
+export interface FamilyNode {
+  motion: string;
+  start_frame: number;
+  end_frame: number;
+  distance_to_query: number;
+  tier: number;
+  label: string | null;
+  place: [number, number];
+  frames: number[];
+}
+export interface FamilyEdge {
+  a: number;
+  b: number;
+  cost: number;
+  way: boolean;
+}
+export interface Family {
+  id: string;
+  query: string;
+  fps: number;
+  unit: string;
+  seconds: number;
+  nodes: FamilyNode[];
+  edges: FamilyEdge[];
+  tier_colours: string[];
+  lines: CodeLines;
+}
+
+export interface GridSide {
+  motion: string;
+  first: number;
+  fps: number;
+  frames: number;
+}
+export interface GridHead {
+  rows: GridSide;
+  columns: GridSide;
+  high: number;
+  low: number;
+  unit: string;
+  rate: number;
+  step: number;
+  lines: CodeLines;
+}
+export interface GridMatch {
+  motion: string;
+  start_frame: number;
+  end_frame: number;
+  distance: number;
+}
+
+export interface GraphInfo {
+  motions: number;
+  frames: number;
+  transitions: number;
+  transitions_per_minute: number;
+  distance: string;
+  threshold: number;
+  removed: { motions: string[]; transitions: number; footing: number; abrupt: number; by_hand: number };
+}
+export interface GraphHead {
+  names: string[];
+  frames: number[];
+  fps: number;
+  playable: string[];
+  states: string[];
+  info: GraphInfo;
+  lines: CodeLines;
+  flags: string[];
+}
+
+export interface MovementNode {
+  name: string;
+  start: number;
+  members: string[];
+}
+export interface MovementEdge {
+  from: string;
+  to: string;
+  likelihood: number;
+}
+export interface MovementGraphData {
+  name: string;
+  kind: string;
+  meter: number;
+  seconds: number;
+  nodes: MovementNode[];
+  edges: MovementEdge[];
+  dead_ends: string[];
+}
+export interface Choreography {
+  id: string;
+  meter: number;
+  tempo: number;
+  movements: number;
+  nodes: { name: string; members: string[] }[];
+  left_out: Record<string, string>;
+}
+export interface Music {
+  id: string;
+  name: string;
+  seconds: number;
+  bpm: number;
+  meter: number;
+  beats: number[];
+  downbeats: number[];
+}
+
+export interface CrowdResult extends CodeLines {
+  id: string;
+  characters: number;
+  beats_total: number;
+  beats_within_one_frame: number;
+  clearance_m?: number;
+  radius_m?: number;
+  left_feet_in_step?: number;
+  misplacement_m?: number;
+}
+
+export interface ParameterKind {
+  name: string;
+  words: string;
+  joint: boolean;
+  frame: boolean;
+  axes: string[];
+}
+export interface ParametricEntry {
+  name: string;
+  by: string[];
+  examples: number;
+}
+
+export interface ImportResult {
+  added: number;
+  replaced: number;
+  skipped: number;
+  failed: { file: string; reason: string }[];
+  names: string[];
+}
+
+/** Joints of a skeleton. */
+export interface Bones {
+  joints: string[];
+  parents: number[];
+  roles: Record<string, number>;
+}
+export interface MotionHead extends Bones {
+  name: string;
+  fps: number;
+  frames: number;
+}
+export interface CrowdHead {
+  fps: number;
+  frames: number;
+  characters: (Bones & { name: string })[];
+  bodies: number;
+  room: [number, number] | null;
+}
+export interface DanceHead extends CrowdHead {
+  motion_beats: number[];
+  music_beats: number[];
+  beats_total: number;
+  beats_within_one_frame: number;
+  nodes: string[];
+}
+export interface ParametricHead extends Bones {
+  name: string;
+  by: string[];
+  axes: string[];
+  numbers: number[];
+  examples: string[];
+  left_out: string[];
+  fps: number;
+}
+/** How a small figure is drawn: bones between its points. */
+export interface FigureBody {
+  bones: [number, number][];
+  sides: number[];
+  widths: number[];
+  head: [number, number] | null;
+  anchor: number;
+}
+export interface AlignedHead {
+  clips: { name: string; fps: number; frames: number; points: number; body: number }[];
+  bodies: (FigureBody & Bones)[];
+}
+
+/** Frames of a take that a player has played: `start` to `end` of the stream. */
+export interface PlayedSource {
+  motion: string;
+  start_frame: number;
+  end_frame: number;
+  start: number;
+  end: number;
+}
+export interface ReachHead {
+  reached: number[];
+  off: number;
+  outside: boolean;
+  keys: (number | null)[];
+  frames: number;
+  milliseconds: number;
+}
+
+/** Heads of the answers to live requests, by kind. */
+export interface LiveHeads {
+  "dance/read": { start: number };
+  "dance/start": { player: number; fps: number; meter: number; characters: Bones[] };
+  "graph/start": Bones & { player: number; fps: number };
+  "parametric/reach": ReachHead;
+  "player/close": unknown;
+  "player/read": { start: number; seams: number[]; sources: PlayedSource[] };
+}
+
+/** JSON answers, by method and path. */
+export interface Answers {
+  "delete jobs/{number}": Job;
+  "get dance/music/{key}": Music;
+  "get families/{id}": Family;
+  "get graphs/menu": { distances: Record<string, string>; labels: Record<string, number> };
+  "get grid/lines": CodeLines;
+  "get jobs/{number}": Job;
+  "get motions/{name}/beats": { beats: number[]; rhythmic: boolean };
+  "get movements/{name}": MovementGraphData;
+  "get parametric": ParametricEntry[];
+  "get parametric/kinds": ParameterKind[];
+  "get search/menu": SearchMenu;
+  "post crowds": Job<CrowdResult>;
+  "post dance/choreographies": Job<Choreography>;
+  "post dance/tunes": Music;
+  "post families": Family;
+  "post families/grow": Job;
+  "post families/lines": { lines: CodeLines };
+  "post graphs": Job<GraphInfo>;
+  "post movements": Job;
+  "post movements/{name}/edits": MovementGraphData;
+  "post parametric": Job<{ name: string; left_out: string[] }>;
+  "post search/lines": CodeLines;
+  "post search/prepare": { job: Job | null; lacking: MissingWebs | null };
+  "post search/web": Job;
+  "post uploads/{id}/import": Job<ImportResult>;
+  "put dance/music/{filename}": Music;
+}
+
+/** JSON heads of array messages, by path. */
+export interface Heads {
+  "crowds/{id}": CrowdHead;
+  "dance/performances": DanceHead;
+  "graphs/drawn": GraphHead;
+  "graphs/transition": MotionHead;
+  "graphs/walk": MotionHead;
+  grid: GridHead;
+  "grid/marks": unknown;
+  "grid/paths": { matches: GridMatch[] };
+  "grid/web": { chains: number; bridges: number; matches: number; whole: { chains: number; bridges: number } | null };
+  "motions/{name}/frames": MotionHead;
+  "motions/{name}/strips": unknown;
+  "movements/{name}/dance": MotionHead;
+  "parametric/{name}": ParametricHead;
+  poses: AlignedHead;
+  search: { query: QuerySegment; unit: string; seconds: number; matches: Match[]; lines: CodeLines };
+  thumbnails: { motions: { name: string; parents?: number[]; fps?: number }[] };
+}
