@@ -8,7 +8,7 @@ import json
 import numpy as np
 
 import motionloom as ml
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 NAMES = ["Hips", "Spine", "Head", "LeftUpLeg", "LeftLeg", "LeftFoot", "RightUpLeg", "RightLeg",
          "RightFoot"]  # fmt: skip

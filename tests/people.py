@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 # A person 1.7 m tall: (joint, parent, place). Places, not offsets, are easier to read.
 PERSON = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 FPS = 30.0
 

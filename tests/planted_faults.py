@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from motionloom.motion import rotations as rot
 from motionloom.motion.mirroring import twin_joints
+from motionloom.motion.rotations import quaternions as rot
 
 QUARTER_TURN = rot.from_axis_angle([1.0, 0.0, 0.0], np.pi / 2)  # y up becomes z up
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 TREE = Skeleton(
     ["hips", "spine", "head", "arm", "hand"],

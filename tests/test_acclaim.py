@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 ASF = """# a comment
 :version 1.10

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
-from motionloom.formats.smpl_skeleton import MODELS, PELVIS, smpl_skeleton
-from motionloom.motion import rotations as rot
-from motionloom.motion.stature import standing_height
+from motionloom.formats.amass import MODELS, PELVIS, smpl_skeleton
+from motionloom.motion.body_height import standing_height
+from motionloom.motion.rotations import quaternions as rot
 
 STANDING = np.array([np.pi / 2, 0.0, 0.0])  # from the model's y up to the world's z up
 

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks import BENCHES, Settings, bench_module, report, rivals
+from benchmarks import takes as where
+from benchmarks.measuring import Clocks, Contestant, Missing, compare, timings
+from benchmarks.numpy_kinematics import by_components, by_matrices
+from benchmarks.results import keep, kept
+from benchmarks.rivals import Package
+from benchmarks.takes import takes
 from motionloom import demo
-from motionloom.bench import BENCHES, Settings, bench_module, report, rivals
-from motionloom.bench import takes as where
-from motionloom.bench.measuring import Clocks, Contestant, Missing, compare, timings
-from motionloom.bench.numpy_kinematics import by_components, by_matrices
-from motionloom.bench.results import keep, kept
-from motionloom.bench.rivals import Package
-from motionloom.bench.takes import takes
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.motion.kinematics import joint_positions
+from motionloom.motion.kinematics.forward import joint_positions
 
 
 class Stage:
@@ -322,7 +322,7 @@ def test_all_benches_run_and_one_that_fails_stops_no_other(tmp_path, monkeypatch
             raise MotionloomError("the measuring process ended with code 1")
         return {**REPORT, "name": name, "seconds": 1.0, "rounds": options["rounds"]}
 
-    monkeypatch.setattr("motionloom.cli.bench._measured", measured)
+    monkeypatch.setattr("benchmarks.command._measured", measured)
     done = CliRunner().invoke(app, ["bench", "all", "--results", str(tmp_path)])
     assert done.exit_code == 1 and "not measured: dtw" in done.stderr
     reports = kept(tmp_path)

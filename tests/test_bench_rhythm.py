@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from motionloom.bench import Settings, rhythm
-from motionloom.bench.measuring import Missing
-from motionloom.bench.takes import measured_rhythms
-from motionloom.demo.beat_studies import beat_study
+from benchmarks import Settings, rhythm
+from benchmarks.measuring import Missing
+from benchmarks.takes import measured_rhythms
+from motionloom.demo.actions.dances import beat_study
 
 
 def quiet(text):

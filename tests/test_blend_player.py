@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blend import Blend, BlendPlayer, register
+from motionloom.blending import Blend, BlendPlayer, register
 from motionloom.errors import InvalidInput
-from motionloom.motion.quality import foot_slide, joint_accelerations
+from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations
 
 
 @pytest.fixture(scope="module")

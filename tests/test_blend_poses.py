@@ -5,9 +5,9 @@ import pytest
 from naive import blending as naive
 from smooth_motions import smooth_motion
 
-from motionloom.blend.poses import Clips, mixed_poses, slerped_poses
+from motionloom.blending.poses import Clips, mixed_poses, slerped_poses
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 
 def clips_of(rng, count=4, frames=12):

@@ -5,13 +5,12 @@ import pytest
 from naive import blending as naive
 
 import motionloom as ml
-from motionloom.blend import Blend, register
-from motionloom.blend.floor_alignment import at_times
-from motionloom.blend.ground import composed, inverse, moved_points
-from motionloom.blend.planting import FootPlanter
-from motionloom.blend.registration_curve import RegistrationCurve
+from motionloom.blending import Blend, register
+from motionloom.blending.registration_curve import RegistrationCurve, at_times
 from motionloom.errors import InvalidInput
-from motionloom.motion.quality import foot_slide, joint_accelerations, quality_report
+from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations, quality_report
+from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.rotations.planar_transform import composed, inverse, moved_points
 
 KINDS = ("front_mid", "front_high", "outside_mid", "side_mid")
 FAMILIES = {

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blend import Blend, register
-from motionloom.motion.contacts import SIDES
-from motionloom.motion.foot_planting import ground_under
-from motionloom.motion.quality import foot_slide, joint_accelerations
+from motionloom.blending import Blend, register
+from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.feet.foot_lock import ground_under
 
 # Query -> takes to search, how alike members are, in metres per cell.
 FAMILIES = {

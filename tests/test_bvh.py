@@ -7,7 +7,7 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.units import UNITS, infer_unit
-from motionloom.motion.stature import standing_height
+from motionloom.motion.body_height import standing_height
 
 PERSON = """HIERARCHY
 ROOT Hips

@@ -8,11 +8,11 @@ import naive.rotations as naive
 import numpy as np
 import pytest
 
-from motionloom.formats.bvh_figure import Figure
-from motionloom.formats.bvh_hierarchy import Node
-from motionloom.formats.bvh_layout import Layout
-from motionloom.formats.repairs import Repairs
-from motionloom.motion import rotations as rot
+from motionloom.formats.bvh.hierarchy import Node
+from motionloom.formats.bvh.layout import Layout
+from motionloom.formats.bvh.reader import Figure
+from motionloom.formats.conventions import Repairs
+from motionloom.motion.rotations import quaternions as rot
 
 ORDERS = ["".join(axes) for axes in permutations("XYZ")] + ["ZXZ", "XY", "Z", ""]
 

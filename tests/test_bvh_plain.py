@@ -8,9 +8,9 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
-from motionloom.formats.bvh_hierarchy import MAX_NAME, read_hierarchy
-from motionloom.formats.bvh_plain import plain_nodes
-from motionloom.formats.repairs import Repairs
+from motionloom.formats.bvh.hierarchy import MAX_NAME, read_hierarchy
+from motionloom.formats.bvh.layout import plain_nodes
+from motionloom.formats.conventions import Repairs
 
 PLAIN = """HIERARCHY
 ROOT Hips

@@ -5,7 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.formats.bvh_stream import bvh_stream
+from motionloom.formats.bvh.writer import bvh_stream
 
 
 def test_pieces_are_the_whole(tmp_path):

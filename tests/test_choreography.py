@@ -7,9 +7,9 @@ import pytest
 from naive import rhythm as naive
 
 import motionloom as ml
-from motionloom.demo.beat_studies import beat_study
+from motionloom.demo.actions.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.synthesis.rhythm import (
+from motionloom.rhythm import (
     TransitionGraph,
     choreography,
     for_music,
@@ -17,17 +17,12 @@ from motionloom.synthesis.rhythm import (
     load_graph,
     transition_graph,
 )
-from motionloom.synthesis.rhythm.clustering import k_medoids, subtractive
-from motionloom.synthesis.rhythm.meters import estimated_meter
-from motionloom.synthesis.rhythm.movements import (
-    cut_movements,
-    differences,
-    end_postures,
-    postures,
-)
-from motionloom.synthesis.rhythm.rules import load_rules, with_rules
-from motionloom.synthesis.rhythm.transition_graph import combined_graph
-from motionloom.synthesis.rhythm.transition_learning import baum_welch, kinematic_continuity
+from motionloom.rhythm.clustering import k_medoids, subtractive
+from motionloom.rhythm.meter import estimated_meter
+from motionloom.rhythm.movements import cut_movements, differences, end_postures, postures
+from motionloom.rhythm.rules import load_rules, with_rules
+from motionloom.rhythm.transition_graph import combined_graph
+from motionloom.rhythm.transition_learning import baum_welch, kinematic_continuity
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from commands import invoked
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.rhythm.tunes import write_tune
+from motionloom.rhythm.music.tunes import write_tune
 
 run = partial(invoked, app)
 

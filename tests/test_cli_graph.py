@@ -63,7 +63,7 @@ def test_info_builds_nothing_and_says_what_is_not_built(tmp_path, monkeypatch):
         lib.add_motion(ml.demo.clip(name), name=name)
     frames = sum(len(lib[name]) for name in lib.names)
     with monkeypatch.context() as patch:
-        patch.setattr("motionloom.synthesis.motiongraph.store.motion_graph", None)
+        patch.setattr("motionloom.motion_graph.artifact.motion_graph", None)
         told = json.loads(run("graph", lib.path, "info", "--json").stdout)
         assert (told["motions"], told["frames"], told["transitions"]) == (3, frames, None)
         text = run("graph", lib.path, "info", "--only", "walk,walk_left").stdout

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.search.clip_evaluation import evaluate_clips, precision_at_recalls
-from motionloom.search.evaluation import ranked_precision
+from motionloom.evaluation.clips import evaluate_clips, precision_at_recalls
+from motionloom.evaluation.retrieval import ranked_precision
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up")
 

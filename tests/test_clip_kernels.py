@@ -16,18 +16,19 @@ from motionloom.alignment.banded_dtw import (
     keogh_bounds,
 )
 from motionloom.alignment.uniform_scaling import scaled_distance, scaling_nearest
-from motionloom.distance.clip_rows import even_rows
-from motionloom.distance.douglas_peucker import kept_frames, masses
-from motionloom.distance.earth_mover import earth_mover_distance, transport_cost
-from motionloom.distance.rotation_curves import (
+from motionloom.distance.clip_features import even_rows
+from motionloom.distance.curves import (
     CURVE_JOINTS,
     CURVE_PARENTS,
     JOINT_IMPORTANCE,
+    kept_frames,
+    masses,
     rotation_curves,
     unwrapped,
 )
+from motionloom.distance.earth_mover import earth_mover_distance, transport_cost
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 
 def walk_curves(rng, count, length, width, step=3.0):

@@ -5,14 +5,18 @@ import pytest
 from fewer_joints import without_joints
 
 import motionloom as ml
-from motionloom.distance.clip_rows import gist_rows, travel_rows
+from motionloom.distance.clip_features import gist_rows, travel_rows
 from motionloom.distance.earth_mover import heap_distance
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.search.clip_measures import CLIP_MEASURES, clip_measure
-from motionloom.search.clip_table import clip_table
-from motionloom.search.clips import distance_matrix
-from motionloom.search.energy import energy_nearest
-from motionloom.search.heaps import Heaps, joint_bounds, limited_distance
+from motionloom.search.clips.clip import distance_matrix
+from motionloom.search.clips.clip_table import clip_table
+from motionloom.search.clips.emd_signature import (
+    Heaps,
+    energy_nearest,
+    joint_bounds,
+    limited_distance,
+)
+from motionloom.search.clips.measures import CLIP_MEASURES, clip_measure
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]

@@ -18,21 +18,21 @@ from commands import MOTIONLOOM
 from typer.testing import CliRunner
 
 import motionloom as ml
-from motionloom import engine
 from motionloom.cli import app
 from motionloom.cli.cluster import cluster_from
-from motionloom.cli.tour import spreading
+from motionloom.cli.tour import steps as spreading
 from motionloom.cli.tour.tour import Tour
-from motionloom.cluster import Cluster, ClusterError, local_cluster
-from motionloom.engine import WorkerDied, completed, executor, on_cluster
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
-from motionloom.search import web_tasks
-from motionloom.search.clip_evaluation import evaluate_clips
-from motionloom.search.clip_table import clip_table
-from motionloom.search.clips import distance_matrix
-from motionloom.search.web_store import WebStore
-from motionloom.synthesis.reconstruction.evaluation import evaluate_reconstructions
-from motionloom.threads import one_thread
+from motionloom.evaluation.clips import evaluate_clips
+from motionloom.evaluation.reconstruction import evaluate_reconstructions
+from motionloom.parallel import executor as engine
+from motionloom.parallel.cluster import Cluster, ClusterError, local_cluster
+from motionloom.parallel.executor import WorkerDied, completed, executor, on_cluster
+from motionloom.parallel.threads import one_thread
+from motionloom.search.clips.clip import distance_matrix
+from motionloom.search.clips.clip_table import clip_table
+from motionloom.search.match_web import web_tasks
+from motionloom.search.match_web.web_store import WebStore
 
 NAMES = ("walk", "jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left")
 
@@ -111,7 +111,7 @@ def test_what_has_not_begun_is_given_up_when_the_loop_ends_early(address):
 
 
 def test_an_address_where_nobody_answers_is_told(monkeypatch):
-    monkeypatch.setattr("motionloom.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("motionloom.parallel.cluster._CONNECT_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"no cluster answers at tcp://127.0.0.1:9 "):
         with on_cluster("tcp://127.0.0.1:9"):
             pass
@@ -123,7 +123,7 @@ def test_an_address_where_nobody_answers_is_told(monkeypatch):
 def test_a_cluster_without_workers_is_told(monkeypatch):
     from distributed import LocalCluster
 
-    monkeypatch.setattr("motionloom.cluster._WORKERS_SECONDS", 0.3)
+    monkeypatch.setattr("motionloom.parallel.cluster._WORKERS_SECONDS", 0.3)
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         with pytest.raises(ClusterError, match=r"the cluster at tcp://\S+ has no workers; start"):
             with on_cluster(empty.scheduler_address):
@@ -162,8 +162,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
         lib = ml.Library.create(place)
         with on_cluster(address) if place == "there.loom" else engine.executor(1):
             reports.append(lib.add("takes", workers=2))
-            monkeypatch.setattr("motionloom.library.batches._WORTH_A_POOL", 0)
-            monkeypatch.setattr("motionloom.library.batches._BATCH_FRAMES", 1)
+            monkeypatch.setattr("motionloom.store.artifacts.row_table_build._WORTH_A_POOL", 0)
+            monkeypatch.setattr("motionloom.store.artifacts.row_table_build._BATCH_FRAMES", 1)
             rows.append(np.array(lib.features("e15").rows))
     assert (reports[0].added, len(reports[0].failed)) == (3, 1)
     assert reports[0].failed == reports[1].failed
@@ -178,8 +178,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
 @pytest.fixture
 def small_portions(monkeypatch):
     """Every row of clips, every pair of takes is a task of its own."""
-    monkeypatch.setattr("motionloom.synthesis.motiongraph.pair_spots._FEWEST_CELLS", 1)
-    monkeypatch.setattr("motionloom.synthesis.motiongraph.pair_spots._TASK_CELLS", 1)
+    monkeypatch.setattr("motionloom.motion_graph.pair_candidates._FEWEST_CELLS", 1)
+    monkeypatch.setattr("motionloom.motion_graph.pair_candidates._TASK_CELLS", 1)
 
 
 def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, small_portions):
@@ -493,7 +493,7 @@ def test_the_settings_file_names_the_cluster(tmp_path, monkeypatch):
     settings.write_text('[engine]\ncluster = "tcp://127.0.0.1:9"\n')
     assert cluster_from(settings) == "tcp://127.0.0.1:9"
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("motionloom.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("motionloom.parallel.cluster._CONNECT_SECONDS", 0.3)
     library_at(tmp_path / "takes.loom").close()
     outcome = CliRunner().invoke(app, ["web", "takes.loom", "build"])
     assert isinstance(outcome.exception, ClusterError)

@@ -10,14 +10,16 @@ from scipy.ndimage import binary_dilation
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant, foot_contacts, part_path
-from motionloom.motion.frames import intervals
-from motionloom.motion.quality import (
-    floor_penetration,
-    foot_slide,
-    quality_report,
+from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, quality_report
+from motionloom.motion.feet.contacts import (
+    FOOT_PARTS,
+    FootContacts,
+    Plant,
+    foot_contacts,
+    part_path,
 )
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import intervals
 
 CLIPS = ["walk_p0", "walk_slow_p2", "walk_left_p1", "kick_front_high_right_p0"]
 

@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from motionloom.demo.troupes import waltz_take
+from motionloom.crowd import BallroomScene, MarchScene, ballroom, cut_at_beats, load_scene
+from motionloom.crowd.collision import contact_time, moved_discs, near_pairs
+from motionloom.crowd.travel_weights import travel_weights
+from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.crowd import (
-    BallroomScene,
-    MarchScene,
-    ballroom,
-    cut_at_beats,
-    load_scene,
-)
-from motionloom.synthesis.crowd.discs import contact_time, moved_discs, near_pairs
-from motionloom.synthesis.crowd.travel import travel_weights
 from tests.naive.discs import first_contact
 
 CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),

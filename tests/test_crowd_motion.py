@@ -7,25 +7,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motionloom.blend.planting import FootPlanter
-from motionloom.blend.stitching import Stitch
-from motionloom.demo.troupes import march_takes, waltz_take
+from motionloom.blending.inertialization import Stitch
+from motionloom.crowd import BallroomScene, MarchScene, ballroom, cut_at_beats, march
+from motionloom.crowd import travel_weights as travels
+from motionloom.crowd.ballroom import danced_blocks
+from motionloom.crowd.description import SWAY
+from motionloom.crowd.holds import Holds
+from motionloom.crowd.known_beats import heard_beats
+from motionloom.crowd.travel_weights import travel_weights
+from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
-from motionloom.motion.kinematics import global_rotations
-from motionloom.motion.quality import floor_penetration, quality_report
-from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, cut_at_beats, march
-from motionloom.synthesis.crowd import travel as travels
-from motionloom.synthesis.crowd.ballroom import danced_blocks
-from motionloom.synthesis.crowd.holds import Holds
-from motionloom.synthesis.crowd.known_beats import heard_beats
-from motionloom.synthesis.crowd.scene import SWAY
-from motionloom.synthesis.crowd.travel import travel_weights
-from motionloom.synthesis.rhythm.beat_clock import MusicClock
-from motionloom.synthesis.rhythm.choreography_file import choreography_from
-from motionloom.synthesis.rhythm.dance_player import DancePlayer
-from motionloom.synthesis.rhythm.dancing import beats_on_time
-from motionloom.synthesis.rhythm.movements import warped_movement
+from motionloom.motion.diagnostics.quality import floor_penetration, quality_report
+from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.kinematics.forward import global_rotations
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.rhythm.choreography_file import choreography_from
+from motionloom.rhythm.dance import beats_on_time
+from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.movements import warped_movement
+from motionloom.rhythm.music.beat_clock import MusicClock
 from tests.naive.travel import best_blend
 
 CORNERS = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),

@@ -6,13 +6,13 @@ import sys
 import numpy as np
 import pytest
 
+from motionloom.crowd import BallroomScene, MarchScene, load_scene
+from motionloom.crowd.description_file import made_scene
+from motionloom.crowd.street import Street
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.crowd import BallroomScene, MarchScene, load_scene
-from motionloom.synthesis.crowd.scene_file import made_scene
-from motionloom.synthesis.crowd.street import Street
-from motionloom.synthesis.rhythm.music import Music, load_music
-from motionloom.synthesis.rhythm.sound import write_sound
-from motionloom.synthesis.rhythm.tunes import write_tune
+from motionloom.rhythm.music.audio import write_sound
+from motionloom.rhythm.music.music import Music, load_music
+from motionloom.rhythm.music.tunes import write_tune
 
 NAN, INF = float("nan"), float("inf")
 CORNER = [[0, 0], [0, 8], [0, 16], [0, 24], [8, 24], [16, 24], [24, 24]]

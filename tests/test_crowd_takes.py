@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.cli.crowd_takes import expanded
+from motionloom.cli.crowd_choreographies import expanded
+from motionloom.crowd import BallroomScene, MarchScene, ballroom, march
+from motionloom.crowd.couples import couple_radius, couple_steps, found_couples, guessed_couples
+from motionloom.crowd.marches import marching_steps, pace
+from motionloom.crowd.performance import crowd_quality, crowd_sources
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, march
-from motionloom.synthesis.crowd.account import crowd_quality, crowd_sources
-from motionloom.synthesis.crowd.own_couples import (
-    couple_radius,
-    couple_steps,
-    found_couples,
-    guessed_couples,
-)
-from motionloom.synthesis.crowd.own_marches import marching_steps, pace
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.motion.quality import foot_slide, quality_report
-from motionloom.synthesis.rhythm import choreography
-from motionloom.synthesis.rhythm.beat_clock import MusicClock, TempoClock
-from motionloom.synthesis.rhythm.dancing import beats_on_time, dance
-from motionloom.synthesis.rhythm.music import Music, load_music
-from motionloom.synthesis.rhythm.sound import RATE, write_sound
-from motionloom.synthesis.rhythm.tunes import write_tune
+from motionloom.motion.diagnostics.quality import foot_slide, quality_report
+from motionloom.rhythm import choreography
+from motionloom.rhythm.dance import beats_on_time, dance
+from motionloom.rhythm.music.audio import RATE, write_sound
+from motionloom.rhythm.music.beat_clock import MusicClock, TempoClock
+from motionloom.rhythm.music.music import Music, load_music
+from motionloom.rhythm.music.tunes import write_tune
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
+from motionloom.crowd.dance_floor import dance_floor, dance_takes
+from motionloom.crowd.packing import floor_points, footprint, least_distance, packed
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.dance_floor import dance_floor, dance_takes
-from motionloom.synthesis.floor_packing import floor_points, footprint, least_distance, packed
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from motionloom import demo
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 FOOT_POINTS = ("Foot", "ToeBase", "ToeBase_End")
 

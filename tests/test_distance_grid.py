@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import motionloom as ml
+from benchmarks.cell_by_cell import cell_by_cell
 from motionloom.alignment import grid_minima
-from motionloom.bench.cell_by_cell import cell_by_cell
 from motionloom.distance import PointCloud, distance_grid
-from motionloom.distance.grid import DistanceGrid, grid_frames
+from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
 from motionloom.errors import InvalidInput
 
 

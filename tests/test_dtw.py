@@ -6,9 +6,9 @@ from naive import alignment as naive
 
 from motionloom.alignment import STEPS, subsequence_alignment, warp
 from motionloom.errors import InvalidInput
-from motionloom.search.limits import Limits
-from motionloom.search.scan import end_costs
+from motionloom.search.settings import Limits
 from motionloom.search.subsequence import dtw_matches, moving_weights
+from motionloom.search.subsequence_kernel import end_costs
 
 
 def walks(rng, lengths, size=3):

@@ -8,8 +8,8 @@ import pytest
 
 import motionloom as ml
 from motionloom.formats.posture import facing
-from motionloom.motion import rotations as rot
-from motionloom.motion.examination import examine
+from motionloom.motion.diagnostics.check import examine
+from motionloom.motion.rotations import quaternions as rot
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_a_turn_nobody_sees_is_a_note_only(walk):
     skeleton = walk.skeleton
     joint = skeleton.joint(skeleton.roles["left_elbow"])
     along = skeleton.offsets[skeleton.joint(skeleton.roles["left_wrist"])]
-    from motionloom.motion import rotations as rot
+    from motionloom.motion.rotations import quaternions as rot
 
     rotations = walk.rotations.astype(np.float64)
     half = rot.from_axis_angle(along / np.linalg.norm(along), np.pi)

@@ -7,8 +7,8 @@ import planted_faults as faults
 import pytest
 
 import motionloom as ml
-from motionloom.motion import rotations as rot
-from motionloom.motion.examination import examine
+from motionloom.motion.diagnostics.check import examine
+from motionloom.motion.rotations import quaternions as rot
 
 pytestmark = pytest.mark.cmu
 

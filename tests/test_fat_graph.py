@@ -7,8 +7,8 @@ from naive.base_poses import base_pose_rows
 import motionloom as ml
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
+from motionloom.fat_graph import base_poses, fat_graph
 from motionloom.motion import Motion, Provenance
-from motionloom.synthesis.fatgraph import base_poses, fat_graph
 
 KINDS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right", "walk_left_tight",
          "walk_right_tight")  # fmt: skip

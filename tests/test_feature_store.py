@@ -20,12 +20,12 @@ from motionloom.distance import (
     frame_features,
     principal_components,
 )
-from motionloom.distance import feature_store as store
-from motionloom.distance.principal import Moments, fit_basis
+from motionloom.distance import feature_table as store
+from motionloom.distance.principal_components import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.library import batches
-from motionloom.library.derived_rows import build_rows
-from motionloom.library.row_table import load_rows
+from motionloom.store.artifacts import row_table_build as batches
+from motionloom.store.artifacts.row_table import load_rows
+from motionloom.store.artifacts.row_table_build import build_rows
 
 
 @pytest.fixture(scope="module")

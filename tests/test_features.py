@@ -14,9 +14,9 @@ import motionloom as ml
 from motionloom.distance import FEATURES, Basis, FeatureSet, feature_set, frame_features
 from motionloom.distance import register_features as register
 from motionloom.distance.body_frame import body_positions, leg_scale
-from motionloom.distance.principal import Moments, fit_basis
+from motionloom.distance.principal_components import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 GEOMETRIC = [name for name in FEATURES if not name.startswith("pca")]
 TURN = {"yaw": 2.2, "shift": (4.0, 0.0, -7.0)}

@@ -12,14 +12,13 @@ from naive.feet import least_bent, naive_contacts, naive_slide
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import FOOT_PARTS, SIDES, foot_contacts, part_path
+from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide
 from motionloom.motion.easing import eased
-from motionloom.motion.foot_planting import toes_above
-from motionloom.motion.foot_skate import clean_feet, planted
-from motionloom.motion.quality import floor_penetration, foot_slide
-from motionloom.motion.reaching import Limb, limb_of, reaching
-from motionloom.motion.root_shift import root_shift
+from motionloom.motion.feet.clean import clean_feet, planted, root_shift
+from motionloom.motion.feet.contacts import FOOT_PARTS, SIDES, foot_contacts, part_path
+from motionloom.motion.feet.foot_lock import toes_above
+from motionloom.motion.kinematics.limbs import Limb, limb_of, reaching
+from motionloom.motion.rotations import quaternions as rot
 
 
 def skating(motion, size=0.02, seconds=1.1):

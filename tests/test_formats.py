@@ -15,7 +15,7 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats import FORMATS, MOTION_SUFFIXES, is_motion_file
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 ROOT = Path(__file__).parents[1]
 NEEDS = {"usd": "pxr", "parquet": "pyarrow"}

@@ -25,7 +25,7 @@ from motionloom.distance.euclidean import euclidean_grid
 from motionloom.distance.joint_angles import JOINT_PARENTS, JOINTS, EulerDistance, joint_rotations
 from motionloom.distance.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 ALL = [*DISTANCES, *(name for name in FEATURES if not name.startswith("pca"))]
 TURN = {"yaw": -1.9, "shift": (-3.0, 0.0, 6.0)}

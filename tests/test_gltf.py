@@ -12,8 +12,8 @@ from naive.gltf import NaiveGltf
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
-from motionloom.formats import gltf
-from motionloom.motion import rotations as rot
+from motionloom.formats.gltf import reader as gltf
+from motionloom.motion.rotations import quaternions as rot
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats import gltf
+from motionloom.formats.gltf import reader as gltf
 
 
 def changed(change):

@@ -10,7 +10,7 @@ from gltf_files import SKELETON, TWO, Builder, quarter, random_motion
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 
 def test_nodes_above_the_root_are_part_of_its_path(tmp_path):

@@ -13,16 +13,9 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
-from motionloom.synthesis.motiongraph.components import endless
-from motionloom.synthesis.motiongraph.edits import (
-    STATES,
-    Edits,
-    Spot,
-    edit,
-    library_edits,
-    with_edits,
-)
-from motionloom.synthesis.motiongraph.store import edited_library_graph
+from motionloom.motion_graph.artifact import edited_library_graph
+from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.edits import STATES, Edits, Spot, edit, library_edits, with_edits
 
 
 @pytest.fixture

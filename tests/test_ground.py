@@ -6,8 +6,8 @@ from naive import blending as naive
 from scipy.optimize import minimize
 from smooth_motions import smooth_motion
 
-from motionloom.blend import ground
 from motionloom.errors import InvalidInput
+from motionloom.motion.rotations import planar_transform as ground
 
 
 def test_a_move_turns_and_then_shifts(rng):

@@ -14,7 +14,7 @@ from small_takes import contents, needs_fork, write_take
 
 from motionloom import Library, LibraryError, load
 from motionloom.errors import InvalidInput
-from motionloom.library import intake
+from motionloom.store.ingest import task as intake
 
 
 def test_a_folder_comes_in_with_names_and_labels(takes, lib):

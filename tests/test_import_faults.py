@@ -16,7 +16,7 @@ from commands import finished, started
 from small_takes import contents, needs_fork, write_take, write_takes
 
 from motionloom import Library
-from motionloom.library import importing
+from motionloom.store.ingest import importing
 
 
 def killed_imports(takes: Path, library: Path, *, files: int, kills: int, seed: int) -> None:
@@ -112,7 +112,7 @@ def test_readers_see_whole_motions_while_another_process_writes(tmp_path):
     reader = (
         "import sys, time\n"
         "from motionloom import Library\n"
-        "from motionloom.library.frames import frame_table, table_digest\n"
+        "from motionloom.store.frames import frame_table, table_digest\n"
         "lib, seen, reads = Library(sys.argv[1]), 0, 0\n"
         "print('ready', flush=True)\n"
         "while not (lib.path.parent / 'stop').exists():\n"

@@ -10,7 +10,7 @@ import pytest
 from small_takes import contents, needs_fork, write_take
 
 from motionloom import Library
-from motionloom.library.sources import Source, assign_names, find_sources
+from motionloom.store.ingest.sources import Source, assign_names, find_sources
 
 
 def test_each_file_is_found_once_whatever_the_way(tmp_path, monkeypatch):

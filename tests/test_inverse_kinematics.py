@@ -7,9 +7,9 @@ import pytest
 from naive.inverse_kinematics import middle_joint
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
-from motionloom.motion.inverse_kinematics import soft_reach, swung_direction, two_bone_pose
-from motionloom.motion.kinematics import joint_positions
+from motionloom.motion.kinematics.forward import joint_positions
+from motionloom.motion.kinematics.two_bone import soft_reach, swung_direction, two_bone_pose
+from motionloom.motion.rotations import quaternions as rot
 
 THIGH, SHIN = np.array([0.0, -0.42, 0.0]), np.array([0.0, -0.40, 0.0])
 LEG = {"upper_bone": THIGH, "lower_bone": SHIN, "hinge": [1.0, 0.0, 0.0]}

@@ -9,10 +9,10 @@ from scipy.spatial.distance import cdist
 
 import motionloom as ml
 from motionloom.distance import DISTANCES, distance_grid
-from motionloom.distance.cityblock import cityblock_grid
 from motionloom.distance.joint_relative import (
     PUBLISHED_WEIGHTS,
     JointRelativeDistance,
+    cityblock_grid,
     mirrored,
     symmetric_pairs,
 )

@@ -5,7 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.library.keepsakes import forget, keep, kept, kept_names
+from motionloom.store.artifacts.named import forget, keep, kept, kept_names
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ import pytest
 from naive import kinematics as naive
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
-from motionloom.motion.kinematics import global_rotations, joint_positions
+from motionloom.motion.kinematics.forward import global_rotations, joint_positions
+from motionloom.motion.rotations import quaternions as rot
 
 
 def random_body(rng, frames, joints, ends=0):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from naive import neighbours as naive
 
-from motionloom.search.blocks import Blocks
-from motionloom.search.kdtree import KDTree
+from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.kd_tree import KDTree
 
 INDEXES = [Blocks, KDTree]
 

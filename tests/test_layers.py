@@ -12,9 +12,9 @@ PACKAGE = ROOT / "src" / "motionloom"
 
 # A folder imports from itself and from those before it.
 LAYERS = [
-    "errors", "settings", "whole_file", "threads", "cluster", "engine", "motion", "formats",
-    "library", "distance", "alignment", "search", "blend", "synthesis", "demo", "loom", "plots",
-    "studio", "bench", "cli",
+    "errors", "configuration", "atomic_write", "parallel", "motion", "formats", "demo", "store",
+    "distance", "alignment", "search", "blending", "parametric", "motion_graph", "fat_graph",
+    "rhythm", "crowd", "reconstruction", "evaluation", "library", "plots", "studio", "cli",
 ]  # fmt: skip
 
 # The doors that look ahead: (file, function) -> what it may import. `Motion.save` and
@@ -27,7 +27,7 @@ DOORS = {
 }
 
 # The built-in corpus is made from code and files alone; it knows no library and no search.
-DEMO_USES = {"errors", "whole_file", "engine", "motion", "formats", "demo"}
+DEMO_USES = {"errors", "atomic_write", "parallel", "motion", "formats", "demo"}
 
 
 def imports(path):

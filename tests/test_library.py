@@ -18,10 +18,10 @@ from small_takes import contents, small_motion
 
 from motionloom import Library, LibraryError
 from motionloom.errors import InvalidInput
-from motionloom.library import shelf
-from motionloom.library.frames import open_frames
-from motionloom.library.lock import writer_lock
 from motionloom.motion.motion import Origin
+from motionloom.store import store as shelf
+from motionloom.store.frames import open_frames
+from motionloom.store.lock import writer_lock
 
 
 @pytest.fixture
@@ -326,7 +326,7 @@ def test_the_writer_lock_dies_with_its_process_even_if_workers_live_on(lib):
     script = (
         "import os, sys, time\n"
         "from pathlib import Path\n"
-        "from motionloom.library.lock import writer_lock\n"
+        "from motionloom.store.lock import writer_lock\n"
         "with writer_lock(Path(sys.argv[1]), timeout=5):\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"

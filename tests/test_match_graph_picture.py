@@ -5,8 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.plots.graph_layout import graph_layout
-from motionloom.plots.match_graph import match_graph, write_match_graph
+from motionloom.plots.match_graph import graph_layout, match_graph, write_match_graph
 from motionloom.search import Match, Node, grow_family
 
 

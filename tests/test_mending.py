@@ -7,8 +7,8 @@ import planted_faults as faults
 import pytest
 
 import motionloom as ml
-from motionloom.motion.examination import examine
-from motionloom.motion.mending import mend
+from motionloom.motion.diagnostics.check import examine
+from motionloom.motion.diagnostics.repair import mend
 
 
 @pytest.fixture(scope="module")

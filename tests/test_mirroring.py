@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 import motionloom as ml
 from motionloom.errors import RoleError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
 from motionloom.motion.mirroring import twin_joints
+from motionloom.motion.rotations import quaternions as rot
 
 MIRROR = np.array([-1.0, 1.0, 1.0])
 

@@ -11,7 +11,7 @@ from people import assert_same_motion, person, random_motion, standing, turning
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, concatenate
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 # --- size and parts -----------------------------------------------------------------------
 

@@ -9,19 +9,14 @@ import pytest
 from naive import rhythm as naive
 
 import motionloom as ml
-from motionloom.demo.beat_studies import beat_study
-from motionloom.demo.troupes import waltz_take
+from motionloom.demo.actions.dances import beat_study
+from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import rotations as rot
-from motionloom.synthesis.rhythm.beat_period import (
-    contrast,
-    periodogram,
-    simple_ratio,
-    superposed,
-)
-from motionloom.synthesis.rhythm.candidates import Candidates, candidate_beats
-from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC, huber_beats, steps_alternate
-from motionloom.synthesis.rhythm.tracking import grid_phase, steady_beats
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.rhythm.beats.candidates import Candidates, candidate_beats
+from motionloom.rhythm.beats.motion_beats import RHYTHMIC, huber_beats, steps_alternate
+from motionloom.rhythm.beats.period import contrast, periodogram, simple_ratio, superposed
+from motionloom.rhythm.beats.tracking import grid_phase, steady_beats
 
 
 def errors_in_frames(found, truth, fps=30.0):

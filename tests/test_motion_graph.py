@@ -13,17 +13,17 @@ from naive import motion_graph as naive
 import motionloom as ml
 from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError, MotionFormatError
-from motionloom.motion.contacts import SIDES
-from motionloom.motion.frames import intervals
-from motionloom.motion.quality import foot_slide
-from motionloom.synthesis.motiongraph import motion_graph
-from motionloom.synthesis.motiongraph.components import endless
-from motionloom.synthesis.motiongraph.error_function import error_bands, error_function
-from motionloom.synthesis.motiongraph.footing import Footing, agreement
-from motionloom.synthesis.motiongraph.mogra import graph_from_mogra, read_mogra, write_mogra
-from motionloom.synthesis.motiongraph.store import read_graph
-from motionloom.synthesis.motiongraph.sweet_spots import Spots, candidates, pruned
-from motionloom.synthesis.motiongraph.transitions import Finding, find_transitions
+from motionloom.motion.diagnostics.quality import foot_slide
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.segment import intervals
+from motionloom.motion_graph import motion_graph
+from motionloom.motion_graph.artifact import read_graph
+from motionloom.motion_graph.candidates import Spots, candidates, pruned
+from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.error_function import error_bands, error_function
+from motionloom.motion_graph.foot_support import Footing, agreement
+from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
+from motionloom.motion_graph.transitions import Finding, find_transitions
 
 WALKS = ("walk", "walk_left", "walk_right", "walk_fast")
 
@@ -59,7 +59,7 @@ def graph(walks):
 
 
 def test_bands_put_together_are_the_whole(rng, monkeypatch):
-    from motionloom.synthesis.motiongraph import error_function as module
+    from motionloom.motion_graph import error_function as module
 
     grid = rng.uniform(size=(50, 50))
     grid += grid.T
@@ -75,7 +75,7 @@ def test_bands_put_together_are_the_whole(rng, monkeypatch):
 @pytest.mark.parametrize("size", [300, 10**6])
 @pytest.mark.parametrize("method", ["sectors", "minima"])
 def test_spots_match_the_definition(rng, monkeypatch, method, size):
-    from motionloom.synthesis.motiongraph import error_function as module
+    from motionloom.motion_graph import error_function as module
 
     monkeypatch.setattr(module, "_CELLS", size)
     grid = rng.uniform(size=(41, 53))

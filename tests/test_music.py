@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
-from motionloom.synthesis.rhythm import midi
-from motionloom.synthesis.rhythm.music import load_music
-from motionloom.synthesis.rhythm.tunes import write_tune
+from motionloom.rhythm.music import midi
+from motionloom.rhythm.music.music import load_music
+from motionloom.rhythm.music.tunes import write_tune
 
 mido = pytest.importorskip("mido")
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from naive.parameter_space import interpolated_weights, is_valid
 
 from motionloom.errors import InvalidInput
-from motionloom.synthesis.cardinal_basis import CardinalBasis
-from motionloom.synthesis.parameter_space import sampled_space, valid_weights
-from motionloom.synthesis.weight_refinement import refined_weights
+from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.parametric.parameter_space import sampled_space, valid_weights
+from motionloom.parametric.weight_refinement import refined_weights
 
 
 def bent_map(examples, bend=0.4, seed=0):

@@ -5,8 +5,8 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.centre_of_mass import centre_of_mass as centres
-from motionloom.synthesis.parameters import (
+from motionloom.motion.kinematics.centre_of_mass import centre_of_mass as centres
+from motionloom.parametric.parameters import (
     as_parameters,
     at,
     average_speed,

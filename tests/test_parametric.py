@@ -9,12 +9,12 @@ from commands import invoked
 from naive.parameter_space import is_valid
 
 import motionloom as ml
-from motionloom.blend import register
+from motionloom.blending import register
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.motion.quality import floor_penetration, foot_slide, joint_accelerations
-from motionloom.synthesis.parametric import parametrize
-from motionloom.synthesis.parametric_storage import open_parametric, save_parametric
+from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, joint_accelerations
+from motionloom.parametric.artifact import open_parametric, save_parametric
+from motionloom.parametric.parametric_motion import parametrize
 
 KINDS = ("front_mid", "front_low", "front_high", "inside_mid", "outside_mid", "outside_low")
 HIT = 33

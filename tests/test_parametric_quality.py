@@ -5,10 +5,10 @@ import pytest
 from naive.parameter_space import is_valid
 
 import motionloom as ml
-from motionloom.bench.table_one import ROWS, corpus_library, parametric_row, random_targets
-from motionloom.blend import register
-from motionloom.motion.quality import floor_penetration, foot_slide, joint_accelerations
-from motionloom.synthesis.parametric import parametrize
+from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
+from motionloom.blending import register
+from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, joint_accelerations
+from motionloom.parametric.parametric_motion import parametrize
 
 # Query -> takes to search, how alike members are, what it is asked by.
 CAPTURED = {

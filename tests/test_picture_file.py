@@ -9,16 +9,16 @@ from matplotlib.figure import Figure
 
 from motionloom.errors import InvalidInput
 from motionloom.plots.beats import write_beats
-from motionloom.plots.dance_floor import write_floor
 from motionloom.plots.error_function import write_error_function
+from motionloom.plots.evaluation_report import write_rank_correlations
 from motionloom.plots.filmstrip import write_strip
 from motionloom.plots.match_graph import write_match_graph
+from motionloom.plots.match_web import write_web_picture
 from motionloom.plots.overlay import write_overlay
+from motionloom.plots.page import write_picture
 from motionloom.plots.parameter_space import write_parameter_space
-from motionloom.plots.picture_file import write_picture
-from motionloom.plots.rank_correlations import write_rank_correlations
+from motionloom.plots.top_view import write_floor
 from motionloom.plots.transition_graph import write_transition_graph
-from motionloom.plots.web_picture import write_web_picture
 
 WRITERS = {
     "beats": lambda path: write_beats(None, None, path),

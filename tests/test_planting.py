@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blend.limbs import solve_limb
-from motionloom.blend.planting import FootPlanter
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import rotations as rot
-from motionloom.motion.quality import foot_slide, joint_accelerations
+from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations
+from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.kinematics.two_bone_kernels import solve_limb
+from motionloom.motion.rotations import quaternions as rot
 
 
 def standing(motion):

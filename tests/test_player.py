@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blend.player import Player, Stretch, frame_count
+from motionloom.blending.player import Player, Stretch, frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Source
 

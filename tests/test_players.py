@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blend import BlendPlayer, Player, register
+from motionloom.blending import BlendPlayer, Player, register
 from motionloom.errors import InvalidInput
+from motionloom.fat_graph import FatPlayer, fat_graph
+from motionloom.motion_graph import GraphPlayer, motion_graph
+from motionloom.motion_graph.routes import plan
+from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
+from motionloom.rhythm import choreography
+from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.studio.graphs import Replayed, Steered
-from motionloom.synthesis.fatgraph import FatPlayer, fat_graph
-from motionloom.synthesis.motiongraph import GraphPlayer, motion_graph
-from motionloom.synthesis.motiongraph.routes import plan
-from motionloom.synthesis.parametric import ParametricPlayer, parametrize
-from motionloom.synthesis.rhythm import choreography
-from motionloom.synthesis.rhythm.dance_player import DancePlayer
 
 
 class Kind(NamedTuple):

@@ -31,9 +31,8 @@ from motionloom.plots import (
     write_strip,
 )
 from motionloom.plots.camera import VIEWS, Camera
-from motionloom.plots.clipdata import MISSING, clip_data, quantised
-from motionloom.plots.player import page_part
-from motionloom.plots.stickfigure import COLOURS, LEFT, MIDDLE, RIGHT, stick_figure
+from motionloom.plots.player import MISSING, clip_data, page_part, quantised
+from motionloom.plots.stick_figure import COLOURS, LEFT, MIDDLE, RIGHT, stick_figure
 from motionloom.plots.strokes import figure_strokes, grid_step
 
 ANY = pytest.mark.parametrize("make", [walker, beast, snake, ball])
@@ -208,7 +207,7 @@ def test_a_motion_in_place_needs_no_plan():
 
 
 def test_a_limb_that_comes_at_the_viewer_is_seen_more_from_the_front():
-    from motionloom.motion import rotations as rot
+    from motionloom.motion.rotations import quaternions as rot
     from motionloom.plots.camera import camera_for
 
     still = walker(speed=0.0)
@@ -331,7 +330,7 @@ def test_a_gif_follows_a_character_that_travels(tmp_path):
 
 
 def test_a_long_gif_is_cut_and_says_so(tmp_path):
-    from motionloom.plots.film import film_of
+    from motionloom.plots.animation import film_of
 
     motion = walker()
     film = film_of(motion, 200, 10.0, 1.0, "side")

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.motion.provenance import Provenance, Source, joined_provenance, merged
-from motionloom.motion.quality import (
+from motionloom.motion.diagnostics.quality import (
     QualityReport,
     joint_accelerations,
     quality_report,
     seam_accelerations,
     usual_acceleration,
 )
+from motionloom.motion.provenance import Provenance, Source, joined_provenance, merged
 
 
 @pytest.fixture(scope="module")

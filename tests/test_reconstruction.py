@@ -9,21 +9,21 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import Markers, Motion, Skeleton
-from motionloom.motion import rotations as rot
-from motionloom.synthesis.reconstruction import (
-    SIX,
+from motionloom.evaluation.reconstruction import (
+    distinct_joints,
     evaluate_reconstruction,
     joint_errors,
-    reconstruction_stream,
-    tracked,
+    repeats,
+    same_performer,
 )
-from motionloom.synthesis.reconstruction.control_signal import control_signal
-from motionloom.synthesis.reconstruction.evaluation import distinct_joints, repeats, same_performer
-from motionloom.synthesis.reconstruction.local_model import LocalModel, local_model
-from motionloom.synthesis.reconstruction.marker_frame import MarkerFrame
-from motionloom.synthesis.reconstruction.performer import fitted_skeleton
-from motionloom.synthesis.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.motion import Markers, Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.reconstruction import SIX, reconstruction_stream, tracked
+from motionloom.reconstruction.control_signal import control_signal
+from motionloom.reconstruction.local_model import LocalModel, local_model
+from motionloom.reconstruction.marker_frame import MarkerFrame
+from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.reconstruct import fitted_skeleton
 from tests.naive import reconstruction as naive
 
 CLIPS = ("walk", "kick_front_high_right", "jump_up", "dance_groove")

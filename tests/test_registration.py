@@ -7,11 +7,11 @@ import pytest
 
 import motionloom as ml
 from motionloom.alignment import Timewarp
-from motionloom.blend import register
-from motionloom.blend.contact_matching import matched_contacts, unmatched_feet
-from motionloom.blend.poses import Clips, mixed_poses
+from motionloom.blending import register
+from motionloom.blending.contact_matching import matched_contacts, unmatched_feet
+from motionloom.blending.poses import Clips, mixed_poses
 from motionloom.errors import InvalidInput
-from motionloom.motion.contacts import FOOT_PARTS, FootContacts, Plant
+from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search import Edge, Family, Matches, Node
 
 HOLD = 6  # frames that a reach of the corpus stays at its target

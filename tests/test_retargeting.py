@@ -10,16 +10,16 @@ from test_foot_skate import cmu_walks
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
-from motionloom.motion.body_tree import BodyTree
-from motionloom.motion.contacts import SIDES, foot_contacts, part_path
-from motionloom.motion.end_effectors import hand_importance
-from motionloom.motion.foot_skate import clean_feet
-from motionloom.motion.quality import foot_slide
-from motionloom.motion.reaching import limb_of, reaching, with_world_rotations
-from motionloom.motion.rest_matching import into_posture
-from motionloom.motion.retargeting import retarget
-from motionloom.motion.stature import leg_length
+from motionloom.motion.body_height import leg_length
+from motionloom.motion.diagnostics.quality import foot_slide
+from motionloom.motion.feet.clean import clean_feet
+from motionloom.motion.feet.contacts import SIDES, foot_contacts, part_path
+from motionloom.motion.kinematics.limbs import limb_of, reaching, with_world_rotations
+from motionloom.motion.retargeting.end_effectors import hand_importance
+from motionloom.motion.retargeting.rest_alignment import into_posture
+from motionloom.motion.retargeting.retarget import retarget
+from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.rotations import quaternions as rot
 
 LIMBS = [
     (f"{side}_{a}", f"{side}_{b}")

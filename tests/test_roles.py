@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from motionloom.errors import MotionFormatError, RoleError
 from motionloom.motion import Skeleton
-from motionloom.motion.naming import labels_of
-from motionloom.motion.roles import ROLES, assign_roles, load_role_map, save_role_map
-from motionloom.motion.stature import standing_height
+from motionloom.motion.body_height import standing_height
+from motionloom.motion.roles.assignment import ROLES, assign_roles, load_role_map, save_role_map
+from motionloom.motion.roles.joint_names import labels_of
 
 
 def nameless(skeleton):

@@ -9,7 +9,7 @@ from naive import rotations as naive
 from scipy.spatial.transform import Rotation, Slerp
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 ORDERS = [
     "".join(axes) for axes in itertools.product("XYZ", repeat=3)

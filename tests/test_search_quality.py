@@ -7,12 +7,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.search.evaluation import (
-    least_distances,
-    ranked_precision,
-    read_tasks,
-    score,
-)
+from motionloom.evaluation.retrieval import least_distances, ranked_precision, read_tasks, score
 
 
 def test_a_perfect_list_scores_one():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.engine import on_cluster
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.search.blocks import Blocks
-from motionloom.search.neighbours import neighbours, open_index
-from motionloom.search.shards import Shards, merged
+from motionloom.parallel.executor import on_cluster
+from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.neighbours import neighbours, open_index
+from motionloom.search.index.shards import Shards, merged
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blend.stitching import Stitch
-from motionloom.motion import rotations as rot
+from motionloom.blending.inertialization import Stitch
+from motionloom.motion.rotations import quaternions as rot
 
 
 def stitched(first, second, blocks=(1000,)):

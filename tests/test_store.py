@@ -15,16 +15,16 @@ from cluster_tasks import catalogue_of
 from typer.testing import CliRunner
 
 import motionloom as ml
-from motionloom import engine
 from motionloom.cli import app
-from motionloom.engine import completed, executor, on_cluster
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
-from motionloom.library.cache import Cache, local_cache
-from motionloom.library.store import ObjectStore, Piece, StoreError, normal_address
-from motionloom.library.stored_folder import between, joined
-from motionloom.search import web_tasks
-from motionloom.search.neighbours import open_index
-from motionloom.search.web_store import WebStore
+from motionloom.parallel import executor as engine
+from motionloom.parallel.executor import completed, executor, on_cluster
+from motionloom.search.index.neighbours import open_index
+from motionloom.search.match_web import web_tasks
+from motionloom.search.match_web.web_store import WebStore
+from motionloom.store.remote.cache import Cache, local_cache
+from motionloom.store.remote.folder import between, joined
+from motionloom.store.remote.object_store import ObjectStore, Piece, StoreError, normal_address
 
 NAMES = ("jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left", "walk")
 
@@ -69,8 +69,8 @@ def pair(tmp_path):
 def small_tasks(monkeypatch):
     """Every motion, every row of a web is a task of its own."""
     monkeypatch.setattr(web_tasks, "_TASK_CELLS", 1)
-    monkeypatch.setattr("motionloom.library.batches._WORTH_A_POOL", 0)
-    monkeypatch.setattr("motionloom.library.batches._BATCH_FRAMES", 1)
+    monkeypatch.setattr("motionloom.store.artifacts.row_table_build._WORTH_A_POOL", 0)
+    monkeypatch.setattr("motionloom.store.artifacts.row_table_build._BATCH_FRAMES", 1)
 
 
 # --- the same -------------------------------------------------------------------------------
@@ -470,7 +470,7 @@ def bucket(monkeypatch):
 
 @pytest.mark.slow
 def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tasks, monkeypatch):
-    from motionloom.cluster import local_cluster
+    from motionloom.parallel.cluster import local_cluster
 
     here = library_at(tmp_path / "here.loom")
     there = library_at(tmp_path / "there.loom", store=bucket)

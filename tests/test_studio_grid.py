@@ -13,7 +13,7 @@ import motionloom as ml
 from motionloom.alignment import grid_minima, valid_region
 from motionloom.cli import app as cli
 from motionloom.distance import distance_grid
-from motionloom.search.web_pair import web_pair
+from motionloom.search.match_web.library_web import web_pair
 
 pytest.importorskip("fastapi")
 

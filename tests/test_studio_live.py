@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.studio import create_app, wire
-from motionloom.studio.window import Window
+from motionloom.studio.live.window import Window
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from pydantic import BaseModel  # noqa: E402
 
 from motionloom import demo  # noqa: E402
 from motionloom.studio import create_app  # noqa: E402
-from motionloom.studio.live import _answer  # noqa: E402
-from motionloom.studio.live_kinds import KINDS  # noqa: E402
+from motionloom.studio.live.requests import KINDS  # noqa: E402
+from motionloom.studio.live.socket import _answer  # noqa: E402
+from motionloom.studio.live.window import Window  # noqa: E402
 from motionloom.studio.routes import ROUTERS  # noqa: E402
-from motionloom.studio.window import Window  # noqa: E402
 from motionloom.studio.wire import unpack  # noqa: E402
 
 SECRET = b"nobody may read this"

@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import motionloom as ml
-from motionloom.blend.ground import moved_poses
 from motionloom.cli import app as cli
+from motionloom.motion.rotations.planar_transform import moved_poses
 
 pytest.importorskip("fastapi")
 
@@ -25,7 +25,7 @@ from fastapi.testclient import TestClient
 from studio_takes import corpus_library
 
 from motionloom.studio import create_app, wire
-from motionloom.studio.finding import FamilySettings, SearchSettings, family_of
+from motionloom.studio.search_settings import FamilySettings, SearchSettings, family_of
 
 KICK = "kick_front_high_right_p0:10-60"
 TAKES = (

@@ -259,7 +259,7 @@ def test_ctrl_c_does_not_wait_for_long_work(tmp_path):
 import sys, threading, time
 sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--port", "0"]
 from motionloom.studio.routes import library
-from motionloom.studio.asking import Shop
+from motionloom.studio.dependencies import Shop
 
 @library.router.get("/forever")
 def forever(shop: Shop):

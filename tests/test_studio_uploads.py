@@ -20,8 +20,9 @@ from starlette.requests import ClientDisconnect  # noqa: E402
 import motionloom as ml  # noqa: E402
 from motionloom import demo  # noqa: E402
 from motionloom.errors import InvalidInput, LibraryError  # noqa: E402
-from motionloom.studio import create_app, incoming  # noqa: E402
-from motionloom.studio.incoming import Incoming, checked_name  # noqa: E402
+from motionloom.studio import create_app
+from motionloom.studio import uploads as incoming  # noqa: E402
+from motionloom.studio.uploads import Incoming, checked_name  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ pytest.importorskip("fastapi")
 import motionloom as ml  # noqa: E402
 from motionloom.errors import InvalidInput  # noqa: E402
 from motionloom.studio import wire  # noqa: E402
+from motionloom.studio.app_state import Workshop  # noqa: E402
 from motionloom.studio.jobs import Jobs  # noqa: E402
-from motionloom.studio.workshop import Workshop  # noqa: E402
 
 
 @pytest.fixture

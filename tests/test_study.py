@@ -15,9 +15,9 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.distance import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.errors import InvalidInput
-from motionloom.plots.rank_correlations import write_rank_correlations
-from motionloom.search import study as parts
-from motionloom.search.study import study
+from motionloom.evaluation import rank_correlation as parts
+from motionloom.evaluation.rank_correlation import study
+from motionloom.plots.evaluation_report import write_rank_correlations
 
 QUICK = {"seconds": 1.0, "queries": 40, "neighbours": 30, "ranked": 5}
 SOME = ["e15", "e30", "pca8", "pc1", "quat", "wb"]

@@ -10,7 +10,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 SKELETON = ml.Skeleton(
     ["hips", "a,knee"], [-1, 0], [[0, 0, 0], [0, -0.4, 0]], ["toe"], [1], [[0, -0.4, 0.1]]

@@ -5,13 +5,13 @@ import pytest
 from naive import blending as naive
 
 import motionloom as ml
-from motionloom.blend.ground import moved_poses
-from motionloom.blend.transitions import Window, aligning_move, eased_shares, transition
+from motionloom.blending.transitions import Window, aligning_move, eased_shares, transition
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion import rotations as rot
-from motionloom.motion.contacts import FOOT_PARTS
-from motionloom.motion.quality import joint_accelerations
+from motionloom.motion.diagnostics.quality import joint_accelerations
+from motionloom.motion.feet.contacts import FOOT_PARTS
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.planar_transform import moved_poses
 
 
 def window(motion, start, frames, *, contacts=True):

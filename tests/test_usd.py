@@ -11,8 +11,9 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
-from motionloom.formats import usd, usd_child
-from motionloom.motion import rotations as rot
+from motionloom.formats.usd import child_process as usd_child
+from motionloom.formats.usd import reader as usd
+from motionloom.motion.rotations import quaternions as rot
 
 pytest.importorskip("pxr", reason="the extra usd is not installed")
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: E402

@@ -6,13 +6,13 @@ from naive import web as naive
 
 import motionloom as ml
 from motionloom.distance import distance_grid
-from motionloom.distance.grid import DistanceGrid, grid_frames
+from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.search import web_building
-from motionloom.search.refinement import Level, refined, strides
-from motionloom.search.web import WebOptions, build_web, joined
-from motionloom.search.web_building import motion_web
-from motionloom.search.web_code import decoded, encoded
+from motionloom.search.match_web import build as web_building
+from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.encoding import decoded, encoded
+from motionloom.search.match_web.refinement import Level, refined, strides
+from motionloom.search.match_web.web import WebOptions, build_web, joined
 
 KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
 

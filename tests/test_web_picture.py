@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.plots.web_picture import MATCH, web_picture, write_web_picture
-from motionloom.search.web_pair import web_pair
+from motionloom.plots.match_web import MATCH, web_picture, write_web_picture
+from motionloom.search.match_web.library_web import web_pair
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 import motionloom as ml
-from motionloom.search.evaluation import read_tasks, score
-from motionloom.search.web_store import WebStore
+from motionloom.evaluation.retrieval import read_tasks, score
+from motionloom.search.match_web.web_store import WebStore
 
 pytestmark = pytest.mark.xdist_group("web_quality")  # one corpus for all, not one per process
 

@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.distance.grid import grid_frames
+from motionloom.distance.distance_matrix import grid_frames
 from motionloom.errors import InvalidInput, LibraryError, RoleError
-from motionloom.search import web_tasks
-from motionloom.search.web import WebOptions
-from motionloom.search.web_building import motion_web
-from motionloom.search.web_files import StoredWebs
-from motionloom.search.web_store import WebStore
+from motionloom.search.match_web import web_tasks
+from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.web import WebOptions
+from motionloom.search.match_web.web_files import StoredWebs
+from motionloom.search.match_web.web_store import WebStore
 
 NAMES = ("walk", "kick_front_high_right", "kick_front_low_right")
 

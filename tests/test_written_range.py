@@ -5,7 +5,7 @@ import pytest
 import motionloom as ml
 from motionloom.cli.arguments import cut_from
 from motionloom.errors import InvalidInput
-from motionloom.motion.written_range import split_range
+from motionloom.motion.segment import split_range
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import motionloom as ml
-from motionloom.blend import Blend, register
+from motionloom.blending import Blend, register
 from motionloom.plots.overlay import draw_overlay
 
 KINDS = ("front_mid", "outside_mid", "side_mid")

@@ -6,8 +6,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import motionloom as ml
-from motionloom.plots.clip_report import draw_precision_recall, draw_similarity
-from motionloom.search.clip_evaluation import evaluate_clips
+from motionloom.evaluation.clips import evaluate_clips
+from motionloom.plots.evaluation_report import draw_precision_recall, draw_similarity
 
 METHODS = ["dtw-clip", "emd", "dtw", "scaling", "dtw-e15", "dtw-pc11", "dtw-jrd"]
 

@@ -16,10 +16,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.cluster import local_cluster
-from motionloom.engine import completed, executor, on_cluster
-from motionloom.search import web_tasks
-from motionloom.search.web_store import WebStore
+from motionloom.parallel.cluster import local_cluster
+from motionloom.parallel.executor import completed, executor, on_cluster
+from motionloom.search.match_web import web_tasks
+from motionloom.search.match_web.web_store import WebStore
 
 FRAMES = 6_000
 BARS = ("#30638e", "#edae49", "#4f772d", "#8d6b94", "#b5838d")

@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import motionloom as ml
-from motionloom.plots.match_strip import write_match_strip
-from motionloom.plots.paper import FAINT, TEXT
-from motionloom.synthesis.rhythm import choreography
-from motionloom.synthesis.rhythm.dancing import dance
-from motionloom.synthesis.rhythm.music import Music
+from motionloom.plots.filmstrip import write_match_strip
+from motionloom.plots.page import FAINT, TEXT
+from motionloom.rhythm import choreography
+from motionloom.rhythm.dance import dance
+from motionloom.rhythm.music.music import Music
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ import numpy as np
 import motionloom as ml
 from motionloom.cli.doctor import examination_report
 from motionloom.formats.presets import PRESETS, prepared
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.plots.doctor_page import doctor_article, write_doctor_page
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.motion.foot_skate import clean_feet
-from motionloom.motion.quality import part_path
+from motionloom.motion.diagnostics.quality import part_path
+from motionloom.motion.feet.clean import clean_feet
 
 HERE = Path(__file__).parent
 BEFORE, AFTER, GROUND = "#e0662f", "#3b82c4", "#8a93a1"

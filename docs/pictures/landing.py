@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 import motionloom as ml
-from motionloom.plots.film import film_of
+from motionloom.plots.animation import film_of
 
 HERE = Path(__file__).parent
 KINDS = ("front_low", "front_mid", "front_high", "inside_mid", "outside_mid", "outside_high",

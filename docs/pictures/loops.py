@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import motionloom as ml
+from motionloom.motion_graph import motion_graph
 from motionloom.plots import write_gif
-from motionloom.synthesis.motiongraph import motion_graph
-from motionloom.synthesis.rhythm import choreography
-from motionloom.synthesis.rhythm.tunes import write_tune
+from motionloom.rhythm import choreography
+from motionloom.rhythm.music.tunes import write_tune
 
 HERE = Path(__file__).parent
 WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "walk_right_tight")

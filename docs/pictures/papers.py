@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.demo.beat_studies import beat_study
+from motionloom.demo.actions.dances import beat_study
 from motionloom.distance.body_frame import body_positions
 from motionloom.plots.camera import Camera
 

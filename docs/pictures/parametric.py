@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from motionloom.bench.table_one import ROWS, corpus_library, parametric_row, random_targets
-from motionloom.plots.match_strip import write_match_strip
+from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
+from motionloom.plots.filmstrip import write_match_strip
 from motionloom.plots.parameter_space import write_parameter_space
 
 HERE = Path(__file__).parent

@@ -4,8 +4,9 @@ import tempfile
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.plots.match_strip import write_match_strip
-from motionloom.synthesis.reconstruction import joint_errors, tracked
+from motionloom.evaluation.reconstruction import joint_errors
+from motionloom.plots.filmstrip import write_match_strip
+from motionloom.reconstruction import tracked
 
 HERE = Path(__file__).parent
 CLIPS = ("walk", "kick_front_high_right", "kick_front_mid_right", "jump_up", "dance_groove")

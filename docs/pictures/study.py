@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.plots.rank_correlations import write_rank_correlations
-from motionloom.search.study import study
+from motionloom.evaluation.rank_correlation import study
+from motionloom.plots.evaluation_report import write_rank_correlations
 
 
 def main(library: str) -> None:

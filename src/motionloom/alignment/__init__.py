@@ -1,7 +1,7 @@
 """Time alignments on a grid of frame distances: dynamic time warping, the valid region."""
 
 from motionloom.alignment.dtw import STEPS, Alignment, corresponding, subsequence_alignment, warp
-from motionloom.alignment.monotone import MAX_SLOPE, align_in_region
+from motionloom.alignment.monotone_path import MAX_SLOPE, align_in_region
 from motionloom.alignment.timewarp import Timewarp
 from motionloom.alignment.valid_region import ALPHA, grid_minima, valid_region
 

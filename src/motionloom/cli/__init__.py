@@ -15,7 +15,6 @@ import typer
 
 from motionloom.cli import beats as rhythm
 from motionloom.cli import (
-    bench,
     clean,
     convert,
     demo,
@@ -75,7 +74,6 @@ app.command("dance")(dancing.dance)
 app.command("ballroom")(crowds.ballroom)
 app.command("march")(crowds.march)
 app.command("dancefloor")(floors.dancefloor)
-app.command("bench")(bench.bench)
 app.command("cluster")(clusters.cluster)
 app.command("studio")(browser.studio)
 app.command("warm-up")(demo.warm_up)

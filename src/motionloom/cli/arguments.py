@@ -23,7 +23,7 @@ def motion_from(text: str, **options) -> Motion:
 
 def cut_from(text: str, **options) -> tuple[Motion, int]:
     """The same, and the frame of the whole motion that it begins with."""
-    from motionloom.motion.written_range import split_range
+    from motionloom.motion.segment import split_range
 
     # A file may be called anything.
     name, cut = (text, None) if Path(text).exists() else split_range(text)
@@ -36,7 +36,7 @@ def cut_from(text: str, **options) -> tuple[Motion, int]:
 
 def is_library(place: str | Path) -> bool:
     """Whether there is a library at `place`."""
-    from motionloom.library.catalogue import FILE
+    from motionloom.store.catalogue import FILE
 
     return (Path(place) / FILE).is_file()
 
@@ -60,11 +60,11 @@ def motions_in(
         Folders that could not be looked into: ``file`` and ``reason``.
     """
     if is_library(place):
-        from motionloom.loom import Library
+        from motionloom.library import Library
 
         with Library(place) as library:
             return [(f"{place}:{name}", name) for name in library.names], []
-    from motionloom.library.sources import find_sources
+    from motionloom.store.ingest.sources import find_sources
 
     sources, unreadable = find_sources([place])
     away = None if leaving is None or leaving.resolve() == place.resolve() else leaving.resolve()
@@ -96,7 +96,7 @@ def _whole(text: str, **options) -> Motion:
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
     if Path(place).suffix == ".loom" or (name and Path(place).is_dir()):
-        from motionloom.loom import Library
+        from motionloom.library import Library
 
         library = Library(place)  # says so, if there is none
         if name and options:

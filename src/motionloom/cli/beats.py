@@ -13,7 +13,7 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.rhythm import Beats, Choreography
+    from motionloom.rhythm import Beats, Choreography
 
 Takes = Annotated[
     str | None,
@@ -43,7 +43,7 @@ def beats(
 
     With several motions of one rate and length (a couple), they are analysed together.
     """
-    from motionloom.synthesis.rhythm import beats as beats_of
+    from motionloom.rhythm import beats as beats_of
 
     loaded = [motion_from(text) for text in motions]
     found = beats_of(loaded, tempo_bpm=(slowest, fastest), steady=steady)
@@ -60,7 +60,7 @@ def beats(
 
 
 def _print_beats(found: Beats) -> None:
-    from motionloom.synthesis.rhythm.motion_beats import RHYTHMIC
+    from motionloom.rhythm.beats.motion_beats import RHYTHMIC
 
     sure = f"confidence {found.confidence:.2f}"
     if not found.rhythmic:
@@ -127,14 +127,14 @@ def movements(
 
     Writes the movement transition graph; edits an existing one with --graph or --kept.
     """
-    from motionloom.loom import Library
-    from motionloom.synthesis.rhythm import load_choreography
+    from motionloom.library import Library
+    from motionloom.rhythm import load_choreography
 
     lib = Library(library)
     if graph is not None:
         made = load_choreography(graph, lambda name: lib[name])
     elif kept is not None:
-        from motionloom.synthesis.rhythm.choreography_storage import open_choreography
+        from motionloom.rhythm.choreography_file import open_choreography
 
         made = open_choreography(lib, kept, lambda name: lib[name])
     else:
@@ -147,7 +147,7 @@ def movements(
     for path in output or []:
         _write(made, path)
     if keep is not None:
-        from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
+        from motionloom.rhythm.choreography_file import keep_choreography
 
         keep_choreography(lib, made, keep)
     if json:

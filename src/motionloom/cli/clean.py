@@ -114,7 +114,7 @@ def _cleaned(motion: Motion, target: Path, thresholds: dict[str, float], ease: f
     """Clean one motion and write it."""
     import numpy as np
 
-    from motionloom.motion.foot_skate import clean_feet
+    from motionloom.motion.feet.clean import clean_feet
 
     moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
     target.parent.mkdir(parents=True, exist_ok=True)

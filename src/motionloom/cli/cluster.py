@@ -16,9 +16,9 @@ import typer
 
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
+from motionloom.configuration import FILE as SETTINGS
+from motionloom.configuration import section
 from motionloom.errors import InvalidInput
-from motionloom.settings import FILE as SETTINGS
-from motionloom.settings import section
 
 _Address = Annotated[
     str | None,
@@ -42,7 +42,7 @@ def cluster(
 
     Commands with --cluster and the address that is printed then work on it.
     """
-    from motionloom.cluster import local_cluster
+    from motionloom.parallel.cluster import local_cluster
 
     ended = threading.Event()
     with local_cluster(workers, port=port) as started:
@@ -99,6 +99,6 @@ def _where(cluster: str | None) -> AbstractContextManager[None]:
     address = cluster if cluster is not None else cluster_from(Path(SETTINGS))
     if not address:
         return nullcontext()
-    from motionloom.engine import on_cluster
+    from motionloom.parallel.executor import on_cluster
 
     return on_cluster(address)

@@ -114,7 +114,7 @@ def _stem(source: str) -> str:
     """What to call a file, a motion of a library, or a part of either."""
     if Path(source).exists():
         return Path(source).stem
-    from motionloom.motion.written_range import split_range
+    from motionloom.motion.segment import split_range
 
     whole, cut = split_range(source)
     name = Path(whole).stem if Path(whole).exists() else whole.split(":", 1)[-1]

@@ -1,4 +1,7 @@
-"""``motionloom ballroom`` and ``motionloom march``: crowds that move to one music."""
+"""``motionloom ballroom`` and ``motionloom march``: crowds that move to one music.
+
+Scenes as commands make them: a file or the usual one, and what is said besides.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,66 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.crowd_scene import own_tempo, room_from, scene_from
 from motionloom.cli.options import JSON, WITHIN
 from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.crowd.performance import Performance
-    from motionloom.synthesis.rhythm import Choreography
-    from motionloom.synthesis.rhythm.music import Music
+    from motionloom.crowd.performance import Performance
+    from motionloom.rhythm import Choreography
+    from motionloom.rhythm.music.music import Music
+
+
+def scene_from(
+    kind: str, path: Path | None, options: dict[str, Any], usual: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """The scene of a file, or the usual one, with what the command line says; what was said."""
+    from motionloom.cli.beats import takes_from
+    from motionloom.crowd.description_file import made_scene, scene_values
+    from motionloom.rhythm.music.tunes import TUNE
+
+    given = {} if path is None else scene_values(path)
+    if given.pop("kind", kind) != kind:
+        raise InvalidInput(f"{path}: holds another kind of scene than motionloom {kind} makes")
+    said = {name: value for name, value in options.items() if value is not None}
+    if said.get("library") is not None:
+        said["library"] = str(said["library"])
+        given.pop("takes", None)
+    if isinstance(said.get("takes"), str):
+        listed_takes = takes_from(said["takes"]) or []
+        said["takes"] = ["+".join(one) if isinstance(one, list) else one for one in listed_takes]
+    if "music" in said and "tempo_bpm" not in said:
+        given.pop("tempo_bpm", None)
+    if "tempo_bpm" in said and "music" not in said and given.get("music") != TUNE:
+        given.pop("music", None)
+    given |= said
+    rest = usual if path is None else {}
+    if "music" in given:
+        rest = {name: value for name, value in rest.items() if name != "tempo_bpm"}
+    return made_scene(kind, rest | given, path), given
+
+
+def room_from(text: str) -> Any:
+    """A room as it is written: 14x10 metres, or open."""
+    from motionloom.crowd.description_file import OPEN
+
+    if text == OPEN:
+        return text
+    try:
+        wide, deep = (float(part) for part in text.lower().split("x"))
+    except ValueError:
+        raise InvalidInput(
+            f"a room is written WIDTHxDEPTH in metres, or {OPEN}; got {text!r}"
+        ) from None
+    return [wide, deep]
+
+
+def own_tempo(steps: Choreography, given: dict[str, Any], scene: Path | None) -> dict[str, Any]:
+    """The takes' own tempo, where nobody said one."""
+    if scene is not None or "music" in given or "tempo_bpm" in given:
+        return {}
+    return {"tempo_bpm": min(max(float(round(60.0 / steps.period)), 40.0), 240.0)}
+
 
 CROWDS = (".glb", ".gltf", ".usd", ".usda", ".usdc")
 TOPS = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
@@ -82,9 +136,9 @@ def ballroom(
 
     They waltz, or dance what couples in your takes danced.
     """
-    from motionloom.cli.crowd_takes import couples_of
-    from motionloom.synthesis.crowd import ballroom as danced
-    from motionloom.synthesis.crowd.usual import own_radius
+    from motionloom.cli.crowd_choreographies import couples_of
+    from motionloom.crowd import ballroom as danced
+    from motionloom.crowd.defaults import own_radius
 
     said = {
         "couples": couples, "room": None if room is None else room_from(room), "fps": fps,
@@ -136,9 +190,9 @@ def march(
 
     They march, or walk as in your takes.
     """
-    from motionloom.cli.crowd_takes import walks_of
-    from motionloom.synthesis.crowd import march as marched
-    from motionloom.synthesis.crowd.usual import CADENCE, ROUND, SPEED, suited
+    from motionloom.cli.crowd_choreographies import walks_of
+    from motionloom.crowd import march as marched
+    from motionloom.crowd.defaults import CADENCE, ROUND, SPEED, suited
 
     said = {
         "ranks": ranks, "files": files, "speed": speed, "fps": fps, "music": music,
@@ -174,7 +228,7 @@ def march(
 def _check_files(output: Path, tops: Sequence[Path], bvh: Path | None) -> None:
     _check_suffix(output, CROWDS, "a crowd is written to")
     if output.suffix.lower().startswith(".usd"):
-        from motionloom.formats.usd_writer import usd_library
+        from motionloom.formats.usd.writer import usd_library
 
         usd_library()
     for top in tops:
@@ -233,7 +287,7 @@ def _finish(
     words: str | None,
 ) -> None:
     """Write everybody; tell it in `words`, or as JSON."""
-    from motionloom.synthesis.crowd.account import crowd_quality, crowd_sources
+    from motionloom.crowd.performance import crowd_quality, crowd_sources
 
     _write(made, output)
     each = [] if bvh is None else [
@@ -268,7 +322,7 @@ def _finish(
 
 def _analysed(made: Performance) -> dict[str, int] | None:
     """Beats of the first agent as analysis of the motion alone finds them; None of a glimpse."""
-    from motionloom.synthesis.rhythm.dancing import beats_on_time
+    from motionloom.rhythm.dance import beats_on_time
 
     if made.motions[0][0].duration < _GLIMPSE:
         return None
@@ -278,10 +332,10 @@ def _analysed(made: Performance) -> dict[str, int] | None:
 
 def _write(made: Performance, output: Path) -> None:
     if output.suffix.lower().startswith(".usd"):
-        from motionloom.formats.usd import write
+        from motionloom.formats.usd.reader import write
 
         write(made.every, output)
         return
-    from motionloom.formats.gltf import write as write_gltf
+    from motionloom.formats.gltf.reader import write as write_gltf
 
     write_gltf(made.every, output, compact=True)

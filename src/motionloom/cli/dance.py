@@ -13,10 +13,10 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
+    from motionloom.library import Library
     from motionloom.motion import Motion, Skeleton
-    from motionloom.synthesis.rhythm import Choreography
-    from motionloom.synthesis.rhythm.music import Music
+    from motionloom.rhythm import Choreography
+    from motionloom.rhythm.music.music import Music
 
 TUNE = "tune"
 ANY = "any"
@@ -66,10 +66,10 @@ def dance(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Dance to a song: movements from the takes, in an order of its own, on the song's beats."""
-    from motionloom.loom import Library
-    from motionloom.motion.quality import quality_report
-    from motionloom.synthesis.rhythm.dancing import beats_on_time
-    from motionloom.synthesis.rhythm.dancing import dance as danced
+    from motionloom.library import Library
+    from motionloom.motion.diagnostics.quality import quality_report
+    from motionloom.rhythm.dance import beats_on_time
+    from motionloom.rhythm.dance import dance as danced
 
     _check_output(output)
     _check_song(song, tempo)
@@ -130,7 +130,7 @@ def _choreography(
     quiet: bool,
 ) -> Choreography:
     if graph is not None:
-        from motionloom.synthesis.rhythm import load_choreography
+        from motionloom.rhythm import load_choreography
 
         return load_choreography(graph, lambda name: lib[name])
     with progress("listening", len(lib), quiet=quiet) as advance:
@@ -141,9 +141,9 @@ def _choreography(
 
 def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography:
     """A kept choreography of this kind; of the song's meter if any will do."""
-    from motionloom.synthesis.rhythm.choreography import for_music
-    from motionloom.synthesis.rhythm.choreography_storage import kept_choreographies
-    from motionloom.synthesis.rhythm.music import load_music
+    from motionloom.rhythm.choreography import for_music
+    from motionloom.rhythm.choreography_file import kept_choreographies
+    from motionloom.rhythm.music.music import load_music
 
     known = kept_choreographies(lib, lambda name: lib[name])
     if kind != ANY:
@@ -154,11 +154,11 @@ def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography
 
 
 def _music(song: str, steps: Choreography, meter: int | None, tempo: float | None) -> Music:
-    from motionloom.synthesis.rhythm.music import load_music
+    from motionloom.rhythm.music.music import load_music
 
     if not _made_up(song):
         return load_music(song, meter=meter)
-    from motionloom.synthesis.rhythm.tunes import tune
+    from motionloom.rhythm.music.tunes import tune
 
     own = min(max(60.0 / steps.period, 40.0), 200.0)
     return tune(meter=steps.meter, tempo_bpm=own if tempo is None else tempo)
@@ -214,7 +214,7 @@ def _write(motions: tuple[Motion, ...], music: Music, path: Path) -> list[Path]:
     if len(motions) == 1:
         return [motions[0].save(path)]
     if suffix in (".glb", ".gltf"):
-        from motionloom.formats.gltf import write
+        from motionloom.formats.gltf.reader import write
 
         write(list(motions), path)
         return [path]
@@ -229,7 +229,7 @@ def _film(motion: Motion, music: Music, path: Path) -> Path:
     import tempfile
 
     from motionloom.plots.animation import write_mp4
-    from motionloom.synthesis.rhythm.sound import audible
+    from motionloom.rhythm.music.audio import audible
 
     with tempfile.TemporaryDirectory() as folder:
         heard = audible(music, Path(folder) / "music.wav", motion.duration)

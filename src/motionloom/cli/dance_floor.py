@@ -40,7 +40,7 @@ def dancefloor(
 
     Without --within or --only they dance what is labelled dance..., or all there is.
     """
-    from motionloom.formats.gltf import write
+    from motionloom.formats.gltf.reader import write
 
     if output.suffix.lower() not in (".glb", ".gltf"):
         raise InvalidInput(
@@ -59,7 +59,7 @@ def dancefloor(
     )
     write(list(made.motions), output)
     if top is not None:
-        from motionloom.plots.dance_floor import write_floor
+        from motionloom.plots.top_view import write_floor
 
         write_floor(made.motions, top)
     quality = made.quality()

@@ -9,9 +9,11 @@ import typer
 
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
-from motionloom.cli.tour import finding, gathering, spreading, weaving
-from motionloom.cli.tour.ahead import compiled_ahead
-from motionloom.cli.tour.tour import Tour
+from motionloom.cli.tour import steps as finding
+from motionloom.cli.tour import steps as gathering
+from motionloom.cli.tour import steps as spreading
+from motionloom.cli.tour import steps as weaving
+from motionloom.cli.tour.tour import Tour, compiled_ahead
 from motionloom.errors import InvalidInput
 
 _STEPS = (

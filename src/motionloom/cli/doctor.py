@@ -88,9 +88,9 @@ def doctor(
 
 def examination_report(motion: Motion, name: str) -> dict[str, Any]:
     """What `doctor --json` prints of one motion: the facts of `info`, and the findings."""
-    from motionloom.motion.examination import examine
-    from motionloom.motion.quality import foot_slide
-    from motionloom.motion.vital_signs import VitalSigns
+    from motionloom.motion.diagnostics.check import examine
+    from motionloom.motion.diagnostics.measure import VitalSigns
+    from motionloom.motion.diagnostics.quality import foot_slide
 
     facts = motion_facts(motion)
     signs = VitalSigns(motion)
@@ -134,7 +134,7 @@ def _contacts(contacts) -> dict[str, Any]:
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
-    from motionloom.motion.mending import mend
+    from motionloom.motion.diagnostics.repair import mend
 
     mended, done = mend(motion)
     mended.save(target)

@@ -12,7 +12,7 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.search.clip_evaluation import Evaluation
+    from motionloom.evaluation.clips import Evaluation
 
 _LABELS = typer.Option(
     metavar="FILE", help="CSV file with columns clip and label. [the library's labels]"
@@ -45,7 +45,7 @@ def evaluate(
     names = listed(methods)
     if output is not None and output.exists() and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder; there is a file of that name")
-    from motionloom.search.clip_evaluation import evaluate_clips
+    from motionloom.evaluation.clips import evaluate_clips
 
     lib = open_library(library)
     with progress("comparing", len(names), quiet=json) as advance:
@@ -59,7 +59,7 @@ def evaluate(
         )
     files = []
     if output is not None:
-        from motionloom.plots.clip_report import write_clip_report
+        from motionloom.plots.evaluation_report import write_clip_report
 
         files = write_clip_report(found, output)
     if json:

@@ -1,34 +1,117 @@
-"""``motionloom graph``: where motions of a library may be left for one another."""
+"""``motionloom graph``: where motions of a library may be left for one another.
+
+Which motion graph of a library is meant: the options that say so, and that graph.
+"""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.graph_options import (
-    BLEND,
-    DISTANCE,
-    METHOD,
-    PER_MINUTE,
-    THRESHOLD,
-    Settings,
-    chosen_distance,
-    chosen_graph,
-    chosen_names,
-    graph_settings,
-    is_built,
-    pairs_of,
-)
 from motionloom.cli.options import JSON, LIB, ONLY, PICTURES, WITHIN, WITHOUT, listed, open_library
-from motionloom.cli.terminal import counted, print_json, remark
+from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionFormatError
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
-    from motionloom.synthesis.motiongraph import MotionGraph
+    from motionloom.library import Library
+    from motionloom.motion_graph import MotionGraph
+
+
+DISTANCE = typer.Option(help="How frames are compared: jrd, pc11 ... [jrd]")
+METHOD = typer.Option(help="sectors (three prunings) or minima (local minima). [sectors]")
+THRESHOLD = typer.Option(help="How alike frames must be, in the distance's unit.")
+PER_MINUTE = typer.Option(help="Choose the threshold so that there are so many. [60]")
+BLEND = typer.Option(help="Seconds that a transition takes. [0.4]")
+
+Settings = dict[str, Any]
+"""What was said about a graph: arguments of `Library.motion_graph`, and ``weights``, a file."""
+
+
+def graph_settings(
+    lib: Library,
+    *,
+    distance: str | None,
+    method: str | None,
+    threshold: float | None,
+    per_minute: float | None,
+    blend: float | None,
+    within: list[str] | None,
+    only: str | None,
+    without: str | None,
+    any_footing: bool = False,
+    weights: Path | None = None,
+) -> Settings:
+    """What was said about the graph; if nothing was, what was said of the one built last."""
+    from motionloom.motion_graph.artifact import remembered
+
+    given = {
+        "distance": distance,
+        "method": method,
+        "threshold": threshold,
+        "per_minute": per_minute,
+        "blend_seconds": blend,
+        "within": within or None,
+        "only": listed(only),
+        "without": listed(without),
+        "footing": False if any_footing else None,
+        "weights": None if weights is None else str(weights.absolute()),
+    }
+    said = {name: value for name, value in given.items() if value is not None}
+    return said or remembered(lib) or {}
+
+
+def chosen_names(lib: Library, settings: Settings) -> list[str]:
+    """Names of the motions that the graph is made of."""
+    from motionloom.search import filters
+
+    chosen = {name: settings.get(name) for name in ("within", "only", "without")}
+    return filters.chosen_names(lib, **chosen)
+
+
+def chosen_distance(settings: Settings):
+    """How frames of the graph are compared: a name, or a distance with learned weights."""
+    name, weights = settings.get("distance", "jrd"), settings.get("weights")
+    if weights is None:
+        return name
+    from motionloom.distance.joint_weights import load_weights
+
+    if name != "jrd":
+        raise InvalidInput(f"--weights are those of jrd; got the distance {name}")
+    return load_weights(weights)
+
+
+def is_built(lib: Library, settings: Settings) -> bool:
+    """Whether the library keeps the graph, so that nothing needs to be compared."""
+    from motionloom.motion_graph.artifact import is_kept
+
+    names, distance = chosen_names(lib, settings), chosen_distance(settings)
+    return is_kept(lib, names=names, distance=distance, **_finding(settings))
+
+
+def chosen_graph(lib: Library, settings: Settings) -> MotionGraph:
+    """The graph: kept with the library, or built now."""
+    from motionloom.motion_graph.artifact import library_graph
+
+    names, distance = chosen_names(lib, settings), chosen_distance(settings)
+    with progress("pairs of motions", pairs_of(names)) as advance:
+        return library_graph(
+            lib, names=names, distance=distance, progress=advance, **_finding(settings)
+        )
+
+
+def pairs_of(names: list[str]) -> int:
+    """How many pairs of motions are compared, each with itself included."""
+    return len(names) * (len(names) + 1) // 2
+
+
+def _finding(settings: Settings) -> dict[str, Any]:
+    """What says how transitions are found."""
+    others = ("distance", "weights", "within", "only", "without")
+    return {name: value for name, value in settings.items() if name not in others}
+
 
 _EDITS = ("remove", "lock", "restore")
 _ACTIONS = ("build", "info", "picture", "export", "learn", *_EDITS)
@@ -120,7 +203,7 @@ def graph(
 
 
 def _remember(lib: Library, settings: Settings) -> None:
-    from motionloom.synthesis.motiongraph.store import remember
+    from motionloom.motion_graph.artifact import remember
 
     remember(lib, settings)
 
@@ -134,7 +217,7 @@ def _draw(made: MotionGraph, output: Path, two: tuple[str, str] | None, settings
 
 def _tell_what_is_not_built(lib: Library, settings: Settings, json: bool) -> None:
     """What there is to build a graph of; figures that only the graph has are null."""
-    from motionloom.synthesis.motiongraph.edits import library_edits
+    from motionloom.motion_graph.edits import library_edits
 
     names, edits = chosen_names(lib, settings), library_edits(lib)
     frames = sum(lib.entry(name).frames for name in names)
@@ -174,8 +257,8 @@ def _check_output(action: str, output: Path | None) -> None:
 
 
 def _export(made: MotionGraph, output: Path) -> None:
-    from motionloom.synthesis.motiongraph.mogra import write_mogra
-    from motionloom.whole_file import whole_file
+    from motionloom.atomic_write import whole_file
+    from motionloom.motion_graph.mogra import write_mogra
 
     if output.suffix.lower() == ".mogra":
         write_mogra(made, output)
@@ -233,7 +316,7 @@ def _print_info(made: MotionGraph) -> None:
 
 
 def _edit(lib: Library, action: str, texts: list[str] | None) -> None:
-    from motionloom.synthesis.motiongraph.edits import Spot, edit
+    from motionloom.motion_graph.edits import Spot, edit
 
     spots = [Spot.of(text) for text in texts or []]
     if not spots:

@@ -11,8 +11,8 @@ from motionloom.cli.options import JSON, ROLES, UNIT, UP, WORKERS
 from motionloom.cli.terminal import counted, print_json, progress, remark
 
 if TYPE_CHECKING:
-    from motionloom.library import ImportReport
-    from motionloom.loom import Library
+    from motionloom.library import Library
+    from motionloom.store import ImportReport
 
 _SHOWN_FAILURES = 50
 
@@ -62,8 +62,8 @@ def import_(
     the same command again to go on after an interruption or to bring in what has changed.
     Bad files are listed at the end, with the reason; the exit code is then 1.
     """
-    from motionloom.library.sources import find_sources
-    from motionloom.loom import Library
+    from motionloom.library import Library
+    from motionloom.store.ingest.sources import find_sources
 
     count = len(find_sources(paths)[0])  # complains before an empty library is made
     lib = Library.create(library, fps=fps, store=store, exist_ok=True)

@@ -12,7 +12,7 @@ from motionloom.cli.options import JSON, ROLES, UNIT, UP
 from motionloom.cli.terminal import print_json
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
+    from motionloom.library import Library
     from motionloom.motion import Motion
 
 
@@ -56,7 +56,7 @@ def info(
 def motion_facts(motion: Motion) -> dict[str, Any]:
     """What `info --json` prints."""
     from motionloom.formats.posture import facing
-    from motionloom.motion.stature import standing_height
+    from motionloom.motion.body_height import standing_height
 
     origin, assignment = motion.origin, motion.skeleton.role_assignment
     return {
@@ -106,7 +106,7 @@ def library_facts(library: Library) -> dict[str, Any]:
 
 
 def _library_info(path: str, *, json: bool) -> None:
-    from motionloom.loom import Library
+    from motionloom.library import Library
 
     with Library(path) as library:
         facts = library_facts(library)

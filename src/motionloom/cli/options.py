@@ -13,7 +13,7 @@ import typer
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
+    from motionloom.library import Library
 
 LIB = typer.Argument(metavar="LIB", help="The library.")
 WITHIN = typer.Option(metavar="LABEL", help="Only motions with this label. May be repeated.")
@@ -33,7 +33,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 def open_library(path: Path) -> Library:
     """The library at a path; imported here, for a command's help needs none."""
-    from motionloom.loom import Library
+    from motionloom.library import Library
 
     return Library(path)
 

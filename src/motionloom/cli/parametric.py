@@ -14,7 +14,7 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.parametric import ParametricMotion
+    from motionloom.parametric.parametric_motion import ParametricMotion
 
 
 def parametrize(
@@ -138,7 +138,7 @@ def synthesize(
 ) -> None:
     """Write the motion that does what is asked, or comes as near to it as it can."""
     from motionloom.formats import writer_options
-    from motionloom.motion.quality import quality_report
+    from motionloom.motion.diagnostics.quality import quality_report
 
     writer_options(output)  # complains before the work
     lib = open_library(library)
@@ -237,7 +237,7 @@ def _numbers(text: str, motion: ParametricMotion) -> list[float]:
 def _write_json(path: Path, about: dict[str, Any]) -> None:
     import json
 
-    from motionloom.whole_file import whole_file
+    from motionloom.atomic_write import whole_file
 
     with whole_file(path) as scratch:
         scratch.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

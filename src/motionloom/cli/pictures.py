@@ -172,7 +172,7 @@ def _source(place: Path) -> _Source:
 
 
 def _library_source(place: Path) -> _Source:
-    from motionloom.loom import Library
+    from motionloom.library import Library
     from motionloom.plots import SheetClip
 
     library = Library(place)
@@ -188,8 +188,8 @@ def _library_source(place: Path) -> _Source:
 
 
 def _folder_source(place: Path) -> _Source:
-    from motionloom.library.sources import assign_names, find_sources
     from motionloom.plots import SheetClip
+    from motionloom.store.ingest.sources import assign_names, find_sources
 
     files, unreadable = find_sources([place])
     names = assign_names(files, {})

@@ -13,8 +13,8 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from motionloom.evaluation.reconstruction import ReconstructionError
     from motionloom.motion import Skeleton
-    from motionloom.synthesis.reconstruction import ReconstructionError
 
 Mode = Literal["offline", "online"]
 
@@ -117,7 +117,7 @@ def evaluate_reconstruct(
     place counted once; mean over the joints of each frame, then mean and greatest over the
     frames. The motion itself and all that repeat it are left out of the library.
     """
-    from motionloom.synthesis.reconstruction.evaluation import (
+    from motionloom.evaluation.reconstruction import (
         evaluate_reconstructions,
         summary,
         varied_motions,

@@ -21,7 +21,7 @@ from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
+    from motionloom.library import Library
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
 
@@ -261,7 +261,7 @@ def _write(
         contact_sheet(clips, sheet, title=f"Like {matches.query}")
         remark(f"{counted(len(matches), 'match', 'matches')} on {sheet}")
     if strip is not None:
-        from motionloom.plots.match_strip import write_match_strip
+        from motionloom.plots.filmstrip import write_match_strip
         from motionloom.search.query import as_query
 
         shown = [(f"query: {matches.query}", as_query(lib, query).clip)]

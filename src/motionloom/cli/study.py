@@ -11,7 +11,7 @@ from motionloom.cli.options import JSON, LIB, check_picture, listed, open_librar
 from motionloom.cli.terminal import print_json, progress, remark
 
 if TYPE_CHECKING:
-    from motionloom.search.study import Study
+    from motionloom.evaluation.rank_correlation import Study
 
 
 def study(
@@ -39,8 +39,8 @@ def study(
     """
     check_picture(output)
     from motionloom.distance import DISTANCES, FEATURES
-    from motionloom.plots.rank_correlations import write_rank_correlations
-    from motionloom.search.study import study as compare
+    from motionloom.evaluation.rank_correlation import study as compare
+    from motionloom.plots.evaluation_report import write_rank_correlations
 
     names = [*FEATURES, *DISTANCES] if measures is None else listed(measures)
     lib = open_library(library)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.graph_options import (
+from motionloom.cli.graph import (
     BLEND,
     DISTANCE,
     METHOD,
@@ -22,7 +22,7 @@ from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionFormatError
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.motiongraph import MotionGraph
+    from motionloom.motion_graph import MotionGraph
 
 
 def walk(
@@ -114,10 +114,10 @@ def _walked(
     quiet: bool,
 ) -> dict[str, Any]:
     """Play the walk into its file; what ``--json`` prints of it."""
-    from motionloom.blend.player import frame_count
-    from motionloom.synthesis.motiongraph.player import GraphPlayer
-    from motionloom.synthesis.motiongraph.routes import plan
-    from motionloom.synthesis.motiongraph.streaming import write_walk
+    from motionloom.blending.player import frame_count
+    from motionloom.motion_graph.player import GraphPlayer
+    from motionloom.motion_graph.routes import plan
+    from motionloom.motion_graph.streaming import write_walk
 
     if free:
         player = made.player(seed, start=wishes["start"])
@@ -147,7 +147,7 @@ def _walked(
 
 
 def _write_log(rows, path: Path) -> None:
-    from motionloom.whole_file import whole_file
+    from motionloom.atomic_write import whole_file
 
     with whole_file(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)

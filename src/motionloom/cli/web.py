@@ -13,8 +13,8 @@ from motionloom.cli.terminal import counted, print_json, progress, remark, spelt
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
-    from motionloom.search.web_store import LeftToBuild
+    from motionloom.library import Library
+    from motionloom.search.match_web.web_store import LeftToBuild
 
 _WORTH_TELLING = 5.0  # seconds; for less, nobody asks how long
 
@@ -49,7 +49,7 @@ def web(
     searches at the speed of a slider. Pairs that are there already are not built again: run
     the same command to go on after an interruption, or when motions have been added.
     """
-    from motionloom.search.web_store import WebStore
+    from motionloom.search.match_web.web_store import WebStore
 
     if len(what) == 2:
         _draw(open_library(library), what[0], what[1], distance, output, query, threshold, json)
@@ -80,7 +80,7 @@ def web(
 
 
 def _tell_work(left: LeftToBuild, workers: int | None) -> None:
-    from motionloom.engine import available_workers
+    from motionloom.parallel.executor import available_workers
 
     cores = min(available_workers(), workers or left.pairs)
     seconds = left.core_seconds / max(1, cores)
@@ -101,9 +101,9 @@ def _draw(
     threshold: float,
     json: bool,
 ) -> None:
-    from motionloom.plots.web_picture import write_web_picture
+    from motionloom.plots.match_web import write_web_picture
+    from motionloom.search.match_web.library_web import web_pair
     from motionloom.search.query import as_query
-    from motionloom.search.web_pair import web_pair
 
     if output is None:
         raise InvalidInput("say where to draw the web of two motions: -o web.png")

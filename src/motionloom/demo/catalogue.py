@@ -10,13 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from motionloom.demo.cartwheels import cartwheel
-from motionloom.demo.dances import groove, sway
-from motionloom.demo.gait import jog, step_up, walk
-from motionloom.demo.jumps import hop, jump
-from motionloom.demo.kicks_and_punches import kick, punch
+from motionloom.demo.actions.dances import groove, sway
+from motionloom.demo.actions.gait import jog, step_up, walk
+from motionloom.demo.actions.jumps import cartwheel, hop, jump
+from motionloom.demo.actions.reaches import reach, sit_and_stand
+from motionloom.demo.actions.strikes import kick, punch
 from motionloom.demo.performers import SIDES
-from motionloom.demo.reaches import reach, sit_and_stand
 from motionloom.demo.score import SIGN, Score
 
 Recipe = Callable[[Score], object]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from motionloom.demo.curves import GRAVITY, bump
 from motionloom.demo.performers import SIDES, Performer
 from motionloom.demo.score import Score, Step
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 

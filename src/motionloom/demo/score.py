@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.demo.curves import Curve
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 

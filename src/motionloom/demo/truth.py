@@ -12,7 +12,7 @@ from motionloom.demo.feet import planned_feet
 from motionloom.demo.performers import SIDES
 from motionloom.demo.score import Performed, Score
 from motionloom.demo.torso import loose
-from motionloom.motion.frames import intervals
+from motionloom.motion.segment import intervals
 
 
 @dataclass(frozen=True)

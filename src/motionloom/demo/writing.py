@@ -11,9 +11,9 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from motionloom import engine
+from motionloom.atomic_write import whole_file
 from motionloom.demo.corpus import Performance, names, performance
-from motionloom.whole_file import whole_file
+from motionloom.parallel import executor as engine
 
 
 def write(

@@ -5,7 +5,7 @@ and indexes work on. A *frame distance* is anything that can tell how far the fr
 motions are apart. Every feature set is one.
 """
 
-from motionloom.distance.feature_store import (
+from motionloom.distance.feature_table import (
     LibraryFeatures,
     library_features,
     principal_components,
@@ -25,7 +25,7 @@ from motionloom.distance.frame_distances import (
     register_distance,
 )
 from motionloom.distance.point_cloud import PointCloud, point_cloud_distances
-from motionloom.distance.principal import Basis
+from motionloom.distance.principal_components import Basis
 
 __all__ = [
     "DISTANCES",

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.body_height import leg_length
 from motionloom.motion.heading import facing
-from motionloom.motion.rest_matching import global_rest_rotations, into_posture
-from motionloom.motion.stature import leg_length
+from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, into_posture
+from motionloom.motion.rotations import quaternions as rot
 
 Normalize = Literal["heading", "full"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
@@ -90,9 +90,9 @@ def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
 
     The posture is the same for all skeletons: upright, facing +Z, arms held out to the sides,
     legs straight. A skeleton that rests in another pose is put into it first, bone by bone
-    (see `motionloom.motion.rest_matching`), so that rotations do not depend on the axes a file
-    gives its joints, nor on the pose it calls rest. An end site turns with the joint it sits
-    on.
+    (see `motionloom.motion.retargeting.rest_alignment`), so that rotations do not depend on the
+    axes a file gives its joints, nor on the pose it calls rest. An end site turns with the joint
+    it sits on.
     """
     skeleton = motion.skeleton
     joints = [_joint(skeleton, point) for point in skeleton.points(roles)]

@@ -12,7 +12,7 @@ e15x5    differ                                                                9
 e30x3
 e39x3``
 ``pca8   principal components of 17 joints, fitted on a library (see           8, 16, 25
-pca16    `motionloom.distance.principal`)
+pca16    `motionloom.distance.principal_components`)
 pca25``
 ======== ===================================================================== =========
 
@@ -43,7 +43,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 
 if TYPE_CHECKING:
-    from motionloom.distance.principal import Basis
+    from motionloom.distance.principal_components import Basis
 
 
 @dataclass(frozen=True)

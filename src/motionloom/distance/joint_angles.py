@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.distance.body_frame import body_rotations
 from motionloom.distance.euclidean import euclidean_grid
 from motionloom.motion import Motion
-from motionloom.motion import rotations as rot
 from motionloom.motion.heading import facing
+from motionloom.motion.rotations import quaternions as rot
 
 _SIDES = ("left", "right")
 

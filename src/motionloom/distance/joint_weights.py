@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.atomic_write import whole_file
 from motionloom.distance.joint_relative import (
     JointRelativeDistance,
     Pair,
@@ -23,7 +24,6 @@ from motionloom.distance.joint_relative import (
 )
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
-from motionloom.whole_file import whole_file
 
 
 def learn_weights(

@@ -33,8 +33,8 @@ from motionloom.distance.euclidean import squared_grid
 from motionloom.distance.joint_angles import joint_rotations
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion import rotations as rot
 from motionloom.motion.heading import facing
+from motionloom.motion.rotations import quaternions as rot
 
 _SIDES = ("left", "right")
 

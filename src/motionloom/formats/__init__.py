@@ -46,15 +46,15 @@ class Format:
 
 
 FORMATS = {
-    ".bvh": Format("BVH", "motionloom.formats.bvh"),
-    ".amc": Format("Acclaim", "motionloom.formats.acclaim", writes=()),
-    ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", ("motion", "markers")),
+    ".bvh": Format("BVH", "motionloom.formats.bvh.reader"),
+    ".amc": Format("Acclaim", "motionloom.formats.acclaim.reader", writes=()),
+    ".c3d": Format("C3D", "motionloom.formats.c3d.reader", "markers", ("motion", "markers")),
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
-    ".glb": Format("binary glTF", "motionloom.formats.gltf"),
-    ".gltf": Format("glTF", "motionloom.formats.gltf"),
-    ".usd": Format("USD", "motionloom.formats.usd", extra="usd"),
-    ".usda": Format("USD text", "motionloom.formats.usd", extra="usd"),
-    ".usdc": Format("USD crate", "motionloom.formats.usd", extra="usd"),
+    ".glb": Format("binary glTF", "motionloom.formats.gltf.reader"),
+    ".gltf": Format("glTF", "motionloom.formats.gltf.reader"),
+    ".usd": Format("USD", "motionloom.formats.usd.reader", extra="usd"),
+    ".usda": Format("USD text", "motionloom.formats.usd.reader", extra="usd"),
+    ".usdc": Format("USD crate", "motionloom.formats.usd.reader", extra="usd"),
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", ("motion", "markers")),
     ".parquet": Format(
         "Parquet", "motionloom.formats.tables", "markers", ("motion", "markers"), "parquet"

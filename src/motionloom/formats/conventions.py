@@ -1,4 +1,9 @@
-"""A figure as its file has it, brought to our conventions: roles, y up, metres."""
+"""A figure as its file has it, brought to our conventions: roles, y up, metres.
+
+Nominal frame rates: what ``Frame Time: .0083333`` means to people.
+
+What a reader mends, and remembers; or refuses, when it was asked to be strict.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +18,15 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.posture import UP_AXES, turn_upright
 from motionloom.motion import Markers, Motion, Skeleton
-from motionloom.motion import rotations as rot
-from motionloom.motion.frames import positive_rate
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import positive_rate
 
 
 def with_given_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
     """The skeleton with the user's roles: a mapping, a mapping file, or none."""
     if roles is None:
         return skeleton
-    from motionloom.motion.roles import load_role_map
+    from motionloom.motion.roles.assignment import load_role_map
 
     return skeleton.with_roles(roles if isinstance(roles, Mapping) else load_role_map(roles))
 
@@ -128,3 +133,48 @@ def free_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
         used.add(candidate)
         free.append(candidate)
     return free
+
+
+_NOMINAL = (
+    12.0, 15.0, 23.976, 24.0, 25.0, 29.97, 30.0, 48.0, 50.0, 59.94, 60.0, 72.0, 75.0, 90.0,
+    100.0, 119.88, 120.0, 144.0, 150.0, 180.0, 200.0, 239.76, 240.0, 250.0, 300.0, 360.0,
+    480.0, 500.0, 1000.0,
+)  # fmt: skip
+_TOLERANCE = 3e-4  # .0083333 is 4e-6 off 1/120, 0.0083 is 4e-3 off; 59.94 is 1e-3 from 60
+
+
+def nominal_rate(fps: float) -> float:
+    """The rate people mean, if one is near enough; else `fps` itself.
+
+    Examples
+    --------
+    >>> nominal_rate(1 / 0.0083333), nominal_rate(1 / 0.0333667), nominal_rate(31.7)
+    (120.0, 29.97, 31.7)
+    """
+    nearest = min(_NOMINAL, key=lambda rate: abs(rate - fps))
+    return nearest if abs(nearest - fps) <= _TOLERANCE * nearest else fps
+
+
+class Repairs:
+    """Collects repairs as sentences; in strict mode the first one is an error instead."""
+
+    def __init__(self, path: str | Path, *, strict: bool = False) -> None:
+        self.path = path
+        self.strict = strict
+        self._told: dict[str, tuple[int | None, int]] = {}
+
+    def add(self, sentence: str, *, line: int | None = None) -> None:
+        """Record one repair; the same sentence again only counts up."""
+        if self.strict:
+            raise MotionFormatError(f"strict reading: {sentence}", path=self.path, line=line)
+        first, count = self._told.get(sentence, (line, 0))
+        self._told[sentence] = (first, count + 1)
+
+    def sentences(self) -> tuple[str, ...]:
+        """All repairs in the order they were made, with the first line and how often."""
+        out = []
+        for sentence, (line, count) in self._told.items():
+            place = f"line {line}: " if line is not None else ""
+            often = f" ({count} times)" if count > 1 else ""
+            out.append(f"{place}{sentence}{often}")
+        return tuple(out)

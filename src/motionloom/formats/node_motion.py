@@ -13,9 +13,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.formats.repairs import Repairs
+from motionloom.formats.conventions import Repairs
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 _STILL = 1e-5  # of the largest offset: bones that change less keep their length
 _EVEN = 0.01  # scales that differ by less are one

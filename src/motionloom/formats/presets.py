@@ -20,7 +20,7 @@ import numpy as np
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import free_names
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 _TRUNK = ("hips", "spine", "chest", "neck", "head")
 _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 COLOURS = [  # of characters in one file; Okabe and Ito: told apart by everyone
     (0.9, 0.6, 0.0), (0.35, 0.7, 0.9), (0.0, 0.6, 0.5), (0.95, 0.9, 0.25),

@@ -2,22 +2,165 @@
 
 One row per frame: its number, its time in seconds, and x, y and z of every joint and end
 site (or marker) in metres. A gap in the markers is an empty cell. Read back, they are markers
-(see `motionloom.formats.marker_tables`).
+(see `motionloom.formats.tables`).
+
+Tables of positions read back as markers: ``.csv`` and ``.parquet``.
+
+Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with ``_`` or a space in the
+place of the dot), in any order; one called ``time`` holds seconds. Other columns are passed
+over. An empty cell is a gap.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from motionloom.errors import InvalidInput
-from motionloom.formats.conventions import labelled_points
-from motionloom.formats.marker_tables import parquet_library, read
-from motionloom.motion import Markers, Motion
-from motionloom.whole_file import whole_file
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.formats.conventions import check_fps, file_bytes, labelled_points
+from motionloom.formats.units import unit_from
+from motionloom.motion import Markers, Motion, Origin
+
+_AXIS = re.compile(r"^(?P<label>.+)[._ ](?P<axis>[xyzXYZ])$")
+_UNEVEN = 0.02  # share of a frame by which times may be off an even rate
+
+
+def read(path: str | Path, *, unit: str | float | None = None, fps: float | None = None) -> Markers:
+    """Read markers from a table.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.csv`` or ``.parquet`` (the latter needs the extra ``parquet``).
+    unit : str or float, optional
+        ``"mm"``, ``"cm"``, ... or metres per unit. Default: metres.
+    fps : float, optional
+        Frames per second, where there is no column of times.
+
+    Raises
+    ------
+    MotionFormatError
+        If there are no positions, a cell is no number, or the rate is not known.
+    """
+    check_fps(fps)
+    path = Path(path)
+    parquet = path.suffix.lower() == ".parquet"
+    names, values = _parquet(path) if parquet else _csv(path)
+    labels, columns = _labels(names, path)
+    if not len(values):
+        raise MotionFormatError("the table has no rows", path=path)
+    rate = fps if fps is not None else _rate(names, values, path)
+    scale = 1.0 if unit is None else unit_from(unit)
+    positions = scale * values[:, columns].reshape(len(values), len(labels), 3)
+    origin = Origin(
+        path=str(path),
+        format="parquet" if parquet else "csv",
+        unit_m=scale,
+        unit_reason="given" if unit is not None else "tables are in metres",
+    )
+    return Markers(labels, positions, rate, name=path.stem, origin=origin)
+
+
+def parquet_library():
+    """pyarrow, with its module for Parquet; `MissingExtra` if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "Parquet files need pyarrow; install it with: pip install 'motionloom[parquet]'"
+        ) from None
+    return pyarrow
+
+
+def _csv(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    content = file_bytes(path, "a CSV file")
+    try:
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise MotionFormatError(f"cannot read the table: {error}", path=path) from None
+    if not rows:
+        raise MotionFormatError("the table is empty", path=path)
+    names = [name.strip() for name in rows[0]]
+    values = np.full((len(rows) - 1, len(names)), np.nan)
+    for r, row in enumerate(rows[1:]):
+        if len(row) != len(names):
+            raise MotionFormatError(
+                f"expected {len(names)} cells, got {len(row)}", path=path, line=r + 2
+            )
+        for c, cell in enumerate(row):
+            if cell.strip():
+                values[r, c] = _number(cell, names[c], path, r + 2)
+    return names, values
+
+
+def _number(cell: str, name: str, path: Path, line: int) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        if _AXIS.match(name) or name.lower() == "time":
+            raise MotionFormatError(
+                f"column {name!r}: {cell.strip()[:40]!r} is no number", path=path, line=line
+            ) from None
+        return np.nan  # a column of words: not ours
+
+
+def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
+    pyarrow = parquet_library()
+    content = file_bytes(path, "a Parquet file")
+    try:
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
+    except (OSError, pyarrow.ArrowException) as error:
+        reason = str(error).split("\n")[0][:200]
+        raise MotionFormatError(f"cannot read the table: {reason}", path=path) from None
+    names, columns = [], []
+    for name in table.column_names:
+        kind = table.schema.field(name).type
+        if pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind):
+            names.append(name)
+            columns.append(table[name].cast(pyarrow.float64()).to_numpy(zero_copy_only=False))
+    values = np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
+    return names, values.astype(np.float64)
+
+
+def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
+    """Labels, and the columns of their coordinates, three for each."""
+    found: dict[str, dict[str, int]] = {}
+    for column, name in enumerate(names):
+        match = _AXIS.match(name)
+        if match:
+            found.setdefault(match["label"], {})[match["axis"].lower()] = column
+    labels = tuple(label for label, axes in found.items() if len(axes) == 3)
+    if not labels:
+        shown = ", ".join(repr(name[:20]) for name in names[:6])
+        raise MotionFormatError(
+            f"no positions: columns must be called LABEL.x, LABEL.y, LABEL.z; got {shown}",
+            path=path,
+        )
+    return labels, [found[label][axis] for label in labels for axis in "xyz"]
+
+
+def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
+    lower = [name.lower() for name in names]
+    if "time" not in lower or len(values) < 2:
+        raise MotionFormatError(
+            "the rate is not known: a column 'time' in seconds is needed, or fps", path=path
+        )
+    times = values[:, lower.index("time")]
+    steps = np.diff(times)
+    step = float((times[-1] - times[0]) / len(steps))
+    if not (np.isfinite(step) and step > 0.0 and np.abs(steps - step).max() <= _UNEVEN * step):
+        raise MotionFormatError(
+            "times must rise evenly, one row per frame, gaps as empty cells", path=path
+        )
+    return float(np.round(1.0 / step, 4))
+
 
 __all__ = ["read", "write"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Skeleton
-from motionloom.motion.stature import standing_height
+from motionloom.motion.body_height import standing_height
 
 UNITS = {
     "m": 1.0,

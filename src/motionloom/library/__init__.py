@@ -1,10 +1,9 @@
-"""Many motions on disk: a catalogue in SQLite, frames in memory-mapped arrays, labels.
+"""The one front: `Library`, storage plus the verbs, each a thin call into the other folders.
 
-`Storage` holds them by name; `motionloom.Library` is it with the verbs on top.
+A verb is a function whose first argument is the library; `Library` takes it in as a method. So
+`searching`, `making` and `endless` read by themselves, and `Library` is the list of what there is.
 """
 
-from motionloom.library.importing import Failure, ImportReport
-from motionloom.library.records import Entry
-from motionloom.library.storage import Storage
+from motionloom.library.library import Library
 
-__all__ = ["Entry", "Failure", "ImportReport", "Storage"]
+__all__ = ["Library"]

@@ -8,6 +8,7 @@ known with the slope it has there, so what is corrected keeps moving smoothly.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -74,3 +75,30 @@ def eased(known: Array, reach: float) -> Array:
         band[1, a + 1] -= 1.0
     curve = solveh_banded(band, _FIXED * np.where(fixed[:, None], values, 0.0))
     return np.where(fixed[:, None], values, curve)
+
+
+@njit(cache=True, nogil=True)
+def critically_damped_spring(away, speed, rate, time):
+    """Distance from rest and speed after some time.
+
+    Parameters
+    ----------
+    away, speed : float or ndarray
+        Distance from where it will rest, and how fast that changes.
+    rate : float
+        Per unit of time; a tenth is left of a distance after about ``4 / rate``.
+    time : float
+
+    Returns
+    -------
+    away, speed : float or ndarray
+
+    Examples
+    --------
+    >>> away, speed = critically_damped_spring(1.0, 0.0, 10.0, 0.4)
+    >>> round(away, 3), speed < 0.0
+    (0.092, True)
+    """
+    pull = speed + rate * away
+    left = np.exp(-rate * time)
+    return (away + pull * time) * left, (speed - rate * pull * time) * left

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion import rotations as rot
+from motionloom.motion.rotations import quaternions as rot
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.frames import frame_slice, positive_rate
 from motionloom.motion.motion import Origin
 from motionloom.motion.resampling import frames_around
+from motionloom.motion.segment import frame_slice, positive_rate
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import RoleError
-from motionloom.motion import rotations as rot
-from motionloom.motion.naming import side_and_rest
-from motionloom.motion.rest_matching import global_rest_rotations
+from motionloom.motion.retargeting.rest_alignment import global_rest_rotations
+from motionloom.motion.roles.joint_names import side_and_rest
+from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import rotations as rot
-from motionloom.motion.frames import frame_slice, positive_rate
 from motionloom.motion.provenance import Provenance, Source, joined_provenance
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import frame_slice, positive_rate
 from motionloom.motion.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from motionloom.motion.contacts import FootContacts
+    from motionloom.motion.feet.contacts import FootContacts
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Motion:
         >>> walk.positions().shape == (len(walk), len(walk.skeleton), 3)
         True
         """
-        from motionloom.motion.kinematics import joint_positions
+        from motionloom.motion.kinematics.forward import joint_positions
 
         skeleton = self.skeleton
         return joint_positions(
@@ -219,7 +219,7 @@ class Motion:
         >>> walk.global_rotations().shape
         (138, 21, 4)
         """
-        from motionloom.motion.kinematics import global_rotations
+        from motionloom.motion.kinematics.forward import global_rotations
 
         return global_rotations(self.rotations, self.skeleton.parents)
 
@@ -356,7 +356,7 @@ class Motion:
         return mirror(self)
 
     def contacts(self, **options) -> FootContacts:
-        """When heel and ball of each foot stand; see `motionloom.motion.contacts`.
+        """When heel and ball of each foot stand; see `motionloom.motion.feet.contacts`.
 
         `options` are the thresholds of `foot_contacts`.
 
@@ -367,14 +367,14 @@ class Motion:
         >>> walk.contacts().intervals("left_ball")[:2]
         ((0, 9), (23, 39))
         """
-        from motionloom.motion.contacts import foot_contacts
+        from motionloom.motion.feet.contacts import foot_contacts
 
         return foot_contacts(self, **options)
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
         """The same motion with feet that do not slide while they stand.
 
-        `motionloom.motion.foot_skate.clean_feet` also tells the slide before and after.
+        `motionloom.motion.feet.clean.clean_feet` also tells the slide before and after.
 
         Examples
         --------
@@ -382,12 +382,14 @@ class Motion:
         >>> ml.demo.clip("walk").clean_feet()
         Motion('walk_p0', ... frames at 30 fps = ... s, 21 joints)
         """
-        from motionloom.motion.foot_skate import clean_feet
+        from motionloom.motion.feet.clean import clean_feet
 
         return clean_feet(self, contacts=contacts, ease=ease)[0]
 
     def onto(self, skeleton: Skeleton, **options) -> Motion:
-        """The same motion on another skeleton; see `motionloom.motion.retargeting.retarget`.
+        """The same motion on another skeleton.
+
+        See `motionloom.motion.retargeting.retarget.retarget`.
 
         Examples
         --------
@@ -397,7 +399,7 @@ class Motion:
         >>> bool(child.root[:, 1].mean() < 0.65 * walk.root[:, 1].mean())
         True
         """
-        from motionloom.motion.retargeting import retarget
+        from motionloom.motion.retargeting.retarget import retarget
 
         return retarget(self, skeleton, **options)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion import rotations as rot
-from motionloom.motion.frames import positive_rate
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import positive_rate
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.rotations import IDENTITY
+from motionloom.motion.rotations.quaternions import IDENTITY
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,13 +141,16 @@ class Skeleton:
 
     @property
     def roles(self) -> dict[str, str]:
-        """Role to point name, for every role this skeleton has (see `motionloom.motion.roles`)."""
+        """Role to point name, for every role this skeleton has.
+
+        See `motionloom.motion.roles.assignment`.
+        """
         return self.role_assignment.roles
 
     @cached_property
     def role_assignment(self):
         """The roles together with how they were found: scheme, confidence, what is missing."""
-        from motionloom.motion.roles import assign_roles
+        from motionloom.motion.roles.assignment import assign_roles
 
         return assign_roles(self)
 

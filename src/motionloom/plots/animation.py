@@ -1,6 +1,11 @@
 """Moving pictures: a motion as an animated GIF or as an MP4 film.
 
 A GIF plays everywhere and grows quickly; a film is small and needs the program ffmpeg.
+
+The pictures of a film: one per frame, painted with Pillow.
+
+The same stick figure as in a film strip, on a floor with its path behind it. The camera
+follows a character that travels and keeps still for one that stays.
 """
 
 from __future__ import annotations
@@ -8,17 +13,196 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from motionloom.atomic_write import whole_file
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
-from motionloom.motion.frames import positive_rate
-from motionloom.plots.film import film_of, palette
-from motionloom.whole_file import whole_file
+from motionloom.motion.segment import positive_rate
+from motionloom.plots import strokes as ink
+from motionloom.plots.camera import Camera, camera_for
+from motionloom.plots.stick_figure import COLOURS, PATH_COLOUR, StickFigure, stick_figure
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+_SMOOTH = 3  # pixels painted per pixel kept, along each edge
+_TEXT, _FAINT = "#2b323c", "#7b8494"
+_MARGIN = 0.1  # of the figure's size, around it
+
+
+@dataclass(frozen=True)
+class Film:
+    """Pictures of one motion, one per frame."""
+
+    motion: Motion  # at the film's rate
+    figure: StickFigure
+    camera: Camera
+    path: NDArray[np.float64]  # (T, 3) of the anchor
+    centres: NDArray[np.float64]  # (T, 3) the camera looks at, on the floor
+    caption: str
+    fps: float
+    width: int
+    height: int
+    scale: float  # pixels per metre
+    middle: NDArray[np.float64]  # (2,) of the picture, seen from the centre, metres
+
+    def pictures(self) -> Iterator[Image]:
+        """All frames in order."""
+        for frame in range(len(self.motion)):
+            yield self.picture(frame)
+
+    def picture(self, frame: int) -> Image:
+        """One frame, painted larger and scaled down for smooth edges."""
+        from PIL import Image, ImageDraw
+
+        figure, camera, centre = self.figure, self.camera, self.centres[frame]
+        scale = self.scale * _SMOOTH
+        size = (self.width * _SMOOTH, self.height * _SMOOTH)
+        image = Image.new("RGB", size, ink.PAPER)
+        draw = ImageDraw.Draw(image)
+        origin = camera.project(centre)[:2] + self.middle
+        corner = np.array(size) / 2.0
+        place = lambda p: corner + (p - origin) * [scale, -scale]  # noqa: E731
+
+        radius = 0.62 * self.width / self.scale
+        rim = place(ink.disc(figure, camera, centre, radius))
+        draw.polygon([tuple(p) for p in rim], fill=ink.FLOOR)
+        step = ink.grid_step(figure.size)
+        pose = figure.positions(self.motion[frame])[0].astype(np.float64)
+        first = max(frame - round(4.0 * self.fps), 0)
+        trail = ink.path_strokes(figure, self.path[first : frame + 1], camera)
+        strokes = ink.grid_strokes(figure, camera, centre, radius, step=step)
+        strokes += ink.shadow_strokes(figure, pose, camera) + trail
+        strokes += ink.figure_strokes(figure, pose, camera)
+        _paint(draw, place(strokes.ends), strokes.widths * scale, strokes.colours)
+        image = image.reduce(_SMOOTH)
+        self._write(ImageDraw.Draw(image), frame)
+        return image
+
+    def _write(self, draw, frame: int) -> None:
+        from PIL import ImageFont
+
+        large = ImageFont.load_default(max(round(self.width / 32), 9))
+        small = ImageFont.load_default(max(round(self.width / 40), 8))
+        gap = round(self.width / 40)
+        room = self.width - 2 * gap
+        time = f"{frame / self.fps:.2f} s"
+        draw.text((gap, gap), _fitted(self.caption, large, room), fill=_TEXT, font=large)
+        at = (self.width - gap, self.height - gap)
+        draw.text(at, time, fill=_FAINT, font=small, anchor="rs")
+
+
+def film_of(motion: Motion, width: int, fps: float, seconds: float | None, view: str) -> Film:
+    """The film of a motion, `width` pixels wide, at `fps`, of `seconds` at most."""
+    figure = stick_figure(motion)
+    caption = motion.name or "motion"
+    if seconds is not None and motion.duration > seconds:
+        caption += f" (first {seconds:g} of {motion.duration:.1f} s)"
+        motion = motion[: max(round(seconds * motion.fps), 1)]
+    motion = motion.resample(fps)
+    path = np.concatenate(
+        [
+            figure.positions(motion[b : b + 4096])[:, figure.anchor]
+            for b in range(0, len(motion), 4096)
+        ]
+    ).astype(np.float64)
+    camera = camera_for(motion, figure, path, view=view)
+    centres = _followed(path, figure, fps)
+    low, high = _extent(motion, figure, camera, centres)
+    low[0] = min(low[0], -0.45 * figure.size)
+    high[0] = max(high[0], 0.45 * figure.size)
+    low[1] = min(low[1], -0.12 * figure.size)
+    low, high = low - _MARGIN * figure.size, high + _MARGIN * figure.size
+    band = round(width / 16)  # for the name, above the figure
+    scale = width / float(high[0] - low[0])
+    height = round((high[1] - low[1]) * scale) + band
+    if height > 1.25 * width:
+        scale *= (1.25 * width - band) / (height - band)
+        height = round(1.25 * width)
+    height, width = height + height % 2, width + width % 2  # H.264 wants even edges
+    middle = 0.5 * (low + high) + [0.0, 0.5 * band / scale]
+    return Film(motion, figure, camera, path, centres, caption, fps, width, height, scale, middle)
+
+
+def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.float64]:
+    """What the camera looks at (T, 3): the path, smoothed; its middle if it is short."""
+    path = np.nan_to_num(path, posinf=0.0, neginf=0.0)
+    floor = path * [1.0, 0.0, 1.0] + [0.0, figure.ground, 0.0]
+    if np.ptp(floor, axis=0).max() < 0.6 * figure.size:
+        return np.tile(0.5 * (floor.min(axis=0) + floor.max(axis=0)), (len(floor), 1))
+    return gaussian_filter1d(floor, 0.35 * fps, axis=0, mode="nearest")
+
+
+def _extent(motion: Motion, figure: StickFigure, camera: Camera, centres: NDArray):
+    """Lower left and upper right (2,) that the figure reaches, seen from the centres."""
+    low, high = np.zeros(2), np.zeros(2)
+    for start in range(0, len(motion), 4096):
+        block = slice(start, start + 4096)
+        poses = figure.positions(motion[block]) - centres[block, None]
+        seen = camera.project(poses)[..., :2]
+        seen = seen[np.isfinite(seen).all(axis=-1)]
+        if len(seen):
+            low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
+    return low, high
+
+
+def _paint(draw, ends, widths, colours) -> None:
+    """Lines with round ends: a box and two discs each."""
+    inks = [tuple(c) for c in np.rint(255 * colours).astype(int)]
+    radii = 0.5 * np.maximum(widths, 1.0)
+    for (a, b), r, fill in zip(ends, radii, inks, strict=True):
+        along = b - a
+        length = float(np.hypot(*along))
+        if length > 0.0:
+            side = np.array([-along[1], along[0]]) * (r / length)
+            draw.polygon([tuple(p) for p in (a + side, b + side, b - side, a - side)], fill=fill)
+        if r > 1.0:
+            for p in (a, b):  # Pillow counts the pixels of both edges
+                draw.ellipse((*(p - r), *(p + r - 1.0)), fill=fill)
+
+
+def palette() -> Image:
+    """The colours of our ink, hazed and blended at edges: one palette for all frames."""
+    from PIL import Image
+
+    solid = [ink.rgb(c) for c in (ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW)]
+    inks = [ink.rgb(c) for c in (*COLOURS.values(), PATH_COLOUR)]
+    hazes = [(1.0 - h) * colour + h * solid[0] for colour in inks for h in (0.0, 0.13, 0.26, 0.38)]
+    edges = [
+        (1.0 - e) * colour + e * behind
+        for colour in (*hazes, *solid[2:], ink.rgb(_TEXT), ink.rgb(_FAINT))
+        for behind in solid[:2]
+        for e in (0.25, 0.5, 0.75)
+    ]
+    crossings = [0.5 * a + 0.5 * b for a in inks for b in inks if a is not b]
+    colours = np.unique(np.rint(255 * np.array(solid + hazes + edges + crossings)), axis=0)
+    table = Image.new("P", (1, 1))
+    table.putpalette(colours.astype(np.uint8)[:256].tobytes())
+    return table
+
+
+def _fitted(text: str, font, room: float) -> str:
+    """`text` cut in the middle until it fits `room` pixels."""
+    text = "".join(c if c.isprintable() else " " for c in text)
+    if font.getlength(text) <= room:
+        return text
+    keep = len(text) - 1
+    while keep > 2 and font.getlength(_cut(text, keep)) > room:
+        keep -= 1
+    return _cut(text, keep)
+
+
+def _cut(text: str, keep: int) -> str:
+    return text[: keep - keep // 2] + "…" + text[len(text) - keep // 2 :]
+
 
 GIF_SECONDS = 20.0  # about 3 MB; a GIF of minutes is no use to anyone
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from motionloom.motion import Motion
-from motionloom.plots.paper import FAINT, TEXT
-from motionloom.plots.picture_file import picture_path, write_picture
-from motionloom.synthesis.rhythm.beat_period import periodogram, superposed
-from motionloom.synthesis.rhythm.motion_beats import LONGEST, SHORTEST, Beats
-from motionloom.synthesis.rhythm.tracking import density
+from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
+from motionloom.rhythm.beats.motion_beats import LONGEST, SHORTEST, Beats
+from motionloom.rhythm.beats.period import periodogram, superposed
+from motionloom.rhythm.beats.tracking import density
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.stickfigure import StickFigure
+from motionloom.plots.stick_figure import StickFigure
 
 # View -> how far the motion's direction points from the right of the picture towards the
 # viewer, and how far the camera looks down; degrees.

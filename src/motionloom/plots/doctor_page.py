@@ -8,10 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from motionloom.atomic_write import whole_file
 from motionloom.motion import Motion
-from motionloom.plots.clipdata import Budget, clip_data
-from motionloom.plots.player import clip_attribute, page_part
-from motionloom.whole_file import whole_file
+from motionloom.plots.player import Budget, clip_attribute, clip_data, page_part
 
 _BUDGET = Budget(fps=15.0, frames=120, seconds=8.0, points=40)
 _STYLE = """

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
-from motionloom.plots.paper import FAINT, TEXT
-from motionloom.plots.picture_file import picture_path, write_picture
+from motionloom.motion_graph.error_function import error_function
+from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
 from motionloom.plots.strokes import rgb
-from motionloom.synthesis.motiongraph.error_function import error_function
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.motiongraph import MotionGraph
+    from motionloom.motion_graph import MotionGraph
 
 _MARK, _BELOW = "#e3342f", "#f5c518"
 _WIDEST = 1600  # pixels of error function along one side

@@ -3,29 +3,43 @@
 A motion that gets ahead is drawn as it stands in the world, on a lane with metre marks.
 One that stays, turns back or goes very far is drawn as a row of small stages seen by the
 same camera, and a plan of the path from above where there is one worth a plan.
+
+A query and its matches, one film strip below the other.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.atomic_write import whole_file
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for, floor_direction
-from motionloom.plots.paper import FAINT, floor_lines, metres, page, paint, scale_bar, time_label
-from motionloom.plots.picture_file import picture_path, write_picture
-from motionloom.plots.stickfigure import PATH_COLOUR, StickFigure, stick_figure
+from motionloom.plots.page import (
+    FAINT,
+    floor_lines,
+    metres,
+    page,
+    paint,
+    picture_path,
+    scale_bar,
+    time_label,
+    write_picture,
+)
+from motionloom.plots.stick_figure import PATH_COLOUR, StickFigure, stick_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 LAYOUTS = ("auto", "world", "stages")
 
@@ -307,3 +321,59 @@ def _draw_plan(axes: Axes, scene: _Scene, box, scale: float) -> None:
         dots[:, 0], dots[:, 1], s=14, color=PATH_COLOUR, edgecolors=ink.PAPER, lw=0.7, zorder=5
     )
     scale_bar(axes, (left + 0.5 * wide, bottom + 0.13 * tall), zoom, 0.6 * wide, size)
+
+
+_KINDS = (".png", ".pdf")
+_DOTS = 80  # per inch: a row of eight figures is about 900 pixels wide
+
+
+def write_match_strip(
+    clips: Sequence[tuple[str, Motion]],
+    path: str | Path,
+    *,
+    frames: int = 8,
+    view: str = "three-quarter",
+) -> Path:
+    """Draw clips as film strips, one per row, into a .png or .pdf file.
+
+    Parameters
+    ----------
+    clips : sequence of (title, Motion)
+    path : str or Path
+        Written under a temporary name and renamed.
+    frames : int
+        Figures per row.
+    view : str
+        As in `motionloom.plots.film_strip`.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> walk = ml.demo.clip("walk")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_match_strip([("one", walk), ("two", walk)], f"{folder}/two.png").name
+    'two.png'
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    path = Path(path)
+    if path.suffix.lower() not in _KINDS:
+        raise InvalidInput(f"cannot draw to {path}: the suffix must be .png or .pdf")
+    if not clips:
+        raise InvalidInput("a strip of matches needs at least one clip; got none")
+    rows = []
+    for title, clip in clips:
+        figure = film_strip(replace(clip, name=title), frames=frames, view=view, layout="stages")
+        figure.set_dpi(_DOTS)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        rows.append(np.asarray(canvas.buffer_rgba())[..., :3])
+    width = max(row.shape[1] for row in rows)
+    padded = [
+        np.pad(row, ((0, 0), (0, width - row.shape[1]), (0, 0)), constant_values=255)
+        for row in rows
+    ]
+    with whole_file(path) as scratch:
+        Image.fromarray(np.concatenate(padded)).save(scratch)
+    return path

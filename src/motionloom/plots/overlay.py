@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.camera import camera_for
-from motionloom.plots.paper import FAINT, TEXT, metres
-from motionloom.plots.picture_file import picture_path, write_picture
-from motionloom.plots.stickfigure import StickFigure, stick_figure
+from motionloom.plots.page import FAINT, TEXT, metres, picture_path, write_picture
+from motionloom.plots.stick_figure import StickFigure, stick_figure
 from motionloom.plots.strokes import PAPER, grid_step
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.motion import Motion
-from motionloom.plots.paper import FAINT, TEXT
-from motionloom.plots.picture_file import picture_path, write_picture
-from motionloom.plots.stickfigure import COLOURS, stick_figure
+from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
+from motionloom.plots.stick_figure import COLOURS, stick_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from motionloom.atomic_write import whole_file
 from motionloom.motion import Motion
-from motionloom.plots.clipdata import Budget, clip_data
-from motionloom.plots.player import clip_attribute, page_part
-from motionloom.whole_file import whole_file
+from motionloom.plots.player import Budget, clip_attribute, clip_data, page_part
 
 # 12 frames a second with a curve through them look smooth at this size; six seconds of
 # them are about 20 kB.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.plots.camera import Camera, floor_direction
-from motionloom.plots.stickfigure import COLOURS, PATH_COLOUR, StickFigure
+from motionloom.plots.stick_figure import COLOURS, PATH_COLOUR, StickFigure
 
 PAPER = "#ffffff"
 FLOOR = "#f3f4f7"

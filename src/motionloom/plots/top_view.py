@@ -1,25 +1,33 @@
 """A crowd from above: where everybody is, which way they face, and the way they came.
 
 A picture shows the last frame; films (GIF, MP4) and a page for browsers (HTML) show all.
+
+A crowd from above as a page that plays in any browser, in one file.
+
+A dance floor from above: where each character goes, and how it stands at one moment.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.atomic_write import whole_file
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.animation import GIF_SECONDS, encoded, looped
-from motionloom.plots.paper import FAINT
-from motionloom.plots.picture_file import write_picture
-from motionloom.synthesis.rhythm.music import Music
-from motionloom.synthesis.rhythm.sound import audible
+from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
+from motionloom.plots.player import page_part
+from motionloom.rhythm.music.audio import audible
+from motionloom.rhythm.music.music import Music
 
 Array = NDArray[np.float64]
 
@@ -118,8 +126,6 @@ def write_top_view(
         raise InvalidInput(f"{path}: a top view is written to {', '.join(SUFFIXES)}")
     view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
-        from motionloom.plots.top_view_page import write_page
-
         return write_page(view, path)
     stage = _Stage(view, _FILM_DPI if kind in (".gif", ".mp4") else _DPI)
     if kind == ".gif":
@@ -235,3 +241,108 @@ def _draw_floor(axes, view: TopView) -> None:
         axes.add_patch(Circle((x, z), size, fc="0.55", ec="0.3"))
     if view.line is not None:
         axes.plot(*np.asarray(view.line).T, color="0.8", lw=1, ls="--")
+
+
+_RATE = 10.0  # places a second; the page draws what is between
+_CENTIMETRE, _MILLIRADIAN = 100.0, 1000.0
+
+
+def write_page(view: TopView, path: str | Path) -> Path:
+    """Write the page; places are kept to a centimetre and headings to a milliradian."""
+    path = Path(path)
+    count = view.bodies.shape[2]
+    rate = min(_RATE, view.fps)
+    frames = np.minimum(
+        np.rint(np.arange(int((count - 1) / view.fps * rate) + 1) * view.fps / rate), count - 1
+    ).astype(np.intp)
+    shown = view.bodies[:, :, frames]
+    yaws = (np.unwrap(shown[..., 2], axis=2) + np.pi) % (2.0 * np.pi) - np.pi
+    packed = np.stack(
+        [_CENTIMETRE * shown[..., 0], _CENTIMETRE * shown[..., 1], _MILLIRADIAN * yaws], axis=-1
+    )
+    low, high = view.extent
+    line = np.zeros((0, 2)) if view.line is None else np.asarray(view.line)[::10]
+    scene = {
+        "agents": shown.shape[0],
+        "bodies": shown.shape[1],
+        "frames": len(frames),
+        "rate": rate,
+        "places": base64.b64encode(np.rint(packed).astype("<i4").tobytes()).decode(),
+        "radius": view.radius,
+        "room": None if view.room is None else list(view.room),
+        "columns": [list(column) for column in view.columns],
+        "line": np.round(line, 2).tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "colours": COLOURS,
+        "outline": OUTLINE.tolist(),
+        "trail": TRAIL,
+    }
+    with whole_file(path) as scratch:
+        scratch.write_text(
+            '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width">\n'
+            f"<title>{escape(path.stem)}</title>\n"
+            f"<style>{page_part('top_view.css')}</style>\n"
+            '<canvas></canvas><p><button type="button">pause</button>'
+            '<input type="range" min="0" max="1" step="any" value="0"><output></output></p>\n'
+            f'<script type="application/json">{json.dumps(scene, separators=(",", ":"))}</script>\n'
+            f"<script>{page_part('top_view.js')}</script>\n</html>\n",
+            encoding="utf-8",
+        )
+    return path
+
+
+_COLOURS = (
+    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7a6a00", "#555555",
+)  # fmt: skip
+_MARGIN = 0.6  # metres
+
+
+def write_floor(
+    motions: Sequence[Motion], path: str | Path, *, frame: int = 0, dpi: float = 110
+) -> Path:
+    """Draw characters from above.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        Where they dance.
+    path : str or Path
+        ``.png``, ``.svg`` or ``.pdf``.
+    frame : int
+        The moment at which bodies are drawn; over all frames, what each was above is tinted.
+    dpi : float
+
+    Returns
+    -------
+    path : Path
+    """
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure
+
+    path = picture_path(path)
+    places = [motion.positions(end_sites=True)[..., [0, 2]] for motion in motions]
+    every = np.concatenate([place.reshape(-1, 2) for place in places])
+    low, high = every.min(axis=0) - _MARGIN, every.max(axis=0) + _MARGIN
+    wide, deep = high - low
+    inches = 8.0 / max(wide, deep)
+    sheet = Figure(figsize=(wide * inches, deep * inches), dpi=dpi, facecolor="white")
+    axes = sheet.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), aspect="equal")
+    axes.set_axis_off()
+    for number, (motion, place) in enumerate(zip(motions, places, strict=True)):
+        colour = _COLOURS[number % len(_COLOURS)]
+        seen = np.unique(np.round(place.reshape(-1, 2), 2), axis=0)
+        axes.plot(*seen.T, ",", color=colour, alpha=0.25, zorder=1, rasterized=True)
+        root = motion.root[:, [0, 2]]
+        axes.plot(*root.T, color=colour, linewidth=0.8, alpha=0.8, zorder=2)
+        now = min(max(frame, 0), len(motion) - 1)
+        parents = motion.skeleton.parents
+        bones = [place[now, [j, p]] for j, p in enumerate(parents) if p >= 0]
+        axes.add_collection(LineCollection(bones, colors=TEXT, linewidths=2.0, zorder=3))
+        x, z = place[now, 0]
+        axes.text(x, z, f"  {number + 1}", color=colour, size=11, weight="bold", zorder=4)
+    axes.plot([low[0] + 0.2, low[0] + 1.2], [high[1] - 0.15] * 2, color=FAINT, linewidth=2)
+    axes.text(low[0] + 0.7, high[1] - 0.2, "1 m", color=FAINT, size=9, ha="center")
+    return write_picture(sheet, path)

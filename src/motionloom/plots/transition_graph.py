@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.plots.paper import FAINT, TEXT
-from motionloom.plots.picture_file import picture_path, write_picture
-from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
+from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
+from motionloom.rhythm.transition_graph import TransitionGraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.library.shelf import Shelf
+from motionloom.store.store import Shelf
 
 
 def chosen_motions(

@@ -23,8 +23,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.search.limits import ANY, Limits
-from motionloom.search.minima import Found
+from motionloom.search.candidates import Found
+from motionloom.search.settings import ANY, Limits
 
 _NONE = -1
 
@@ -45,7 +45,7 @@ def lazy_matches(
     Parameters
     ----------
     offsets, rows, distances
-        Neighbours of M query frames, as in `motionloom.search.neighbours.Neighbours`.
+        Neighbours of M query frames, as in `motionloom.search.index.neighbours.Neighbours`.
     starts : ndarray, shape (K + 1,)
         Row at which each motion begins, and N.
     steps : {"slope", "classic"}

@@ -8,7 +8,7 @@
 ``web``
     The match web, built beforehand: the quickest, once it is there.
 ``dtw-clip``, ``emd``, ``dtw-angles``, ``scaling``, ...
-    Whole clips instead of stretches: see `motionloom.search.clip_measures`.
+    Whole clips instead of stretches: see `motionloom.search.clips.measures`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pathlib import Path
 
 from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
-from motionloom.search.clip_measures import CLIP_MEASURES
-from motionloom.search.clip_search import WholeClips, clip_matches
-from motionloom.search.family import grow_family
-from motionloom.search.library_web import web_search, web_steps
+from motionloom.search.candidates import Found
+from motionloom.search.clips.clip_search import WholeClips, clip_matches
+from motionloom.search.clips.measures import CLIP_MEASURES
 from motionloom.search.match import Match, Matches
-from motionloom.search.match_graph import Family, Node
-from motionloom.search.minima import Found
-from motionloom.search.options import Options
+from motionloom.search.match_graph.family import grow_family
+from motionloom.search.match_graph.graph import Family, Node
+from motionloom.search.match_web.library_web import web_search, web_steps
 from motionloom.search.query import Query, as_query
 from motionloom.search.row_search import dtw_search, lazy_search
+from motionloom.search.settings import Options
 from motionloom.search.timeline import Timeline
+from motionloom.store.store import Shelf
 
 FAMILY_DISTANCE = 0.08  # metres; members of one action of the corpus and of CMU are nearer
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
-from motionloom.distance.feature_store import frames_per_row
+from motionloom.distance.feature_table import frames_per_row
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import load
-from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
-from motionloom.motion.written_range import WrittenRange, split_range
-from motionloom.search.match_graph import Node
+from motionloom.motion.segment import WrittenRange, split_range
+from motionloom.search.match_graph.graph import Node
+from motionloom.store.store import Shelf
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from motionloom.distance import FEATURES, FeatureSet, LibraryFeatures, frame_distance
 from motionloom.distance import library_features as features_of
-from motionloom.distance.feature_store import RATE, at_rate
+from motionloom.distance.feature_table import RATE, at_rate
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.library.shelf import Shelf
 from motionloom.motion import Motion
+from motionloom.search.candidates import Found, realigned
+from motionloom.search.index.neighbours import Neighbours, neighbours, open_index
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.match import Match
-from motionloom.search.minima import Found, realigned
-from motionloom.search.neighbours import Neighbours, neighbours, open_index
-from motionloom.search.options import Options
 from motionloom.search.query import Query, as_query
-from motionloom.search.settling import RANKS, candidates_overlap, settled, speeds
+from motionloom.search.rerank import RANKS, candidates_overlap, settled, speeds
+from motionloom.search.settings import Options
 from motionloom.search.subsequence import (
     differences,
     dtw_matches,
@@ -33,6 +32,7 @@ from motionloom.search.subsequence import (
     moving_weights,
 )
 from motionloom.search.timeline import Timeline
+from motionloom.store.store import Shelf
 
 LAZY_K = 256  # the paper's; with bridges, four fifths of what DTW finds in a fifth of its time
 _NEAREST_K = 16

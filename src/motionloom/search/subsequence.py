@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
-from motionloom.motion.frames import intervals
-from motionloom.search.limits import ANY, Limits
-from motionloom.search.minima import Found, non_overlapping
-from motionloom.search.scan import TILE, end_costs
+from motionloom.motion.segment import intervals
+from motionloom.search.candidates import Found, non_overlapping
+from motionloom.search.settings import ANY, Limits
+from motionloom.search.subsequence_kernel import TILE, end_costs
 
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
 
@@ -69,7 +69,7 @@ def dtw_matches(
     rows : ndarray, shape (N, D)
     starts : ndarray, shape (K + 1,)
     steps, weights
-        As in `motionloom.search.scan.end_costs`.
+        As in `motionloom.search.subsequence_kernel.end_costs`.
     allowed : ndarray of bool, shape (K,), optional
         Motions to search.
     limits : Limits

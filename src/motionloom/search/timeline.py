@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
-from motionloom.distance.feature_store import frames_per_row, row_count
-from motionloom.library.records import Entry
+from motionloom.distance.feature_table import frames_per_row, row_count
+from motionloom.search.candidates import Found
 from motionloom.search.match import Match
-from motionloom.search.minima import Found
 from motionloom.search.query import Query, row_span
+from motionloom.store.records import Entry
 
 
 @dataclass(frozen=True, eq=False)

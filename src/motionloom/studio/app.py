@@ -13,13 +13,13 @@ from fastapi.staticfiles import StaticFiles
 
 from motionloom import __version__
 from motionloom.errors import LibraryError, MotionloomError
-from motionloom.studio.live import live
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.live.socket import live
 from motionloom.studio.routes import ROUTERS
 from motionloom.studio.security import LOCAL_NAMES, Doorkeeper
-from motionloom.studio.workshop import Workshop
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
+    from motionloom.library import Library
 
 PAGE = Path(__file__).parent / "static"
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.plots.graph_layout import graph_layout
-from motionloom.plots.match_graph import TIER_COLOURS, family_distances
+from motionloom.plots.match_graph import TIER_COLOURS, family_distances, graph_layout
 from motionloom.search import Family
-from motionloom.search.match_graph import cheapest_paths
-from motionloom.studio.finding import corresponding_frames
+from motionloom.search.match_graph.graph import cheapest_paths
+from motionloom.studio.search_settings import corresponding_frames
 
 BOX = (1.0, 1.2)  # room of a node; the page scales it
 WIDER = 1.6  # pages are wide, and so are names

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from motionloom.blend.player import Player, Stretch
+from motionloom.blending.player import Player, Stretch
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.studio.flags import flags
-from motionloom.studio.workshop import Workshop
-from motionloom.synthesis.motiongraph.edits import EditedGraph
-from motionloom.synthesis.motiongraph.graph import MotionGraph
+from motionloom.motion_graph.edits import EditedGraph
+from motionloom.motion_graph.graph import MotionGraph
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.search_settings import flags
 
 LONGEST = 600.0  # seconds of a walk that is made at once
 _POINTS = 5_000  # of a path
@@ -131,7 +131,7 @@ def graph_of(
     shop: Workshop, settings: GraphSettings, progress: Callable[[int], None] | None = None
 ) -> EditedGraph:
     """The graph of these settings: open already, kept with the library, or built now."""
-    from motionloom.synthesis.motiongraph.store import edited_library_graph
+    from motionloom.motion_graph.artifact import edited_library_graph
 
     library = shop.library
     options = {k: v for k, v in settings.arguments().items() if k in _FINDING}

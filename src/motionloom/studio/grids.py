@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment import grid_minima, valid_region
-from motionloom.distance.feature_store import at_rate
-from motionloom.distance.grid import DistanceGrid, GridFrames, grid_frames
+from motionloom.distance.distance_matrix import DistanceGrid, GridFrames, grid_frames
+from motionloom.distance.feature_table import at_rate
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.motion.frames import intervals
-from motionloom.search.library_web import WEB_DURATIONS
-from motionloom.search.limits import Limits
+from motionloom.motion.segment import intervals
+from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.library_web import WEB_DURATIONS
+from motionloom.search.match_web.match_sequences import web_matches
+from motionloom.search.match_web.web import Web
+from motionloom.search.match_web.web_index import web_index
+from motionloom.search.match_web.web_store import WebStore
 from motionloom.search.query import Query, library_query
-from motionloom.search.web import Web
-from motionloom.search.web_building import motion_web
-from motionloom.search.web_index import web_index
-from motionloom.search.web_search import web_matches
-from motionloom.search.web_store import WebStore
+from motionloom.search.settings import Limits
 
 MOST_SIDE = 4000  # rows and columns that are shown
 _STRIP = 256

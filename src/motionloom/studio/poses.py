@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from motionloom.blend.ground import best_move, composed, inverse, moved_points
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.heading import facing
-from motionloom.plots.stickfigure import StickFigure, stick_figure
-from motionloom.studio.moving import bones, standing
-from motionloom.studio.workshop import Workshop
+from motionloom.motion.rotations.planar_transform import best_move, composed, inverse, moved_points
+from motionloom.plots.stick_figure import StickFigure, stick_figure
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.motion_response import bones, standing
 
 MOST_FRAMES = 60_000  # of all stretches of one request
 _POINTS = 22  # of the small figures: fingers are left out

@@ -7,14 +7,14 @@ from typing import Any
 from motionloom.distance import DISTANCES, FEATURES, library_features
 from motionloom.errors import LibraryError
 from motionloom.search import METHODS, open_index
-from motionloom.search.clip_measures import CLIP_MEASURES
-from motionloom.search.clip_table import clip_table
+from motionloom.search.clips.clip_table import clip_table
+from motionloom.search.clips.measures import CLIP_MEASURES
 from motionloom.search.filters import chosen_names
+from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.rerank import RANKS
 from motionloom.search.row_search import LAZY_K
-from motionloom.search.settling import RANKS
-from motionloom.search.web_store import WebStore
-from motionloom.studio.finding import Looking
 from motionloom.studio.jobs import Job
+from motionloom.studio.search_settings import Looking
 
 # Of methods that find stretches: what they are, and the settings that mean something to them.
 _STRETCHES: dict[str, tuple[str, tuple[str, ...]]] = {

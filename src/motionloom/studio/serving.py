@@ -59,7 +59,7 @@ def serve(
     """
     import uvicorn
 
-    from motionloom.loom import Library
+    from motionloom.library import Library
     from motionloom.studio.app import create_app, missing_page
 
     token = _checked_token(token, needed=not _is_local(host))

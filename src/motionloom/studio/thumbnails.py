@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.motion.body_height import standing_height
 from motionloom.motion.heading import facing
-from motionloom.motion.stature import standing_height
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton

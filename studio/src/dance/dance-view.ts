@@ -248,7 +248,7 @@ export class DanceView extends View {
     const heard = tune ? `tune(meter=${this.steps!.meter}, tempo_bpm=${this.tempo})` : literal(song);
     return html`<loom-code
       cli=${`motionloom dance ${word(lib)} ${tune ? `tune --tempo ${this.tempo}` : word(song)} ${who}${bars} --seed ${word(seed)}${loose ? " --unsynced" : ""} -o dance.glb`}
-      python=${`import motionloom as ml; ${tune ? "from motionloom.synthesis.rhythm.tunes import tune; " : ""}dance = ml.Library(${literal(lib)}).choreography(${steps.join(", ")}).dance(${heard}, seed=${Number(seed)}${loose ? ", synced=False" : ""})`}></loom-code>`;
+      python=${`import motionloom as ml; ${tune ? "from motionloom.rhythm.music.tunes import tune; " : ""}dance = ml.Library(${literal(lib)}).choreography(${steps.join(", ")}).dance(${heard}, seed=${Number(seed)}${loose ? ", synced=False" : ""})`}></loom-code>`;
   }
 
   private chosen() {

@@ -288,7 +288,7 @@ export class GraphView extends View {
     return html`<div class="ways">${this.way(spot.there)}${this.way(spot.back)}</div>
       <p class="faint">error ${spot.error.toPrecision(3)}; what you change is kept with the library.</p>
       <loom-code cli=${`motionloom graph ${word(lib)} ${action} --transition ${word(text)} ${this.head!.flags.map(word).join(" ")}`}
-        python=${`import motionloom as ml; from motionloom.synthesis.motiongraph.edits import edit; edit(ml.Library(${literal(lib)}), "${action}", ${literal(text)})`}></loom-code>`;
+        python=${`import motionloom as ml; from motionloom.motion_graph.edits import edit; edit(ml.Library(${literal(lib)}), "${action}", ${literal(text)})`}></loom-code>`;
   }
 
   private walkPanel() {

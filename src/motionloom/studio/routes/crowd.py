@@ -13,17 +13,16 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
-from motionloom.studio.asking import Shop, arrays
-from motionloom.studio.files import sound_of, troupe_answer
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.dependencies import Shop, arrays, sound_of, troupe_answer
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import troupe
-from motionloom.studio.workshop import Workshop
+from motionloom.studio.motion_response import troupe
 
 if TYPE_CHECKING:
-    from motionloom.loom import Library
-    from motionloom.synthesis.crowd.performance import Performance
-    from motionloom.synthesis.crowd.scene import BallroomScene, MarchScene
-    from motionloom.synthesis.rhythm import Choreography
+    from motionloom.crowd.description import BallroomScene, MarchScene
+    from motionloom.crowd.performance import Performance
+    from motionloom.library import Library
+    from motionloom.rhythm import Choreography
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
@@ -71,15 +70,15 @@ class Crowd(BaseModel):
         )
         if self.kind == "ballroom":
             return (
-                "from motionloom.loom.troupe_steps import waltz_steps\n"
-                "from motionloom.synthesis.crowd import BallroomScene, ballroom\n"
+                "from motionloom.crowd.defaults import waltz_steps\n"
+                "from motionloom.crowd import BallroomScene, ballroom\n"
                 f"scene = BallroomScene(couples={self.couples}, room=({self.width:g}, "
                 f"{self.depth:g}), {common})\n"
                 "crowd = ballroom(scene, waltz_steps())"
             )
         return (
-            "from motionloom.loom.troupe_steps import march_steps\n"
-            "from motionloom.synthesis.crowd import MarchScene, march, usual\n"
+            "from motionloom.crowd.defaults import march_steps\n"
+            "from motionloom.crowd import MarchScene, march, usual\n"
             "steps = march_steps()\n"
             f"scene = MarchScene(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
             f"speed=usual.SPEED * {self.tempo:g} / usual.CADENCE, {common})\n"
@@ -157,8 +156,8 @@ def crowd_of(shop: Workshop, key: str) -> Shown:
 
 
 def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
-    from motionloom.synthesis.crowd import BallroomScene, MarchScene, ballroom, march
-    from motionloom.synthesis.crowd.usual import CADENCE, ROUND, SPEED, own_radius, suited
+    from motionloom.crowd import BallroomScene, MarchScene, ballroom, march
+    from motionloom.crowd.defaults import CADENCE, ROUND, SPEED, own_radius, suited
 
     of = None if asked.within is None else (asked.within, shop.library.digest())
     steps = shop.once(("crowd-steps", asked.kind, of), lambda: _steps(asked, shop))
@@ -184,15 +183,15 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
 def _steps(asked: Crowd, shop: Workshop) -> Choreography:
     """What they dance or march: the built-in takes, or those with a label."""
     if asked.within is None:
-        from motionloom.loom.troupe_steps import march_steps, waltz_steps
+        from motionloom.crowd.defaults import march_steps, waltz_steps
 
         return waltz_steps() if asked.kind == "ballroom" else march_steps()
     names = labelled(shop.library, asked.within)
     if asked.kind == "march":
-        from motionloom.synthesis.crowd.own_marches import marching_steps
+        from motionloom.crowd.marches import marching_steps
 
         return marching_steps([shop.library[name] for name in names])
-    from motionloom.synthesis.crowd.own_couples import couple_steps, guessed_couples
+    from motionloom.crowd.couples import couple_steps, guessed_couples
 
     among = f"the {len(names)} takes labelled {asked.within}"
     return couple_steps(guessed_couples(names, shop.library.__getitem__, among=among))

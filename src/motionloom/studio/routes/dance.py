@@ -14,16 +14,15 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
-from motionloom.studio.asking import Shop, arrays, body_of
-from motionloom.studio.files import sound_of, troupe_answer
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.dependencies import Shop, arrays, body_of, sound_of, troupe_answer
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import troupe
-from motionloom.studio.workshop import Workshop
+from motionloom.studio.motion_response import troupe
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.rhythm import Choreography
-    from motionloom.synthesis.rhythm.dancing import Dance
-    from motionloom.synthesis.rhythm.music import Music
+    from motionloom.rhythm import Choreography
+    from motionloom.rhythm.dance import Dance
+    from motionloom.rhythm.music.music import Music
 
 router = APIRouter(prefix="/dance", tags=["dance"])
 
@@ -201,7 +200,7 @@ def _steps_told(made: Choreography) -> dict[str, Any]:
 def _listened(data: bytes, suffix: str, name: str) -> Heard:
     from dataclasses import replace
 
-    from motionloom.synthesis.rhythm.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music
+    from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music
 
     if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
         known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
@@ -216,14 +215,14 @@ def _listened(data: bytes, suffix: str, name: str) -> Heard:
 
 
 def _tune(tune: Tune) -> Heard:
-    from motionloom.synthesis.rhythm import tunes
+    from motionloom.rhythm.music import tunes
 
     music = tunes.tune(meter=tune.meter, tempo_bpm=tune.tempo, bars=tune.bars, seed=tune.seed)
     return Heard(music, sound_of(music), _MEDIA[".wav"])
 
 
 def _danced(asked: Performance, shop: Workshop) -> Dance:
-    from motionloom.synthesis.rhythm.dancing import dance
+    from motionloom.rhythm.dance import dance
 
     steps = choreography_of(shop, asked.choreography)
     music = music_of(shop, asked.music).music
@@ -235,7 +234,7 @@ def _danced(asked: Performance, shop: Workshop) -> Dance:
 
 
 def _packed(made: Dance, steps: Choreography) -> Response:
-    from motionloom.synthesis.rhythm.dancing import beats_on_time, found_beats
+    from motionloom.rhythm.dance import beats_on_time, found_beats
 
     found = found_beats(made.motions, made.music)
     total, on_time = beats_on_time(made.motions, made.music, found=found)

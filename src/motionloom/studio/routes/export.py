@@ -16,9 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from motionloom import __version__
 from motionloom.errors import InvalidInput
 from motionloom.search import Match
-from motionloom.studio.asking import Shop
-from motionloom.studio.files import Suffix
-from motionloom.studio.finding import FamilySettings, SearchSettings
+from motionloom.studio.dependencies import Shop, Suffix
+from motionloom.studio.search_settings import FamilySettings, SearchSettings
 
 router = APIRouter(tags=["export"])
 

@@ -9,12 +9,11 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.studio.asking import Shop, arrays
-from motionloom.studio.files import Suffix, file_answer
+from motionloom.motion_graph.edits import STATES, EditedGraph, Spot
+from motionloom.studio.dependencies import Shop, Suffix, arrays, file_answer
 from motionloom.studio.graphs import GraphSettings, Walk, chosen_names, graph_of
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import motion_answer
-from motionloom.synthesis.motiongraph.edits import STATES, EditedGraph, Spot
+from motionloom.studio.motion_response import motion_answer
 
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 
@@ -54,7 +53,7 @@ def menu(shop: Shop) -> dict[str, Any]:
 @router.post("")
 def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
     """Begin to find the transitions; the job's result is what ``motionloom graph info`` tells."""
-    from motionloom.synthesis.motiongraph.store import remember
+    from motionloom.motion_graph.artifact import remember
 
     count = len(chosen_names(shop, settings))
     if count > _MOST:
@@ -86,9 +85,9 @@ def transition(looked: Looked, shop: Shop) -> Response:
 
     The head has ``seam``, the frame in the middle of it, and ``blend``, its length.
     """
-    from motionloom.blend.ground import to_origin
-    from motionloom.synthesis.motiongraph.player import GraphPlayer
-    from motionloom.synthesis.motiongraph.routes import Route
+    from motionloom.motion.rotations.planar_transform import to_origin
+    from motionloom.motion_graph.player import GraphPlayer
+    from motionloom.motion_graph.routes import Route
 
     held = graph_of(shop, looked.graph)
     number = _number(held, Spot.of(looked.transition))
@@ -108,7 +107,7 @@ def transition(looked: Looked, shop: Shop) -> Response:
 @router.post("/edits")
 def edit(edited: Edited, shop: Shop) -> dict[str, Any]:
     """Remove, lock or restore a transition, in all graphs of the library; kept with it."""
-    from motionloom.synthesis.motiongraph.edits import edit
+    from motionloom.motion_graph.edits import edit
 
     spot = Spot.of(edited.transition)
     for name in (spot.source, spot.target):

@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from motionloom.search import Options, search
-from motionloom.studio.asking import Shop, arrays
+from motionloom.studio.dependencies import Shop, arrays
 from motionloom.studio.grids import Compared, compared, grid_answer, marks, web_answer
 
 router = APIRouter(prefix="/grid", tags=["grid"])
@@ -90,7 +90,7 @@ def _lines(path, pair: Compared, threshold: float | None = None) -> dict[str, st
         part = f"[{rows}, {pair.first_column}:{pair.first_column + len(pair.columns)}]"
     said = "" if name == "pc11" else f", distance={name!r}"
     python = (
-        "import motionloom as ml; from motionloom.search.web_pair import web_pair; "
+        "import motionloom as ml; from motionloom.search.match_web.library_web import web_pair; "
         f"grid = web_pair(ml.Library({str(path)!r}), {a!r}, {b!r}{said}).grid{part}"
     )
     return {"cli": shlex.join(words), "python": python}

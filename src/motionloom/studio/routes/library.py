@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from motionloom.studio.asking import Shop
+from motionloom.studio.dependencies import Shop
 
 router = APIRouter(tags=["library"])
 

@@ -8,8 +8,8 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from motionloom.errors import MotionloomError
-from motionloom.studio.asking import Shop, arrays
-from motionloom.studio.moving import motion_answer, standing
+from motionloom.studio.dependencies import Shop, arrays
+from motionloom.studio.motion_response import motion_answer, standing
 from motionloom.studio.thumbnails import thumbnail
 
 router = APIRouter(tags=["motions"])
@@ -42,7 +42,7 @@ def strips(name: str, shop: Shop) -> Response:
 @router.get("/motions/{name:path}/beats")
 def motion_beats(name: str, shop: Shop) -> dict[str, Any]:
     """The motion's beats in seconds and how sure they are, as ``motionloom beats --json``."""
-    from motionloom.synthesis.rhythm import beats
+    from motionloom.rhythm import beats
 
     entry = shop.library.entry(name)
     return shop.once(("beats", name, entry.digest), lambda: beats(shop.library[name]).as_dict())

@@ -10,14 +10,14 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
-from motionloom.studio.asking import Shop
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.dependencies import Shop
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import motion_answer
-from motionloom.studio.workshop import Workshop
+from motionloom.studio.motion_response import motion_answer
 
 if TYPE_CHECKING:
-    from motionloom.synthesis.rhythm import Choreography
-    from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
+    from motionloom.rhythm import Choreography
+    from motionloom.rhythm.transition_graph import TransitionGraph
 
 router = APIRouter(prefix="/movements", tags=["movements"])
 
@@ -48,8 +48,8 @@ class Shown(BaseModel):
 @router.get("")
 def kept(shop: Shop) -> list[str]:
     """Names of the choreographies that the library keeps."""
-    from motionloom.library.keepsakes import kept_names
-    from motionloom.synthesis.rhythm.choreography_storage import KIND
+    from motionloom.rhythm.choreography_file import KIND
+    from motionloom.store.artifacts.named import kept_names
 
     return list(kept_names(shop.library, KIND))
 
@@ -120,7 +120,7 @@ def dance(name: str, shown: Shown, shop: Shop) -> Response:
 
 def _only(graph: TransitionGraph, names: list[str]) -> TransitionGraph:
     """A graph that goes from the first node to the last and round again."""
-    from motionloom.synthesis.rhythm.transition_graph import TransitionGraph
+    from motionloom.rhythm.transition_graph import TransitionGraph
 
     chosen = list(dict.fromkeys(names))
     ring = np.roll(np.eye(len(chosen)), 1, axis=1)
@@ -136,7 +136,7 @@ def _new_name(text: str) -> str:
 
 
 def _opened(shop: Workshop, name: str) -> Choreography:
-    from motionloom.synthesis.rhythm.choreography_storage import open_choreography
+    from motionloom.rhythm.choreography_file import open_choreography
 
     library = shop.library
     return shop.once(
@@ -146,7 +146,7 @@ def _opened(shop: Workshop, name: str) -> Choreography:
 
 def _keep(shop: Workshop, made: Choreography, name: str) -> None:
     """Keep it instead of what was kept under the name, and tell the windows."""
-    from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
+    from motionloom.rhythm.choreography_file import keep_choreography
 
     keep_choreography(shop.library, made, name)
     shop.rekept(("movements", name))

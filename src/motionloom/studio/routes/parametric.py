@@ -12,16 +12,15 @@ from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.search.query import library_query
-from motionloom.studio.asking import Shop, arrays
-from motionloom.studio.files import Suffix, file_answer
-from motionloom.studio.finding import family_of
+from motionloom.studio.app_state import Workshop
+from motionloom.studio.dependencies import Shop, Suffix, arrays, file_answer
 from motionloom.studio.jobs import Job
-from motionloom.studio.moving import bones
-from motionloom.studio.workshop import Workshop
+from motionloom.studio.motion_response import bones
+from motionloom.studio.search_settings import family_of
 
 if TYPE_CHECKING:
+    from motionloom.parametric.parametric_motion import ParametricMotion, Reached
     from motionloom.search import Family
-    from motionloom.synthesis.parametric import ParametricMotion, Reached
 
 router = APIRouter(prefix="/parametric", tags=["parametric"])
 
@@ -73,7 +72,7 @@ class Reachable:
 @router.get("/kinds")
 def kinds() -> list[dict[str, Any]]:
     """What a motion can be asked by, as a menu: name, words, whether it has joint and frame."""
-    from motionloom.synthesis.parameters import parameter_kinds
+    from motionloom.parametric.parameters import parameter_kinds
 
     return [asdict(kind) for kind in parameter_kinds()]
 
@@ -81,7 +80,7 @@ def kinds() -> list[dict[str, Any]]:
 @router.get("")
 def kept(shop: Shop) -> list[dict[str, Any]]:
     """The parametric motions that the library keeps: name, by, examples."""
-    from motionloom.synthesis.parametric_storage import KIND
+    from motionloom.parametric.artifact import KIND
 
     found = []
     for name, (about, _) in shop.library.catalogue.kept(KIND).items():
@@ -144,8 +143,8 @@ def opened(name: str, shop: Shop) -> Response:
 @router.delete("/{name}")
 def dropped(name: str, shop: Shop) -> dict[str, Any]:
     """Keep one no longer."""
-    from motionloom.library.keepsakes import forget
-    from motionloom.synthesis.parametric_storage import KIND
+    from motionloom.parametric.artifact import KIND
+    from motionloom.store.artifacts.named import forget
 
     reachable(shop, name)  # complains if there is none
     forget(shop.library, KIND, name)

@@ -9,15 +9,15 @@ from fastapi import APIRouter, Response
 
 from motionloom.search.query import library_query
 from motionloom.studio import search_menu
-from motionloom.studio.asking import Shop, arrays
+from motionloom.studio.dependencies import Shop, arrays
 from motionloom.studio.family_picture import family_answer
-from motionloom.studio.finding import (
+from motionloom.studio.poses import Together, together
+from motionloom.studio.search_settings import (
     FamilySettings,
     SearchSettings,
     corresponding_frames,
     family_of,
 )
-from motionloom.studio.poses import Together, together
 
 router = APIRouter(tags=["search"])
 

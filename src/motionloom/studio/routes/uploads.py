@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from motionloom.errors import InvalidInput
-from motionloom.studio.asking import Shop
-from motionloom.studio.incoming import LARGEST_FILE, MOST_FILES, Batch
+from motionloom.studio.dependencies import Shop
 from motionloom.studio.jobs import Job
+from motionloom.studio.uploads import LARGEST_FILE, MOST_FILES, Batch
 
 router = APIRouter(prefix="/uploads", tags=["uploads"])
 

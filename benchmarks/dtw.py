@@ -1,0 +1,101 @@
+"""``motionloom bench dtw``: subsequence DTW of 3 s queries over everything.
+
+Rivals get one long sequence of all motions; they know no borders, which costs them nothing.
+They compute the accumulated costs alone; ours also picks the twenty best matches and
+follows them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.measuring import Contestant, Missing, Result, Say, compare
+from benchmarks.million import million
+from benchmarks.rivals import Package, absence, label
+from motionloom.search.settings import Limits
+from motionloom.search.subsequence import dtw_matches
+from motionloom.search.subsequence_kernel import end_costs
+
+SUMMARY = "subsequence DTW over everything"
+# Those behind the second are what tslearn needs.
+PACKAGES = (
+    Package("dtaidistance", "dtaidistance.dtw_ndim"),
+    Package("tslearn", "tslearn.metrics"),
+    Package("scikit-learn", "sklearn"),
+    Package("joblib", "joblib"),
+    Package("cloudpickle", "cloudpickle"),
+    Package("narwhals", "narwhals"),
+)
+_BEST = 20
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    results: list[Result] = []
+    with million(settings, say=say) as place:
+        features = place.library.features("e15")
+        rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
+        query = place.queries(features, settings.seed)[0]
+        long = np.ascontiguousarray(rows, dtype=np.float64)
+        short = np.ascontiguousarray(query, dtype=np.float64)
+        ours_alone = end_costs(query, rows, np.array([0, len(rows)]), steps="classic")
+        rivals: list[Contestant | Missing] = []
+        for package, make in zip(PACKAGES[:2], (_dtaidistance, _tslearn), strict=True):
+            missing = absence(package, "dtw")
+            if missing is not None:
+                rivals.append(missing)
+                continue
+            say(f"comparing the costs of {package.name} with ours")
+            act = make()
+            gap = float(np.max(np.abs(act(short, long) - ours_alone) / (1.0 + ours_alone)))
+            note = f"agrees: within {gap:.1g} of ours"
+            if package.name == "tslearn":
+                note = "sums squared distances: the same work, another measure"
+            elif gap > 1e-2:
+                note = f"differs: by up to {gap:.2g}"
+            rivals.append(Contestant(label(package), partial(act, short, long), note))
+        best = Limits(max_matches=_BEST)
+        for steps in ("slope", "classic"):
+            ours = Contestant(
+                "motionloom",
+                partial(dtw_matches, query, rows, starts, steps=steps, limits=best),
+            )
+            results += compare(
+                f"{len(query)} frames against all, {steps} steps",
+                ours,
+                rivals,
+                rounds=settings.rounds,
+                budget_s=settings.budget_s,
+                say=say,
+            )
+        data, credit = place.data, place.credit
+    return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
+
+
+Costs = Callable[[Any, Any], Any]
+
+
+def _dtaidistance() -> Costs:
+    dtw_ndim = import_module("dtaidistance.dtw_ndim")
+
+    def costs(query, long):
+        # psi: the long sequence may begin and end anywhere.
+        free = [0, 0, len(long), len(long)]
+        _, paths = dtw_ndim.warping_paths_fast(
+            query, long, psi=free, psi_neg=False, inner_dist="euclidean"
+        )
+        return paths[-1, 1:]
+
+    return costs
+
+
+def _tslearn() -> Costs:
+    subsequence_cost_matrix = import_module("tslearn.metrics").subsequence_cost_matrix
+    # Squared distances summed: not our measure, but the same work.
+    return lambda query, long: np.asarray(subsequence_cost_matrix(query, long))[-1]

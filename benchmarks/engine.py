@@ -1,0 +1,270 @@
+"""``motionloom bench engine``: one web build, by a plain pool, by the engine, by a Dask cluster.
+
+The same webs are built again and again, by turns: by `concurrent.futures.ProcessPoolExecutor`
+as it comes, by the engine's two processes, by a cluster of two workers on this machine, by one
+of a single worker, and by this process alone. Processor time counts all that is at work:
+workers, scheduler and the process that asks; on a busy machine it tells what wall time cannot.
+What two workers gain over one is a matter of wall time; how many cores the machine gave them
+meanwhile is told beside it.
+
+It takes about three minutes; ``--files 2`` makes it a tenth of the work, to try.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks import Settings
+from benchmarks.measuring import Result, Say
+from motionloom import demo
+from motionloom.errors import MotionloomError
+from motionloom.library import Library
+from motionloom.parallel.executor import on_cluster
+from motionloom.parallel.threads import use_one_thread
+from motionloom.search.match_web.web_store import WebStore
+
+SUMMARY = "the engine: a web built by processes and by a cluster"
+PACKAGES = ()
+_FRAMES = 25_000  # of all motions: some 20 seconds of one core
+_USUAL_FILES = 20  # what --files says unless it says otherwise
+_GOODBYE = 20.0  # seconds for a cluster to end by itself
+_BUSY = 0.9  # cores given to a worker, below which others were at work
+
+PLAIN, ENGINE, ALONE = "plain pool of 2", "engine, 2 processes", "engine, this process"
+TWO, ONE = "cluster of 2", "cluster of 1"
+
+
+@dataclass(frozen=True)
+class _Run:
+    wall_s: float
+    cpu_s: float
+    worker_s: float
+    load: float
+
+    @property
+    def cores(self) -> float:
+        """How many cores the machine gave to the workers, on average."""
+        return self.worker_s / self.wall_s
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    use_one_thread()  # forked workers begin as this process is
+    wanted = max(1_000, _FRAMES * min(settings.files, _USUAL_FILES) // _USUAL_FILES)
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch) / "takes.loom"
+        motions, frames = _library(place, wanted)
+        say("starting clusters")
+        with _cluster(1) as one, _cluster(2) as two:
+            contestants: dict[str, Callable[..., _Run]] = {
+                PLAIN: _by_plain_pool,
+                TWO: partial(_by_cluster, cluster=two),
+                ENGINE: partial(_by_engine, workers=2),
+                ONE: partial(_by_cluster, cluster=one),
+                ALONE: partial(_by_engine, workers=1),
+            }
+            few = Library(place).names[:12]
+            for name, build in contestants.items():  # workers load what they need
+                say(f"{name}, warm-up")
+                build(place, only=few)
+            runs: dict[str, list[_Run]] = {name: [] for name in contestants}
+            for turn in range(min(settings.rounds, 3)):
+                for name, build in contestants.items():
+                    say(f"{name}, round {turn + 1}")
+                    runs[name].append(build(place))
+    return {
+        "data": f"{motions} motions (built-in), {frames} frames at 30 Hz",
+        "results": [row.as_dict() for row in _rows(runs, frames)],
+    }
+
+
+def _rows(runs: dict[str, list[_Run]], frames: int) -> list[Result]:
+    wall = {name: median(one.wall_s for one in every) for name, every in runs.items()}
+    cpu = {name: median(one.cpu_s for one in every) for name, every in runs.items()}
+    rounds = len(runs[PLAIN])
+    what = f"web of {frames} frames"
+
+    def row(ours: str, rival: str, note: str) -> Result:
+        return Result(
+            f"{what}, {ours}",
+            wall[ours],
+            f"motionloom, {rival}" if rival != PLAIN else "concurrent.futures, two processes",
+            wall[rival],
+            wall[rival] / wall[ours],
+            note,
+            cpu[ours],
+            cpu[rival],
+            cpu[rival] / cpu[ours],
+            rounds=rounds,
+        )
+
+    return [
+        row(ENGINE, PLAIN, _overhead(cpu, ENGINE, PLAIN)),
+        row(TWO, PLAIN, _overhead(cpu, TWO, PLAIN)),
+        row(TWO, ONE, _gain(runs, cpu, TWO, ONE)),
+        row(ENGINE, ALONE, _gain(runs, cpu, ENGINE, ALONE)),
+    ]
+
+
+def _overhead(cpu: dict[str, float], ours: str, rival: str) -> str:
+    more = 100.0 * (cpu[ours] / cpu[rival] - 1.0)
+    return f"{more:+.1f} % processor time: {cpu[ours]:.2f} s for {cpu[rival]:.2f} s"
+
+
+def _gain(runs: dict[str, list[_Run]], cpu: dict[str, float], two: str, one: str) -> str:
+    given = {name: median(each.cores for each in runs[name]) for name in (two, one)}
+    load = max(each.load for name in (two, one) for each in runs[name])
+    text = (
+        f"the two were given {given[two]:.2f} cores, the one {given[one]:.2f}; load before at "
+        f"most {load:.1f}"
+    )
+    if given[two] < 2 * _BUSY or given[one] < _BUSY:
+        free = 2.0 * cpu[one] / cpu[two]
+        text += f": a busy machine. By processor time, two free cores would gain {free:.2f}"
+    return text
+
+
+def _library(place: Path, wanted: int) -> tuple[int, int]:
+    library = Library.create(place)
+    frames = 0
+    for name in demo.names():
+        motion = demo.clip(name)
+        library.add_motion(motion, name=name)
+        frames += len(motion)
+        if frames >= wanted:
+            break
+    library.close()
+    return len(library.names), frames
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Seconds of processor time: of all others that are at work, and of the workers alone."""
+
+    others: Callable[[], float]
+    workers: Callable[[], float]
+
+
+def _children() -> float:
+    times = os.times()  # children count once they have ended, and the pools' have
+    return times.children_user + times.children_system
+
+
+_POOL = _Clock(_children, _children)
+_NOBODY = _Clock(lambda: 0.0, time.process_time)
+
+
+def _by_engine(place: Path, workers: int, only: Sequence[str] | None = None) -> _Run:
+    clock = _POOL if workers > 1 else _NOBODY
+    return _measured(
+        place, nullcontext(), clock, partial(_engine_build, only=only, workers=workers)
+    )
+
+
+def _by_plain_pool(place: Path, only: Sequence[str] | None = None) -> _Run:
+    return _measured(place, nullcontext(), _POOL, partial(_plain_build, only=only))
+
+
+def _by_cluster(place: Path, cluster: _Cluster, only: Sequence[str] | None = None) -> _Run:
+    clock = _Clock(cluster.all_seconds, cluster.worker_seconds)
+    build = partial(_engine_build, only=only, workers=2)  # all there are
+    return _measured(place, on_cluster(cluster.address), clock, build)
+
+
+def _engine_build(store: WebStore, only: Sequence[str] | None, workers: int) -> None:
+    store.build(only=only, workers=workers)
+
+
+def _plain_build(store: WebStore, only: Sequence[str] | None) -> None:
+    """What anybody would write: the same tasks, a pool, `map`."""
+    work, tasks = store.planned(only=only)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    method = "fork" if sys.platform == "linux" else "spawn"
+    with ProcessPoolExecutor(
+        2, multiprocessing.get_context(method), initializer=use_one_thread
+    ) as pool:
+        for _ in pool.map(work, tasks):
+            pass
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """A cluster in processes of its own: a scheduler with its nannies, and workers below it."""
+
+    address: str
+    scheduler: int
+
+    def all_seconds(self) -> float:
+        return self._seconds(_psutil().Process(self.scheduler)) + self.worker_seconds()
+
+    def worker_seconds(self) -> float:
+        children = _psutil().Process(self.scheduler).children(recursive=True)
+        return sum(self._seconds(child) for child in children)
+
+    @staticmethod
+    def _seconds(process: Any) -> float:
+        times = process.cpu_times()
+        return times.user + times.system
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[_Cluster]:
+    """Started as anybody would: by ``motionloom cluster``."""
+    command = "from motionloom.cli import main; main()"
+    arguments = ["cluster", "--workers", str(workers), "--port", "0"]
+    started = subprocess.Popen(
+        [sys.executable, "-c", command, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        if started.stdout is None or not (address := started.stdout.readline().strip()):
+            raise MotionloomError("no cluster could be started on this machine; is Dask installed?")
+        yield _Cluster(address, started.pid)
+    finally:
+        started.terminate()
+        try:
+            started.wait(timeout=_GOODBYE)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+        if started.stdout is not None:
+            started.stdout.close()
+
+
+def _psutil() -> Any:
+    """Dask brings it along."""
+    import psutil as found
+
+    return found
+
+
+def _measured(
+    place: Path,
+    where: AbstractContextManager,
+    clock: _Clock,
+    build: Callable[[WebStore], None],
+) -> _Run:
+    for path in WebStore(Library(place)).folder.glob("*.web"):
+        path.unlink()
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    with where:
+        before = (clock.others(), clock.workers(), time.process_time(), time.perf_counter())
+        build(WebStore(Library(place)))
+        after = (clock.others(), clock.workers(), time.process_time(), time.perf_counter())
+    others, workers, here, wall = (b - a for a, b in zip(before, after, strict=True))
+    return _Run(wall, here + others, workers, load)

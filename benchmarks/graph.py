@@ -1,0 +1,126 @@
+"""``motionloom bench graph``: error functions of three dances, transitions, an endless dance.
+
+Three takes of about 4,000 frames have six error functions: each against itself, of which
+half is computed, and each against the others. SciPy does the same: `pdist` for the halves,
+`cdist` for the rest, on the same rows. It has no transitions to find and nothing to play.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.measuring import Contestant, Result, Say, compare, timings
+from benchmarks.takes import everything
+from motionloom.distance import frame_distance
+from motionloom.motion import Motion
+from motionloom.motion_graph import motion_graph
+from motionloom.motion_graph.error_function import error_bands
+from motionloom.motion_graph.streaming import write_walk
+
+SUMMARY = "error functions, transitions and endless motion"
+PACKAGES = ()
+_DANCES = ("60_01", "60_02", "60_08")  # salsa
+_FRAMES = 4_000
+_PLAYED = 9_000
+_PAPER = "Kravcevich 2014, 2.67 GHz Xeon, 20 threads, three dances of 4,000 frames"
+_PAPER_SECONDS = 498.3  # error functions and their minima
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        motions, source, credit = _dances(settings, Path(scratch) / "files", say)
+        options: dict[str, Any] = {"rounds": settings.rounds, "budget_s": settings.budget_s}
+        jrd = frame_distance("jrd")
+        rows = [jrd.prepare(motion) for motion in motions]
+        wide = [np.asarray(row, np.float64) for row in rows]
+        say("comparing with scipy")
+        gap = _gap(jrd, rows[0][:500], rows[1][:500])
+        six = Contestant("motionloom", partial(_six, jrd, rows))
+        theirs = Contestant(
+            "scipy cdist and pdist, cityblock",
+            partial(_six_scipy, wide),
+            f"agrees: within {gap:.1g}",
+        )
+        results += compare("six error functions, jrd", six, [theirs], say=say, **options)
+        cloud = frame_distance("pc11")
+        clouds = [cloud.prepare(motion) for motion in motions]
+        graph = motion_graph(motions)
+        target = Path(scratch) / "dance.bvh"
+        found = f"{len(graph)} transitions"
+        for what, act, paper, note in (
+            ("six error functions, jrd", partial(_six, jrd, rows), _PAPER, ""),
+            ("six error functions, pc11", partial(_six, cloud, clouds), "", ""),
+            ("the graph: found, made, checked", partial(motion_graph, motions), _PAPER, found),
+            (
+                f"{_PLAYED} frames danced, feet held, measured, written as BVH",
+                lambda: write_walk(graph.player(1), target, _PLAYED),
+                "",
+                "",
+            ),
+        ):
+            results.append(_alone(what, act, paper, note, options, say))
+    frames = " + ".join(str(len(motion)) for motion in motions)
+    return {
+        "data": f"{source}, {frames} frames",
+        "credit": credit,
+        "results": [row.as_dict() for row in results],
+    }
+
+
+def _alone(what: str, act, paper: str, note: str, options: dict[str, Any], say: Say) -> Result:
+    """A row without a rival that could be run; beside the figure of the paper if there is one."""
+    (own,) = timings([Contestant(what, act)], say=say, **options)
+    told = "; ".join(text for text in (note, f"{own.cpu_s:.2f} s of one core") if text)
+    known = _PAPER_SECONDS if paper else None
+    ratio = known / own.wall_s if known else None
+    return Result(what, own.wall_s, paper, known, ratio, told, own.cpu_s, rounds=own.rounds)
+
+
+def _dances(settings: Settings, scratch: Path, say: Say) -> tuple[list[Motion], str, str]:
+    """Three dances of about 4,000 frames, at whatever rate that takes."""
+    from motionloom import demo
+    from motionloom.formats import load
+
+    folder, _, credit = everything(settings, scratch, say=say)
+    files = {path.stem: path for path in folder.rglob("*.bvh")}
+    if set(_DANCES) <= set(files):
+        takes, source = [load(files[name]) for name in _DANCES], "three CMU salsas"
+    else:
+        takes = [demo.clip("take_dances", performer=n) for n in range(3)]
+        source, credit = "three built-in dances", ""
+    rate = _FRAMES / (sum(take.duration for take in takes) / len(takes))
+    return [take.resample(rate) for take in takes], source, credit
+
+
+def _six(distance, rows) -> None:
+    for a in rows:
+        for _ in error_bands(distance, a):
+            pass
+    for a, b in combinations(rows, 2):
+        for _ in error_bands(distance, a, b):
+            pass
+
+
+def _six_scipy(rows) -> None:
+    from scipy.spatial.distance import cdist, pdist
+
+    for a in rows:
+        pdist(a, "cityblock")
+    for a, b in combinations(rows, 2):
+        cdist(a, b, "cityblock")
+
+
+def _gap(distance, a, b) -> float:
+    from scipy.spatial.distance import cdist
+
+    theirs = cdist(a.astype(np.float64), b.astype(np.float64), "cityblock")
+    return float(np.max(np.abs(distance.grid(a, b) - theirs)))

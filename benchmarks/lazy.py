@@ -1,0 +1,103 @@
+"""``motionloom bench lazy``: neighbours plus graph, against exact DTW over everything.
+
+The note of each row says how many of DTW's twenty best matches the graph finds.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.measuring import Contestant, Result, Say, compare
+from benchmarks.million import million
+from motionloom.search.candidates import realigned
+from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.lazy_graph import lazy_matches
+from motionloom.search.settings import Limits
+from motionloom.search.subsequence import differences, dtw_matches
+
+SUMMARY = "the lazy neighbourhood graph beside exact DTW"
+PACKAGES = ()
+_BEST = 20
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    from scipy.spatial import cKDTree
+
+    results: list[Result] = []
+    with million(settings, say=say) as place:
+        features = place.library.features("e15")
+        rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
+        queries = place.queries(features, settings.seed)
+        say("building the indexes")
+        index, tree = Blocks.build(rows), cKDTree(rows)
+        exact = [
+            dtw_matches(query, rows, starts, limits=Limits(max_matches=_BEST)) for query in queries
+        ]
+        for k, bridge in ((256, 0), (256, None), (1024, None), (4096, 0)):
+            graph = partial(_graph, partial(_blocks, index, rows), rows, starts, k, bridge)
+            recall = np.mean(
+                [_recall(best, graph(q)) for best, q in zip(exact, queries, strict=True)]
+            )
+            kind = "as in the paper" if bridge == 0 else "with bridges, realigned"
+            ours = Contestant(
+                "motionloom",
+                partial(_each, graph, queries),
+                f"finds {recall:.2f} of DTW's best {_BEST}",
+            )
+            dtw = partial(dtw_matches, rows=rows, starts=starts, limits=Limits(max_matches=_BEST))
+            rivals = [
+                Contestant("motionloom, exact DTW", partial(_each, dtw, queries)),
+                Contestant(
+                    "scipy cKDTree and the same graph",
+                    partial(
+                        _each,
+                        partial(_graph, partial(_tree, tree), rows, starts, k, bridge),
+                        queries,
+                    ),
+                ),
+            ]
+            what = f"{len(queries)} queries of {len(queries[0])} frames, k = {k}, {kind}"
+            results += compare(
+                what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, say=say
+            )
+        data, credit = place.data, place.credit
+    return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
+
+
+def _graph(neighbours, rows, starts, k, bridge, query):
+    length = len(query)
+    reach = length - 1 if bridge is None else bridge
+    most = _BEST if bridge == 0 else 3 * _BEST
+    offsets, near, gaps = neighbours(query, k)
+    found = lazy_matches(offsets, near, gaps, starts, bridge=reach, limits=Limits(max_matches=most))
+    if bridge == 0:
+        return found
+    grid_of = lambda low, high: differences(query, rows[low:high])  # noqa: E731
+    return realigned(found, grid_of, starts, length=length, steps="slope")[:_BEST]
+
+
+def _blocks(index, rows, query, k):
+    return index.nearest(query, rows, k=k)
+
+
+def _tree(tree, query, k):
+    gaps, numbers = tree.query(query, k)
+    return np.arange(len(query) + 1) * k, numbers.ravel().astype(np.int64), gaps.ravel()
+
+
+def _recall(best, found) -> float:
+    def same(a, b) -> bool:
+        shared = min(a.end, b.end) - max(a.start, b.start)
+        return shared > 0.8 * min(a.end - a.start, b.end - b.start)
+
+    return float(np.mean([any(same(one, other) for other in found) for one in best]))
+
+
+def _each(act, queries) -> None:
+    for query in queries:
+        act(query)

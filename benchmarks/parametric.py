@@ -1,0 +1,142 @@
+"""``motionloom bench parametric``: from a target to a motion that meets it.
+
+The rival is the older scheme, cardinal radial basis functions over all examples. Notes tell
+how far off each is, over random targets inside the accessible region.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import Settings
+from benchmarks.measuring import Contestant, Result, Say, compare, timings
+from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
+from motionloom.blending import Registration
+from motionloom.blending.poses import Clips
+from motionloom.blending.registration_curve import RegistrationCurve
+from motionloom.parametric.parameter_space import sampled_space
+from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
+
+SUMMARY = "targets to motions: kicks, walks, reaches ... that land where they are asked to"
+PACKAGES = ()
+_TIMED = 10
+_SIZES = (10, 100, 1000)
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    results: list[Result] = []
+    with corpus_library(tuple({row.label for row in ROWS})) as library:
+        for row in ROWS:
+            say(f"making {row.name}")
+            start = time.process_time()
+            motion = parametric_row(library, row)
+            made_s = time.process_time() - start
+            results += _accuracy(motion, made_s, settings, say)
+            if row.name == "walk":
+                results += _sampling(motion, settings)
+                results += _scaling(motion, settings, say)
+    return {"data": "the built-in corpus", "results": [one.as_dict() for one in results]}
+
+
+def _accuracy(
+    motion: ParametricMotion, made_s: float, settings: Settings, say: Say
+) -> list[Result]:
+    targets = random_targets(motion, 200, settings.seed)
+    say(f"{motion.name}: 200 targets")
+    refined = [motion.reach(target).error for target in targets]
+    plain = [motion.reach(target, refine=False).error for target in targets]
+    alone = parametrize(motion.registration, list(motion.parameters), samples=0)
+    few = [alone.reach(target, refine=False).error for target in targets]
+    cardinal = [motion.reach(target, scheme="cardinal").error for target in targets]
+    note = (
+        f"{len(motion.examples)} examples by {motion.parameters[0].text}; off by (median, 95 %) "
+        f"refined {_percentiles(refined)}, samples {_percentiles(plain)}, "
+        f"examples alone {_percentiles(few)}, cardinal {_percentiles(cardinal)}; "
+        f"family to samples {made_s:.1f} s of CPU"
+    )
+    several = targets[:_TIMED]
+    return compare(
+        f"{motion.name}: {_TIMED} targets to motions",
+        Contestant("motionloom, refined", partial(_each, motion, several, {}), note),
+        [
+            Contestant("not refined", partial(_each, motion, several, {"refine": False})),
+            Contestant(
+                "cardinal functions", partial(_each, motion, several, {"scheme": "cardinal"})
+            ),
+        ],
+        rounds=settings.rounds, budget_s=settings.budget_s, say=say,
+    )  # fmt: skip
+
+
+def _sampling(motion: ParametricMotion, settings: Settings) -> list[Result]:
+    values = motion.space.examples
+    sample = partial(sampled_space, values, motion.measure, samples=1000, spacing=0.0, seed=1)
+    (own,) = timings([Contestant("motionloom", sample)], rounds=3, budget_s=settings.budget_s)
+    note = "the paper: 1.7 to 6.7 s on a computer of 2004"
+    what = f"1,000 samples of {len(values)} walks"
+    return [Result(what, own.wall_s, "", None, None, note, own.cpu_s, rounds=own.rounds)]
+
+
+def _scaling(motion: ParametricMotion, settings: Settings, say: Say) -> list[Result]:
+    results: list[Result] = []
+    for size in _SIZES:
+        many = _with_examples(motion, size)
+        targets = many.accessible[-_TIMED:]
+        results += compare(
+            f"{_TIMED} targets to motions, {size} examples, not refined",
+            Contestant("motionloom, samples", partial(_each, many, targets, {"refine": False})),
+            [
+                Contestant(
+                    "cardinal functions", partial(_each, many, targets, {"scheme": "cardinal"})
+                )
+            ],
+            rounds=settings.rounds, budget_s=settings.budget_s, say=say,
+        )  # fmt: skip
+    return results
+
+
+def _with_examples(motion: ParametricMotion, count: int) -> ParametricMotion:
+    """The same motion with `count` examples: some of them, or all, several times over."""
+    random = np.random.default_rng(0)
+    whole = motion.registration
+    rows = np.concatenate([[0], random.integers(0, len(whole), count - 1)])
+    registration = _repeated(whole, rows)
+    # Copies get parameters of their own: two examples at one place have no cardinal functions.
+    values = motion.space.examples[rows] + random.normal(0.0, 0.02, (count, len(motion.axes)))
+    space = sampled_space(
+        values, lambda weights: weights @ values, samples=1000, spacing=0.0, seed=1
+    )
+    return ParametricMotion(registration, motion.parameters, space)
+
+
+def _repeated(whole: Registration, rows: NDArray[np.int64]) -> Registration:
+    curve = whole.curve
+    clips: Clips = whole.clips.only([int(n) for n in rows])
+    columns = ("times", "speeds", "grounds", "twists")
+    return replace(
+        whole,
+        examples=tuple(whole.examples[n] for n in rows),
+        parents=(-1, *[0] * (len(rows) - 1)),
+        curve=RegistrationCurve(
+            *(np.ascontiguousarray(getattr(curve, name)[:, rows]) for name in columns)
+        ),
+        clips=clips,
+        contacts=whole.contacts.only([int(n) for n in rows]),
+    )
+
+
+def _each(motion: ParametricMotion, targets, options: dict[str, Any]) -> None:
+    for target in targets:
+        motion(target, **options)
+
+
+def _percentiles(errors: list[float]) -> str:
+    middle, most = np.percentile(errors, [50, 95])
+    return f"{100 * middle:.2f} / {100 * most:.2f} cm"

@@ -1,0 +1,95 @@
+"""``motionloom bench reconstruct``: a body from six tracked joints, with and without a library.
+
+Takes are drawn by the seed, one per performer, and reconstructed without anything by that
+performer. The rival is inverse kinematics from the same markers, with the joint limits that
+the library's poses keep. Times are per take; notes tell frames per second by processor time
+and errors.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.marker_ik import marker_ik
+from benchmarks.measuring import Contestant, Say, compare
+from benchmarks.million import million
+from motionloom.evaluation.reconstruction import (
+    NOISE,
+    evaluate_reconstruction,
+    joint_errors,
+    varied_motions,
+)
+from motionloom.reconstruction import tracked
+from motionloom.reconstruction.control_signal import control_signal
+from motionloom.reconstruction.offline import solve_sequence
+from motionloom.reconstruction.online import Stream
+from motionloom.reconstruction.prior import Prior
+
+SUMMARY = "a whole body from six tracked points"
+PACKAGES = ()
+_TAKES = 4
+_LEAST_FRAMES = 300
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    with million(settings, say=say) as place:
+        lib = place.library
+        names = varied_motions(lib, _TAKES, seed=settings.seed, least=_LEAST_FRAMES)
+        results = []
+        for name in names:
+            say(f"preparing {name}")
+            results += _take(lib, name, settings, say)
+        data, credit = place.data, place.credit
+    return {"data": data, "credit": credit, "results": [row.as_dict() for row in results]}
+
+
+def _take(lib, name: str, settings: Settings, say: Say):
+    motion = lib[name]
+    signal = control_signal(tracked(motion, noise=NOISE, seed=settings.seed))
+    errors = {
+        mode: evaluate_reconstruction(
+            lib, name, without_subject=True, mode=mode, seed=settings.seed
+        )
+        for mode in ("offline", "online")
+    }
+    prior = Prior(lib, motion.skeleton, signal.roles, without=errors["offline"].left_out)
+    limits = prior.limits()
+    rival = partial(marker_ik, signal, motion.skeleton, prior.joints, limits)
+    theirs = float(joint_errors(motion, rival())[0].mean())
+    ways: dict[str, Callable[[], Any]] = {
+        "offline": partial(solve_sequence, prior, signal),
+        "online": partial(_online, prior, signal),
+    }
+    rows = []
+    for mode, way in ways.items():
+        mine = errors[mode].mean_cm
+        begun = time.process_time()
+        way()
+        rate = len(motion) / max(time.process_time() - begun, 1e-9)
+        ours = Contestant(
+            "motionloom",
+            way,
+            f"{rate:.0f} frames per second; {mine:.2f} cm off, the rival {theirs:.2f} "
+            f"({theirs / mine:.1f} times)",
+        )
+        rows += compare(
+            f"{name}, {len(motion)} frames, {mode}",
+            ours,
+            [Contestant("inverse kinematics alone", rival)],
+            rounds=min(settings.rounds, 3),
+            budget_s=settings.budget_s,
+            say=say,
+        )
+    return rows
+
+
+def _online(prior: Prior, signal) -> np.ndarray:
+    stream = Stream(prior, signal.roles, signal.fps)
+    return np.array([stream.step(points)[1] for points in signal.points])

@@ -1,0 +1,170 @@
+"""``motionloom bench rhythm``: beat trackers side by side, their errors in the notes.
+
+Ours, kinematic beats as in AIST++ (local minima of the mean joint speed), and librosa's tempo
+estimator and beat tracker on the same curve of what turns when. Errors are against the known
+beats of the built-in studies, and, where the CMU data set is found, against periods of gaits and
+dances that were measured from feet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import Settings
+from benchmarks.measuring import Contestant, Missing, Result, Say, compare, timings
+from benchmarks.rivals import Package, absence, label
+from benchmarks.takes import CREDIT, measured_rhythms
+from motionloom import demo
+from motionloom.demo.actions.dances import STUDIES, beat_study
+from motionloom.formats import load
+from motionloom.motion import Motion
+from motionloom.rhythm import choreography
+from motionloom.rhythm.beats.candidates import candidate_beats
+from motionloom.rhythm.beats.motion_beats import beats
+from motionloom.rhythm.beats.tracking import density
+from motionloom.rhythm.music.beat_clock import MusicClock
+from motionloom.rhythm.music.music import Music
+
+SUMMARY = "motion beats beside kinematic beats and librosa, with their errors"
+PACKAGES = (Package("librosa", "librosa"),)
+
+Array = NDArray[np.float64]
+_CURVE_RATE = 60.0
+_FRAMES = 3000
+_LEVELS = (0.5, 1.0, 2.0)  # half, the same, twice: another metrical level, no other period
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    missing = absence(PACKAGES[0], "rhythm")
+    results: list[Result] = []
+    sets: dict[str, list[tuple[Motion, Array]]] = {}
+    for kind in STUDIES:
+        made = [beat_study(kind, performer=who, seed=settings.seed) for who in range(4)]
+        sets[f"{kind} beats, 4 takes of 30 s"] = [(m, np.array(t)) for m, t in made]
+    for name in ("dance_groove", "dance_sway"):
+        shown = [demo.performance(name, performer=who) for who in range(4)]
+        sets[f"{name}, 4 takes"] = [(p.motion, np.array(p.truth.beats)) for p in shown]
+    for what, takes in sets.items():
+        note = partial(_beat_errors, takes)
+        results += _row(what, [m for m, _ in takes], note, missing, settings, say)
+    measured = _measured(settings, say)
+    if measured:
+        note = partial(_period_errors, measured)
+        what = f"{len(measured)} CMU gaits and dances with measured periods"
+        results += _row(what, [m for m, _ in measured], note, missing, settings, say)
+    results += _played(settings, say)
+    return {
+        "data": "the built-in beat studies and dances" + (", CMU takes" if measured else ""),
+        "credit": CREDIT if measured else "",
+        "results": [row.as_dict() for row in results],
+    }
+
+
+def kinematic_beats(motion: Motion) -> Array:
+    """Local minima of the mean joint speed, smoothed over five frames at 60 Hz, seconds."""
+    from scipy.ndimage import gaussian_filter1d
+    from scipy.signal import argrelextrema
+
+    even = motion.resample(_CURVE_RATE)
+    speed = np.linalg.norm(np.diff(even.positions().astype(np.float64), axis=0), axis=2).mean(1)
+    lowest = argrelextrema(gaussian_filter1d(speed, 5.0), np.less)[0]
+    return (lowest.astype(np.float64) + 0.5) / _CURVE_RATE
+
+
+def librosa_beats(motion: Motion) -> Array:
+    """Librosa's beat tracker on our curve of what turns when, seconds."""
+    import librosa
+
+    curve = density(candidate_beats([motion]), rate=_CURVE_RATE)
+    _, found = librosa.beat.beat_track(
+        onset_envelope=curve, sr=_CURVE_RATE, hop_length=1, trim=False
+    )
+    return np.asarray(found, dtype=np.float64) / _CURVE_RATE
+
+
+def librosa_period(motion: Motion) -> float:
+    """Librosa's tempo on the same curve, as a period in seconds."""
+    import librosa
+
+    curve = density(candidate_beats([motion]), rate=_CURVE_RATE)
+    tempo = librosa.feature.tempo(onset_envelope=curve, sr=_CURVE_RATE, hop_length=1)
+    return 60.0 / float(tempo[0])
+
+
+def _ours(motion: Motion) -> Array:
+    return beats(motion).times
+
+
+_BEATS: dict[str, Callable[[Motion], Array]] = {
+    "motionloom": _ours,
+    "kinematic beats (AIST++)": kinematic_beats,
+    "librosa": librosa_beats,
+}
+_PERIODS: dict[str, Callable[[Motion], float]] = {
+    "motionloom": lambda motion: beats(motion).period,
+    "kinematic beats (AIST++)": lambda m: float(np.median(np.diff(kinematic_beats(m)))),
+    "librosa": librosa_period,
+}
+
+
+def _played(settings: Settings, say: Say) -> list[Result]:
+    """Frames of one character that dances to music; the paper played 2,000 a second."""
+    song = Music(np.arange(0.25, 200.0, 0.5), 4, np.arange(0, 399, 4), 200.0)
+    takes = [demo.clip("dance_groove", seed=seed) for seed in (0, 1)]
+    steps = choreography(takes, meter=4)
+    steps.player(MusicClock(song)).read(_FRAMES)  # compiles
+    dancing = Contestant("motionloom", lambda: steps.player(MusicClock(song)).read(_FRAMES))
+    own = timings([dancing], rounds=settings.rounds, budget_s=settings.budget_s)[0]
+    rate = _FRAMES / own.cpu_s
+    note = f"{rate:,.0f} frames a second of one core; the paper, in 2003: 2,000"
+    what = f"{_FRAMES:,} frames of one character danced to music"
+    say(f"{what}: {note}")
+    return [Result(what, own.wall_s, "", None, None, note, own.cpu_s, rounds=own.rounds)]
+
+
+def _row(what, motions, note, missing, settings: Settings, say: Say) -> list[Result]:
+    """Time per tracker over all motions; each rival's note holds its errors and ours."""
+    mine = note("motionloom")
+    rivals: list[Contestant | Missing] = []
+    for name in ("kinematic beats (AIST++)", "librosa"):
+        if name == "librosa" and missing is not None:
+            rivals.append(missing)
+            continue
+        title = label(PACKAGES[0]) if name == "librosa" else name
+        call = partial(_each, _BEATS[name], motions)
+        rivals.append(Contestant(title, call, f"its {note(name)}; ours {mine}"))
+    ours = Contestant("motionloom", partial(_each, _ours, motions))
+    return compare(what, ours, rivals, rounds=settings.rounds, budget_s=settings.budget_s, say=say)
+
+
+def _each(act, motions) -> None:
+    for motion in motions:
+        act(motion)
+
+
+def _beat_errors(takes: list[tuple[Motion, Array]], name: str) -> str:
+    off = np.concatenate([
+        30.0 * np.min(np.abs(truth[:, None] - _BEATS[name](motion)[None]), axis=1)
+        for motion, truth in takes
+    ])  # fmt: skip
+    return f"error {off.mean():.2f} frames of 1/30 s, {100 * np.mean(off <= 1.0):.0f} % within one"
+
+
+def _period_errors(measured: list[tuple[Motion, float]], name: str) -> str:
+    good = 0
+    for motion, step in measured:
+        ratio = _PERIODS[name](motion) / step
+        good += any(abs(ratio / level - 1.0) <= 0.02 for level in _LEVELS)
+    return f"{good} of {len(measured)} periods within 2 %"
+
+
+def _measured(settings: Settings, say: Say) -> list[tuple[Motion, float]]:
+    """Takes with a step period measured from the feet, where the data set has them."""
+    found = [(load(path), step) for path, step in measured_rhythms(settings, say=say)]
+    return [(motion, step) for motion, step in found if isinstance(motion, Motion)]

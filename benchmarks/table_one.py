@@ -1,0 +1,81 @@
+"""The eight parametric motions of Kovar & Gleicher 2004, table 1, from the built-in corpus."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom import demo
+from motionloom.blending import register
+from motionloom.library import Library
+from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: a query, its category, what it is asked by, how wide to search."""
+
+    name: str
+    query: str
+    label: str
+    by: str
+    max_distance: float
+
+
+ROWS = (
+    Row("reach", "reach_front_mid_right_p0:0-75", "reach", "right_wrist@33", 0.12),
+    Row("walk", "walk_p0:9-40", "walk", "final_root_position", 0.08),
+    Row("kick", "kick_front_mid_right_p0:0-73", "kick", "right_ankle@33", 0.12),
+    Row("sit", "sit_stand_p0:0-118", "sit_stand", "lowest(hips)", 0.12),
+    Row("step up", "step_up_left_p0:0-147", "step_up", "left_ankle@75", 0.12),
+    Row("punch", "punch_mid_right_p0:0-56", "punch", "right_wrist@28", 0.08),
+    Row("hop", "hop_left_p0:0-121", "hop", "final_root_position", 0.12),
+    Row("cartwheel", "cartwheel_left_p0:0-135", "cartwheel", "final_root_position", 0.15),
+)
+
+
+@contextmanager
+def corpus_library(labels: tuple[str, ...] | None = None) -> Iterator[Library]:
+    """A library of the corpus's single actions, with their actions as labels, for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library.create(Path(folder) / "corpus.loom")
+        for name in demo.names():
+            if name.startswith("take_"):
+                continue
+            made = demo.performance(name)
+            action = made.truth.actions[0].action
+            if labels is None or action in labels:
+                library.add_motion(made.motion, labels=[action])
+        yield library
+
+
+def parametric_row(library: Library, row: Row, *, samples: int = 1000) -> ParametricMotion:
+    """The parametric motion of one row."""
+    family = library.family(row.query, within=row.label, max_distance=row.max_distance, max=100)
+    registration = register(library, family, leave_out_unmatched=True)
+    return parametrize(registration, row.by, samples=samples, seed=1, name=row.name)
+
+
+def random_targets(motion: ParametricMotion, count: int, seed: int) -> Array:
+    """Targets (count, d) inside the accessible region: blends with random weights.
+
+    Each is what a blend of a sample's examples reaches with weights of its own, so that it is
+    accessible, and no sample.
+    """
+    random = np.random.default_rng(seed)
+    space = motion.space
+    targets = []
+    for _ in range(count):
+        members = space.members[random.integers(len(space))]
+        weights = np.zeros(len(space.examples))
+        np.add.at(weights, members, random.dirichlet(np.ones(len(members))))
+        targets.append(motion.measure(weights))
+    return np.array(targets)

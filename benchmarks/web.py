@@ -1,0 +1,253 @@
+"""``motionloom bench web``: the match web, built and searched, on ten minutes at 60 Hz.
+
+The amount of data of Kovar & Gleicher (2004): 37,000 frames, here half of them from the
+built-in corpus and half captured. Their figures are from a 1.3 GHz Athlon and stand beside
+ours as a landmark, not as a rival.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks import Settings
+from benchmarks.cell_by_cell import cell_by_cell
+from benchmarks.measuring import CLOCKS, Contestant, Result, Say, compare
+from benchmarks.takes import takes
+from motionloom.distance import PointCloud
+from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
+from motionloom.library import Library
+from motionloom.motion import Motion
+
+SUMMARY = "the match web: its grid, its build, its searches"
+PACKAGES = ()
+FRAMES, RATE = 37_000, 60.0
+_LONGEST_S = 75.0  # as in the paper's data set
+_SIDE = 1000  # cells of a side of the grid that is compared
+_PAPER = "Kovar & Gleicher 2004, 1.3 GHz Athlon"
+_QUERIES, _QUERY_S = 40, 1.5
+_THRESHOLDS = (0.06, 0.08, 0.1, 0.12, 0.15)  # metres
+
+
+def run(settings: Settings, say: Say) -> dict[str, Any]:
+    """Rows of the bench, and what it ran on."""
+    with tempfile.TemporaryDirectory() as scratch:
+        motions, source, credit = _motions(settings, Path(scratch), say)
+        rows = _grid_rows(motions, settings, say)
+        for part in (4, 2, 1):
+            place = Path(scratch) / f"part{part}.loom"
+            chosen = motions[part - 1 :: part]
+            _write(place, chosen)
+            frames = sum(len(motion) for motion in chosen)
+            say(f"building the web of {frames} frames")
+            rows.append(_build_row(place, frames, whole=part == 1))
+        say("searching")
+        rows += _search_rows(Library(place), settings)
+    frames = sum(len(motion) for motion in motions)
+    return {
+        "data": f"{len(motions)} motions ({source}), {frames} frames at {RATE:g} Hz",
+        "credit": credit,
+        "results": [row.as_dict() for row in rows],
+    }
+
+
+def _motions(settings: Settings, scratch: Path, say: Say) -> tuple[list[Motion], str, str]:
+    """Motions of the built-in corpus and of files, about as many frames of each, mixed."""
+    from motionloom import demo
+    from motionloom.formats import load
+
+    rng = np.random.default_rng(settings.seed)
+    say("making motions")
+    found = takes(replace(settings, files=200), scratch / "files", say=say)
+    captured: list[Motion] = []
+    for path in rng.permutation(np.array([str(path) for path in found.paths])):
+        motion = load(path)
+        if isinstance(motion, Motion) and 2.0 < motion.duration < _LONGEST_S:
+            _take(captured, motion.resample(RATE), FRAMES / 2)
+    made: list[Motion] = []
+    names = demo.names()
+    for number in range(40 * len(names)):
+        if sum(len(motion) for motion in made) > 0.49 * FRAMES:
+            break
+        name = names[int(rng.integers(len(names)))]
+        _take(made, demo.clip(name, performer=number % 4, fps=RATE), FRAMES / 2)
+    both = [*made, *captured]
+    order = rng.permutation(len(both))
+    return [both[n] for n in order], f"built-in, {found.source}", found.credit
+
+
+def _take(motions: list[Motion], motion: Motion, most: float) -> None:
+    if sum(len(other) for other in motions) + len(motion) <= most:
+        motions.append(motion)
+
+
+def _write(place: Path, motions: Sequence[Motion]) -> None:
+    library = Library.create(place, fps=RATE)
+    for number, motion in enumerate(motions):
+        library.add_motion(motion, name=f"{number:03d}")
+    library.close()
+
+
+# --- the grid -------------------------------------------------------------------------------
+
+
+def _grid_rows(motions: Sequence[Motion], settings: Settings, say: Say) -> list[Result]:
+    longest = sorted(motions, key=len)[-2:]
+    a, b = (motion[:_SIDE] for motion in longest)
+    frames_a, frames_b = grid_frames(a), grid_frames(b)
+    grid = DistanceGrid(frames_a, [frames_b])
+    room = np.empty(grid.shape)
+    cloud = PointCloud("pc11", samples=11)
+    gap = np.abs(grid.block(out=room) - cell_by_cell(a, b, cloud)).max()
+    rivals = [
+        Contestant("Numba, cell by cell, float64", partial(cell_by_cell, a, b, cloud)),
+        Contestant("NumPy, product of whole windows", partial(_windows, cloud, a, b)),
+    ]
+    return compare(
+        f"distance grid of {len(a)} x {len(b)} frames, point clouds of 11 poses",
+        Contestant(
+            "motionloom", partial(grid.block, out=room), f"results differ by {gap:.0e} m at most"
+        ),
+        rivals,
+        rounds=settings.rounds,
+        budget_s=settings.budget_s,
+        say=say,
+    )
+
+
+def _windows(cloud: PointCloud, a: Motion, b: Motion):
+    return cloud.grid(cloud.prepare(a), cloud.prepare(b))
+
+
+# --- the build ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Built:
+    wall_s: float
+    cpu_s: float
+    megabytes: float
+    memory_mb: float
+    pairs: int
+
+
+def _build_row(place: Path, frames: int, *, whole: bool) -> Result:
+    """The build in a process of its own, whose greatest memory is then that of the build."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        built = pool.apply(_built, (place,))
+    note = (
+        f"{built.pairs} pairs, {built.cpu_s:.1f} s of one core, {built.megabytes:.1f} MB on "
+        f"disk, {built.memory_mb:.0f} MB of memory"
+    )
+    rival_s = 50.2 * 60.0 if whole else None
+    return Result(
+        f"web of {frames} frames, built",
+        built.wall_s,
+        f"{_PAPER}: 37,000 frames, 76.2 MB (24.6 compressed)" if whole else "",
+        rival_s,
+        rival_s / built.wall_s if rival_s else None,
+        note,
+        built.cpu_s,
+        rounds=1,
+    )
+
+
+def _built(place: Path) -> _Built:
+    from motionloom.search.match_web.web_store import WebStore
+
+    library = Library(place)
+    some = library.names[:2]
+    WebStore(library, "pc1").build(only=some, workers=1)  # kernels are compiled, or loaded
+    store = WebStore(library)
+    store.build(only=some, workers=1)
+    wall, cpu = CLOCKS.wall(), CLOCKS.cpu()
+    report = store.build(workers=1)
+    return _Built(
+        CLOCKS.wall() - wall, CLOCKS.cpu() - cpu, report.bytes / 1e6, _memory_mb(), report.pairs
+    )
+
+
+def _memory_mb() -> float:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+# --- searches -------------------------------------------------------------------------------
+
+
+def _search_rows(library: Library, settings: Settings) -> list[Result]:
+    rng = np.random.default_rng(settings.seed)
+    length = round(_QUERY_S * RATE)
+    entries = [entry for entry in library.entries() if entry.frames > length]
+    queries = []
+    for n in rng.choice(len(entries), _QUERIES):
+        start = int(rng.integers(entries[n].frames - length))
+        queries.append(f"{entries[n].name}:{start}-{start + length}")
+    library.search(queries[0], method="web")  # the webs are opened once
+    single = [_timed_search(library, query) for query in queries]
+    wall, cpu = (median(one[n] for one in single) for n in (0, 1))
+    rows = [
+        Result(
+            f"a query of {_QUERY_S:g} s, one tier",
+            wall,
+            _PAPER,
+            0.024,
+            0.024 / wall,
+            f"median of {len(single)} queries at 0.1 m, {1e3 * cpu:.1f} ms of one core; "
+            f"{np.mean([one[2] for one in single]):.0f} matches each",
+            cpu,
+            rounds=len(single),
+        )
+    ]
+    found = _family_of_a_hundred(library, queries)
+    if found is not None:
+        seconds, members, threshold, query = found
+        rows.append(
+            Result(
+                "all tiers, until nothing new appears",
+                seconds,
+                f"{_PAPER}: 100 matches",
+                2.4,
+                2.4 / seconds,
+                f"{members} members of {query} at {threshold:g} m",
+                rounds=1,
+            )
+        )
+    return rows
+
+
+def _timed_search(library: Library, query: str) -> tuple[float, float, int]:
+    """Wall and processor seconds of a search, and how much it finds."""
+    options: dict[str, Any] = {"method": "web", "max": None, "max_distance": 0.1}
+    library.search(query, **options)
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = library.search(query, **options)
+    return time.perf_counter() - wall, time.process_time() - cpu, len(found)
+
+
+def _family_of_a_hundred(library: Library, queries: Sequence[str]):
+    """Seconds, members, threshold and query of the search that finds a hundred, or most."""
+    best = None
+    for query in queries[:8]:
+        for threshold in _THRESHOLDS:
+            options: dict[str, Any] = {"method": "web", "max": 100, "max_distance": threshold}
+            began = time.perf_counter()
+            members = len(library.family(query, **options)) - 1
+            seconds = time.perf_counter() - began
+            if members and (best is None or members > best[1]):
+                best = (seconds, members, threshold, query)
+            if members >= 100:
+                return best
+    return best

@@ -1,0 +1,20 @@
+"""How motions are mixed: registration, blending, transitions, and playing what comes of it."""
+
+from motionloom.blending.blend import Blend
+from motionloom.blending.blend_player import BlendPlayer
+from motionloom.blending.player import Player, Pose, Stretch
+from motionloom.blending.registration import Registration, register
+from motionloom.blending.transitions import Transition, Window, transition
+
+__all__ = [
+    "Blend",
+    "BlendPlayer",
+    "Player",
+    "Pose",
+    "Registration",
+    "Stretch",
+    "Transition",
+    "Window",
+    "register",
+    "transition",
+]

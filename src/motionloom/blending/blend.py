@@ -1,0 +1,231 @@
+"""Weighted blends of registered motions.
+
+A blend is a point between its examples: half of this kick and half of that one. Time passes
+at the weighted mean of their speeds; where they all stand alike, poses are averaged; the path
+over the floor bends by the weighted mean of their turns and steps; heights are averaged by
+themselves. Foot contacts are those of the examples, by the weights, and feet are planted in
+them in the end (`motionloom.motion.feet.streaming`).
+
+Only examples whose weight is not zero cost anything. A blend of one example alone is that
+example, moved along the floor to begin where the query does; its feet are left as they were
+captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.blending.player import Pose
+from motionloom.blending.poses import mixed_poses
+from motionloom.blending.registration import Registration
+from motionloom.blending.registration_curve import Track
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance
+from motionloom.motion.feet.contacts import SIDES, FootContacts
+from motionloom.motion.feet.foot_lock import ground_under
+from motionloom.motion.feet.streaming import FootPlanter
+
+
+class Blend:
+    """Blends of the examples of a registration.
+
+    Parameters
+    ----------
+    registration : Registration
+        From `motionloom.blending.register`; N examples.
+    keys : sequence of float
+        Points of the registration curve, frames of the query, that fall on whole frames of
+        every blend: time is stretched by less than half a frame between them.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blending import register
+    >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
+    >>> blend = Blend(register(kicks))
+    >>> between = blend([0.5, 0.5], name="between")
+    >>> between
+    Motion('between', 75 frames at 30 fps = 2.50 s, 21 joints)
+    >>> [(source.motion, source.weight) for source in between.provenance.sources]
+    [('kick_front_mid_right_p0', 0.5), ('kick_front_high_right_p0', 0.5)]
+    """
+
+    def __init__(self, registration: Registration, *, keys: Sequence[float] = ()) -> None:
+        last = len(registration.curve) - 1
+        if not all(0.0 <= key <= last for key in keys):
+            raise InvalidInput(f"keys must be frames 0 to {last} of the query; got {list(keys)}")
+        self.registration = registration
+        self._keys = np.array(sorted(set(keys)), np.float64)
+
+    @cached_property
+    def _planter(self) -> FootPlanter:
+        return FootPlanter(self.registration.skeleton, self.registration.fps)
+
+    def __len__(self) -> int:
+        return len(self.registration)
+
+    def __call__(self, weights: ArrayLike, *, plant: bool = True, name: str = "blend") -> Motion:
+        """The whole blend.
+
+        Parameters
+        ----------
+        weights : array_like, shape (N,)
+            Sum up to 1; slightly negative ones extrapolate.
+        plant : bool
+            Plant the feet; without, the mixed poses are returned as they are.
+        name : str
+
+        Returns
+        -------
+        motion : Motion
+            With its provenance: which frames of which examples, with what weights.
+
+        Raises
+        ------
+        InvalidInput
+            If weights are not one per example, not finite, or do not sum up to 1.
+        """
+        track = self._track(weights)
+        frames = self._frames(track)
+        motion = self._motion(track, 0, frames, name)
+        if not plant or len(track.active) == 1:
+            return motion
+        contacts = self._contacts(track, frames)
+        if not any(contacts.plants.values()):
+            return motion
+        standing = contacts.standing_parts()
+        grounds = _grounds(contacts)
+        self._planter.forget()
+        rotations, root = self._planter.plant(
+            motion.rotations, motion.root, standing, grounds=grounds
+        )
+        return replace(motion, rotations=rotations, root=root)
+
+    def window(
+        self, weights: ArrayLike, start_frame: int, end_frame: int, *, name: str = "blend"
+    ) -> Motion:
+        """Frames ``[start_frame, end_frame)`` of a blend alone, feet not planted."""
+        track = self._track(weights)
+        frames = self._frames(track)
+        if not 0 <= start_frame < end_frame <= frames:
+            raise InvalidInput(
+                f"a window must lie within the blend's {frames} frames; got {start_frame} to "
+                f"{end_frame}"
+            )
+        return self._motion(track, start_frame, end_frame, name)
+
+    def frame(self, point: float, weights: ArrayLike) -> Pose:
+        """The pose at one point of the registration curve, feet not planted.
+
+        Parameters
+        ----------
+        point : float
+            Frame of the query.
+        weights : array_like, shape (N,)
+        """
+        rotations, root = self.poses(weights, [point])
+        return Pose(rotations[0], root[0])
+
+    def poses(
+        self, weights: ArrayLike, points: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Rotations (F, J, 4) and root (F, 3) at points (F,) of the curve, feet not planted."""
+        at = np.asarray(points, np.float64)
+        if not np.isfinite(at).all():
+            raise InvalidInput(f"points must be frames of the query, all finite; got {points!r}")
+        return self._mixed(self._track(weights), at)
+
+    def frames(self, weights: ArrayLike) -> int:
+        """How many frames a blend has: the weighted mean of its examples, rounded."""
+        return self._frames(self._track(weights))
+
+    def points(self, weights: ArrayLike) -> NDArray[np.float64]:
+        """Point of the registration curve, a frame of the query, of every frame of a blend."""
+        track = self._track(weights)
+        return self._points(track, 0, self._frames(track))
+
+    def frame_at(self, point: float, weights: ArrayLike) -> float:
+        """Frame of the blend, not rounded, that belongs to frame `point` of the query."""
+        track = self._track(weights)
+        return float(np.interp(track.moments(np.array([point]))[0], *self._clock(track)))
+
+    def contacts(self, weights: ArrayLike) -> FootContacts:
+        """When the feet of a blend stand."""
+        track = self._track(weights)
+        return self._contacts(track, self._frames(track))
+
+    def _track(self, weights: ArrayLike) -> Track:
+        given = self.registration.checked_weights(weights)
+        active = np.flatnonzero(given)
+        return self.registration.curve.track(active, given[active])
+
+    def _frames(self, track: Track) -> int:
+        return max(round(track.time[-1]), 1) + 1
+
+    def _clock(self, track: Track) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Moments of the track and the frames they fall on: both ends, and keys between them."""
+        last = self._frames(track) - 1
+        moments, frames = [0.0], [0.0]
+        for moment in track.moments(self._keys):
+            frame = min(max(round(moment * last / track.time[-1]), 0), last)
+            if frame > frames[-1] and moment > moments[-1] and frame < last:
+                moments.append(moment)
+                frames.append(frame)
+        return np.array([*moments, track.time[-1]]), np.array([*frames, last], np.float64)
+
+    def _points(self, track: Track, start: int, end: int) -> NDArray[np.float64]:
+        moments, frames = self._clock(track)
+        return track.points(np.interp(np.arange(start, end), frames, moments))
+
+    def _mixed(self, track: Track, points: NDArray[np.float64]):
+        times, grounds, place = track.states(points)
+        return mixed_poses(
+            self.registration.clips,
+            track.active,
+            track.weights,
+            times,
+            grounds=grounds,
+            place=place,
+        )
+
+    def _motion(self, track: Track, start: int, end: int, name: str) -> Motion:
+        points = self._points(track, start, end)
+        rotations, root = self._mixed(track, points)
+        ends = track.states(points[[0, -1]])[0]
+        sources = tuple(
+            self.registration.examples[n].played(first, last, 0, end - start, weight)
+            for n, weight, (first, last) in zip(track.active, track.weights, ends.T, strict=True)
+        )
+        return Motion(
+            self.registration.skeleton,
+            rotations,
+            root,
+            self.registration.fps,
+            name=name,
+            provenance=Provenance(sources),
+        )
+
+    def _contacts(self, track: Track, frames: int) -> FootContacts:
+        return self.registration.contacts.blended(
+            track.active,
+            track.weights,
+            frames=frames,
+            clock=self._clock(track),
+            fps=self.registration.fps,
+        )
+
+
+def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
+    """Height (T, 2) at which each ball stands: constant in contacts, linear in between."""
+    heights = np.full((contacts.frames, 2), np.nan)
+    for k, side in enumerate(SIDES):
+        plants = contacts.plants.get(f"{side}_ball", ())
+        if plants:
+            levels = np.array([plant.height for plant in plants])
+            heights[:, k] = ground_under(plants, levels, contacts.frames)
+    return heights

@@ -1,0 +1,329 @@
+"""Which contact of one example is which of another, and the contacts of a blend.
+
+Two plants of the same foot part that overlap in registered time are the same plant. A plant
+of a blend begins and ends where those of its examples do, by the weights. Where an example
+has no counterpart, the moments in it that correspond to the others' stand in; the blend has
+the plant if the examples that have it weigh more than half. A plant that one example has twice
+at one spot is one plant; if the gap is long it is a lift, as of heels that leave the floor in a
+high reach, and lifts are matched as plants are.
+
+Feet cannot be matched where, at corresponding times, the one stands on the left foot alone and
+the other on the right one alone; where a foot stands for long in the one and never in the
+other; or where a foot goes a step in the one and stays where it is in the other. Blending a
+walk that starts on the left foot with one that starts on the right gives neither ("the wrong
+foot", Kovar & Gleicher 2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import FOOT_PARTS, SIDES, FootContacts, Plant, part_path
+from motionloom.motion.segment import intervals
+
+_SAME = 0.3  # share of the shorter of two plants that must overlap for them to be the same
+_LONG = 0.2  # seconds: only contacts as long as this can make examples unmatchable
+_LIFT = 0.1  # seconds: a shorter gap between two plants at one spot is no lift
+_COVERED = 0.2  # share of a long contact in which the other's foot must stand, too
+_STEP = 0.15  # metres between two plants of a foot that are a step, and no shuffle
+_SAME_SPOT = 0.06  # metres between two plants that are one with a gap
+_SHORTEST = 0.05  # seconds: shorter plants of a blend are left out
+
+
+class _Span(NamedTuple):
+    """A plant in registered time, its height, and where it is."""
+
+    low: float
+    high: float
+    height: float
+    spot: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedContacts:
+    """Plants of N examples and lifts out of them, matched: M in all.
+
+    Attributes
+    ----------
+    parts : ndarray of int, shape (M,)
+        Which of `motionloom.motion.feet.contacts.FOOT_PARTS` stands, or is lifted.
+    lifts : ndarray of bool, shape (M,)
+        Whether it is a lift.
+    spans : ndarray, shape (M, N, 2)
+        First and last frame of each plant in each example; last frame before and first after a
+        lift.
+    present : ndarray of bool, shape (M, N)
+        Whether the example has the plant or lift; else `spans` are where it would be.
+    heights : ndarray, shape (M, N)
+        Of the part that stands above the floor, in metres.
+    floors : ndarray, shape (N,)
+    """
+
+    parts: NDArray[np.int64]
+    lifts: NDArray[np.bool_]
+    spans: NDArray[np.float64]
+    present: NDArray[np.bool_]
+    heights: NDArray[np.float64]
+    floors: NDArray[np.float64]
+
+    def only(self, numbers: Sequence[int]) -> MatchedContacts:
+        """Those of some of the examples, in that order."""
+        return MatchedContacts(
+            self.parts,
+            self.lifts,
+            self.spans[:, numbers],
+            self.present[:, numbers],
+            self.heights[:, numbers],
+            self.floors[numbers],
+        )
+
+    def blended(
+        self,
+        active: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        *,
+        frames: int,
+        clock: tuple[NDArray[np.float64], NDArray[np.float64]],
+        fps: float,
+    ) -> FootContacts:
+        """Contacts of a blend of `active` examples (n,) with `weights` (n,).
+
+        Parameters
+        ----------
+        active, weights : ndarray, shape (n,)
+        frames : int
+            Frames of the blend.
+        clock : tuple of ndarray
+            Weighted frames of the examples, and the frames of the blend they fall on.
+        fps : float
+        """
+        has = self.present[:, active] @ weights
+        # Heights only of those that have the plant; spans of all.
+        mean = (self.present[:, active] * self.heights[:, active]) @ weights
+        spans = np.interp(np.einsum("mnc,n->mc", self.spans[:, active], weights), *clock)
+        first = np.maximum(np.ceil(spans[:, 0] - 1e-3), 0).astype(np.int64)
+        end = np.minimum(np.floor(spans[:, 1] + 1e-3) + 1, frames).astype(np.int64)
+        gone = (np.floor(spans[:, 0] + 1e-3) + 1).astype(np.int64)
+        back = np.ceil(spans[:, 1] - 1e-3).astype(np.int64)
+        plants: dict[str, tuple[Plant, ...]] = {}
+        for k, part in enumerate(FOOT_PARTS):
+            mine = (self.parts == k) & (has > 0.5)
+            rows = np.flatnonzero(mine & ~self.lifts)
+            stood = [(int(first[m]), int(end[m]), mean[m] / has[m]) for m in rows]
+            for m in np.flatnonzero(mine & self.lifts & (gone < back)):
+                stood = _lifted(stood, int(gone[m]), int(back[m]))
+            lasting = (plant for plant in stood if plant[1] - plant[0] > _SHORTEST * fps)
+            plants[part] = _apart(sorted(lasting, key=lambda plant: plant[0]))
+        return FootContacts(plants, float(self.floors[active] @ weights), frames, fps)
+
+    def standing(
+        self, active: NDArray[np.int64], weights: NDArray[np.float64], times: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Which foot parts of a blend stand while its examples are at frames `times` (n,).
+
+        Returns
+        -------
+        standing : ndarray of bool, shape (4,)
+            In the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        """
+        now = float(times @ weights)
+        spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
+        has = self.present[:, active] @ weights > 0.5
+        holds = has & ~self.lifts & (spans[:, 0] <= now + 1e-3) & (now <= spans[:, 1] + 1e-3)
+        lifted = has & self.lifts & (spans[:, 0] + 1e-3 < now) & (now < spans[:, 1] - 1e-3)
+        stands = np.bincount(self.parts[holds], minlength=len(FOOT_PARTS)) > 0
+        return stands & (np.bincount(self.parts[lifted], minlength=len(FOOT_PARTS)) == 0)
+
+
+Spots = Sequence[dict[str, NDArray[np.float64]]]
+
+
+def plant_spots(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
+    """Where each foot part stands on the floor, ``x, z`` of each of its plants (P, 2)."""
+    spots = {}
+    for part, plants in contacts.plants.items():
+        path = part_path(motion, part)[:, [0, 2]] if plants else np.empty((0, 2))
+        rows = [np.median(path[plant.start_frame : plant.end_frame], axis=0) for plant in plants]
+        spots[part] = np.array(rows).reshape(-1, 2)
+    return spots
+
+
+def matched_contacts(
+    contacts: Sequence[FootContacts],
+    spots: Spots,
+    times: NDArray[np.float64],
+    order: Sequence[int],
+) -> MatchedContacts:
+    """Match the plants of N examples.
+
+    Parameters
+    ----------
+    contacts : sequence of FootContacts, length N
+    spots : sequence of dict, length N
+        Where they are; see `plant_spots`.
+    times : ndarray, shape (K, N)
+        Frames that happen together; strictly increasing columns.
+    order : sequence of int
+        The examples, those first that others are compared with.
+    """
+    parts, raised, spans, present, heights = [], [], [], [], []
+    moments = np.arange(len(times), dtype=np.float64)
+    for k, part in enumerate(FOOT_PARTS):
+        groups: list[dict[int, _Span]] = []
+        lifts: list[dict[int, _Span]] = []
+        for n in order:
+            for i, plant in enumerate(contacts[n].plants.get(part, ())):
+                ends = np.array([plant.start_frame, plant.end_frame - 1], np.float64)
+                low, high = np.interp(ends, times[:, n], moments)
+                span = _Span(float(low), float(high), plant.height, spots[n][part][i])
+                before = _sort_in(groups, n, span)
+                if before is not None:
+                    up = np.interp([before.high, span.low], moments, times[:, n])
+                    if up[1] - up[0] > _LIFT * contacts[n].fps:
+                        _sort_in(lifts, n, _Span(before.high, span.low, 0.0, np.zeros(2)))
+        for number, group in enumerate((*groups, *lifts)):
+            middle = np.mean([(span.low, span.high) for span in group.values()], axis=0)
+            at = np.empty((times.shape[1], 2))
+            tall = np.zeros(times.shape[1])
+            for n in range(times.shape[1]):
+                low, high = (group[n].low, group[n].high) if n in group else middle
+                tall[n] = group[n].height if n in group else 0.0
+                at[n] = np.interp([low, high], moments, times[:, n])
+            parts.append(k)
+            raised.append(number >= len(groups))
+            spans.append(at)
+            present.append([n in group for n in range(times.shape[1])])
+            heights.append(tall)
+    examples = times.shape[1]
+    return MatchedContacts(
+        np.array(parts, np.int64),
+        np.array(raised, bool),
+        np.array(spans).reshape(len(parts), examples, 2),
+        np.array(present, bool).reshape(len(parts), examples),
+        np.array(heights).reshape(len(parts), examples),
+        np.array([c.floor for c in contacts]),
+    )
+
+
+def unmatched_feet(
+    contacts: Sequence[FootContacts], spots: Spots, times: NDArray[np.float64]
+) -> dict[int, tuple[str, float]]:
+    """Examples whose feet stand when the first example's do not, or the other way round.
+
+    Parameters
+    ----------
+    contacts : sequence of FootContacts, length N
+    spots : sequence of dict, length N
+        Where they are; see `plant_spots`.
+    times : ndarray, shape (K, N)
+        Frames that happen together.
+
+    Returns
+    -------
+    unmatched : dict
+        Example to the side (``"left"``, ``"right"``) of a contact that has no counterpart
+        and the frame of the first example in its middle.
+    """
+    found: dict[int, tuple[str, float]] = {}
+    stands = {side: _standing(contacts, times, side) for side in SIDES}
+    for n in range(1, len(contacts)):
+        for side, other_side in (SIDES, SIDES[::-1]):
+            here, there = stands[side][0], stands[side][n]
+            runs = [
+                run
+                for mask, other in ((here, there), (there, here))
+                for run in intervals(mask)
+                if other[slice(*run)].mean() < _COVERED
+            ]
+            # The one stands on this foot alone, the other on the other foot alone.
+            crossed = here & ~there & ~stands[other_side][0] & stands[other_side][n]
+            for start, end in (*runs, *intervals(crossed)):
+                lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
+                if lasting.min() >= _LONG * contacts[0].fps:
+                    found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
+            for one, mask in ((0, there), (n, here)):
+                for start, end in _steps(contacts[one], spots[one], times[:, one], side):
+                    if mask[start:end].all():
+                        found.setdefault(n, (side, float(times[(start + end) // 2, 0])))
+    return found
+
+
+def _steps(contacts, spots, times, side) -> list[tuple[int, int]]:
+    """Moments between two plants of a ball that are a step apart."""
+    part = f"{side}_ball"
+    plants = contacts.plants.get(part, ())
+    steps = []
+    for i, (before, after) in enumerate(zip(plants, plants[1:], strict=False)):
+        if np.linalg.norm(spots[part][i + 1] - spots[part][i]) > _STEP:
+            start = np.searchsorted(times, before.end_frame - 1, side="right")
+            end = np.searchsorted(times, after.start_frame)
+            steps.append((int(start), max(int(end), int(start) + 1)))
+    return steps
+
+
+def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
+    """Whether the foot of each example stands at each of the K moments."""
+    masks = []
+    for n, contact in enumerate(contacts):
+        rows = np.clip(np.rint(times[:, n]).astype(int), 0, contact.frames - 1)
+        masks.append(contact.standing(side)[rows])
+    return masks
+
+
+def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | None:
+    """Put a plant of example `n` to the group it overlaps most, or begin a new one.
+
+    Returns the plant that was there before, if the two became one.
+    """
+    best, most = None, 0.0
+    for group in groups:
+        others = [other for m, other in group.items() if m != n] or [group[n]]
+        low, high = np.mean([(other.low, other.high) for other in others], axis=0)
+        shared = min(high, span.high) - max(low, span.low) + 1.0
+        shared /= min(high - low, span.high - span.low) + 1.0
+        apart = np.linalg.norm(group[n].spot - span.spot) if n in group else 0.0
+        if shared > max(_SAME, most) and apart < _SAME_SPOT:
+            best, most = group, shared
+    if best is None:
+        groups.append({n: span})
+    elif n in best:  # one plant there, two with a gap here: they are one
+        old = best[n]
+        ends = min(old.low, span.low), max(old.high, span.high)
+        best[n] = _Span(*ends, 0.5 * (old.height + span.height), 0.5 * (old.spot + span.spot))
+        return old
+    else:
+        best[n] = span
+    return None
+
+
+def _lifted(
+    plants: list[tuple[int, int, float]], gone: int, back: int
+) -> list[tuple[int, int, float]]:
+    """Plants without the frames from `gone` until `back`."""
+    halves = [
+        half
+        for start, end, height in plants
+        for half in ((start, min(end, gone), height), (max(start, back), end, height))
+    ]
+    return [(start, end, height) for start, end, height in halves if start < end]
+
+
+def _apart(found: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
+    """Plants of one part in order of time; what overlaps is cut in the middle."""
+    kept: list[tuple[int, int, float]] = []
+    for start, end, height in found:
+        if kept and start < kept[-1][1]:
+            before = kept[-1]
+            if end <= before[1]:
+                continue
+            middle = (start + before[1]) // 2
+            kept[-1] = (before[0], max(middle, before[0] + 1), before[2])
+            start = kept[-1][1]
+        kept.append((start, end, height))
+    return tuple(Plant(start, end, float(height)) for start, end, height in kept)

@@ -1,0 +1,181 @@
+"""Examples to be blended: stretches of a library, brought to one skeleton and one rate.
+
+A family is found among many performers. Blending needs one body: every stretch is brought
+onto the skeleton of the query. Its foot contacts are found with some frames before and after
+it, where there are any, for a foot that stands at the very edge can be told only so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Motion, Skeleton, Source
+from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
+from motionloom.search.match_graph.graph import Family
+
+_MARGIN = 0.5  # seconds before and after a stretch that tell whether a foot stands at its edge
+
+
+class Motions(Protocol):
+    """Motions by name: a library, or a dictionary."""
+
+    def __getitem__(self, name: str, /) -> Motion:
+        """The motion of that name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One stretch of motion, ready to be blended.
+
+    Attributes
+    ----------
+    motion : Motion
+        On the skeleton and at the rate of all examples.
+    contacts : FootContacts
+        Of its frames; without plants where the skeleton has no feet.
+    source : str
+        Name of the motion it is cut from.
+    start_frame, end_frame : int
+        Frames of that motion, as stored.
+    """
+
+    motion: Motion
+    contacts: FootContacts
+    source: str
+    start_frame: int
+    end_frame: int
+
+    def __len__(self) -> int:
+        return len(self.motion)
+
+    @property
+    def text(self) -> str:
+        """``NAME:START-END``."""
+        return f"{self.source}:{self.start_frame}-{self.end_frame}"
+
+    def played(self, first: float, last: float, start: int, end: int, weight: float) -> Source:
+        """What a result is made of that plays frames `first` to `last` of this stretch.
+
+        Parameters
+        ----------
+        first, last : float
+            Frames of this stretch; the last one is played, too.
+        start, end : int
+            Frames ``[start, end)`` of the result.
+        weight : float
+        """
+        low, high = self.source_frame(first), self.source_frame(last) + 1.0
+        return Source(self.source, low, high, start, end, float(weight))
+
+    def source_frame(self, frame: float) -> float:
+        """Frame of the motion it is cut from, as stored, for a frame of this stretch."""
+        steps = max(len(self.motion) - 1, 1)
+        return self.start_frame + frame * (self.end_frame - 1 - self.start_frame) / steps
+
+
+def family_examples(
+    motions: Motions,
+    family: Family,
+    *,
+    query: Motion | None = None,
+    skeleton: Skeleton | None = None,
+    fps: float | None = None,
+) -> list[Example]:
+    """The members of a family, node 0 first.
+
+    Parameters
+    ----------
+    motions : Library or mapping
+        Motions by name.
+    family : Family
+    query : Motion, optional
+        The whole motion that node 0 is cut from, where it is not among `motions`.
+    skeleton : Skeleton, optional
+        Default: that of the query.
+    fps : float, optional
+        Default: the rate of the query.
+    """
+    first = query if query is not None else _motion(motions, family.nodes[0].motion)
+    skeleton = first.skeleton if skeleton is None else skeleton
+    fps = first.fps if fps is None else float(fps)
+    examples = []
+    for number, node in enumerate(family.nodes):
+        whole = first if number == 0 else _motion(motions, node.motion)
+        examples.append(
+            example(whole, node.motion, node.start_frame, node.end_frame, skeleton, fps)
+        )
+    return examples
+
+
+def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[Example]:
+    """Whole motions as examples, on the skeleton and at the rate of the first."""
+    if not clips:
+        raise InvalidInput("there are no motions to blend; got an empty sequence")
+    skeleton, rate = clips[0].skeleton, clips[0].fps if fps is None else float(fps)
+    return [
+        example(clip, clip.name or f"motion {k}", 0, len(clip), skeleton, rate)
+        for k, clip in enumerate(clips)
+    ]
+
+
+def example(
+    whole: Motion, name: str, start: int, end: int, skeleton: Skeleton, fps: float
+) -> Example:
+    """Frames ``[start, end)`` of a motion called `name`, on `skeleton` and at `fps`."""
+    if not 0 <= start < end <= len(whole):
+        raise InvalidInput(
+            f"{name}:{start}-{end} is not a stretch of {name}, which has {len(whole)} frames"
+        )
+    margin = round(_MARGIN * whole.fps)
+    early, late = max(start - margin, 0), min(end + margin, len(whole))
+    around = whole[early:late]
+    other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
+    if other or around.translations is not None:  # bones of one length each can be mixed
+        around = around.onto(skeleton)
+    head, tail = around[start - early :].resample(fps), around[start - early : end - early]
+    count = len(tail.resample(fps))
+    if count < 2:
+        raise InvalidInput(
+            f"{name}:{start}-{end} is too short to be blended: it has {count} frame at {fps:g} fps"
+        )
+    motion = head[:count]
+    if not (np.isfinite(motion.rotations).all() and np.isfinite(motion.root).all()):
+        raise InvalidInput(
+            f"{name}:{start}-{end} holds values that are not finite and cannot be blended; mend "
+            "it first (motionloom clean), or leave it out"
+        )
+    before = around[: start - early].resample(fps) if start > early else None
+    lead = 0 if before is None else len(before)
+    seen = head if before is None else before + head
+    return Example(motion, _contacts(seen, lead, count), name, start, end)
+
+
+def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
+    """Contacts of frames ``[lead, lead + count)`` of what was seen."""
+    try:
+        found = seen.contacts()
+    except RoleError:
+        return FootContacts({}, 0.0, count, seen.fps)
+    plants = {}
+    for part in FOOT_PARTS:
+        cut = (
+            (max(p.start_frame - lead, 0), min(p.end_frame - lead, count), p.height)
+            for p in found.plants.get(part, ())
+        )
+        plants[part] = tuple(Plant(a, b, height) for a, b, height in cut if b > a)
+    return FootContacts(plants, found.floor, count, seen.fps)
+
+
+def _motion(motions: Motions, name: str) -> Motion:
+    try:
+        return motions[name]
+    except KeyError:
+        raise InvalidInput(
+            f"the family's motion {name!r} is not among the motions given; "
+            "pass the library it was found in (or query=, for the query itself)"
+        ) from None

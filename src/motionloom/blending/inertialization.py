@@ -1,0 +1,137 @@
+"""One motion goes on where another stops, without a jump: what differs fades.
+
+At the seam the next motion starts at once. What it lacks of the pose and of the velocity that
+the last one would have had is added to it, and fades as a critically damped spring comes to
+rest. Nothing needs to be known beforehand, neither of what comes nor of when, and one pair of
+numbers per coordinate is all there is to keep. (Game animators know it as inertialisation.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from motionloom.motion.easing import critically_damped_spring
+from motionloom.motion.rotations import quaternions as rot
+
+Array = NDArray[np.float64]
+
+FADE = 11.0  # 1/s: about a tenth is left after 0.35 s
+
+
+class Stitch:
+    """What is added to the poses of a character after a seam.
+
+    Parameters
+    ----------
+    joints : int
+        J. Those of several characters may be stitched as one; the root has all theirs then.
+    fps : float
+    fade : float
+        Per second.
+
+    Examples
+    --------
+    >>> stitch = Stitch(1, 30.0)
+    >>> still = np.tile(np.float32([1, 0, 0, 0]), (3, 1, 1))
+    >>> _ = stitch.added(still, np.zeros((3, 3), np.float32))
+    >>> raised = np.float32([[0, 1, 0], [0, 1, 0], [0, 1, 0]])
+    >>> stitch.seam(still, raised)
+    >>> stitch.added(still, raised)[1][:, 1].round(2)
+    array([0.  , 0.05, 0.17], dtype=float32)
+    """
+
+    def __init__(self, joints: int, fps: float, *, fade: float = FADE) -> None:
+        self._dt, self._fade = 1.0 / float(fps), float(fade)
+        self._turns, self._spins = np.zeros((joints, 3)), np.zeros((joints, 3))
+        self._shift, self._drift = np.zeros(3), np.zeros(3)
+        self._age: int | None = None
+        self._last: tuple[Array, Array] | None = None
+
+    def seam(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
+        """From the next frame on another motion is played.
+
+        Parameters
+        ----------
+        rotations : ndarray, shape (3, J, 4)
+            Its first three frames, as they will be given to `added`.
+        root : ndarray, shape (3, 3), or (3, 3 C) of C characters
+        """
+        if self._last is None:
+            return
+        before, places = self._last
+        new, path = rotations.astype(np.float64), root.astype(np.float64)
+        # Steps into the seam: the one the last motion would make, and the one the next comes
+        # with, both led on by how steps change.
+        step, own = _led_on(*_turning(before)), _led_on(*_turning(new)[::-1])
+        self._turns = rot.log(
+            rot.multiply(rot.multiply(rot.exp(step), before[-1]), rot.inverse(new[0]))
+        )
+        self._spins = (step - own) / self._dt
+        move, coming = _led_on(*np.diff(places, axis=0)), _led_on(*np.diff(path, axis=0)[::-1])
+        self._shift = places[-1] + move - path[0]
+        self._drift = (move - coming) / self._dt
+        self._age = 0
+
+    def added(
+        self, rotations: NDArray[np.float32], root: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The next frames (n, J, 4) and (n, 3), with what is left of the seam added."""
+        turned = np.array(rotations, np.float32, order="C")
+        moved = np.array(root, np.float32, order="C")
+        if not len(turned):
+            return turned, moved
+        if self._age is not None:
+            _fade_out(
+                turned, moved, self._turns, self._spins, self._shift, self._drift,
+                float(self._age) * self._dt, self._dt, self._fade,
+            )  # fmt: skip
+            self._age += len(turned)
+            if self._age * self._dt * self._fade > 20.0:  # 2e-9 of it is left
+                self._age = None
+        self._remember(turned, moved)
+        return turned, moved
+
+    def _remember(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
+        """Keep the last three frames."""
+        if self._last is None:
+            first = np.repeat(rotations[:1], 3, axis=0), np.repeat(root[:1], 3, axis=0)
+            self._last = (first[0].astype(np.float64), first[1].astype(np.float64))
+        self._last = (
+            np.concatenate([self._last[0], rotations[-3:].astype(np.float64)])[-3:],
+            np.concatenate([self._last[1], root[-3:].astype(np.float64)])[-3:],
+        )
+
+
+def _turning(rotations: Array) -> Array:
+    """Rotation vectors (n - 1, J, 3) from frame to frame."""
+    return rot.log(rot.multiply(rotations[1:], rot.inverse(rotations[:-1])))
+
+
+def _led_on(before: Array, last: Array) -> Array:
+    """The step after two steps, if they go on changing half as much."""
+    return last + 0.5 * (last - before)
+
+
+@njit(cache=True, nogil=True)
+def _fade_out(q, root, turns, spins, shift, drift, start, dt, fade):
+    """Add what is left of the offsets at times start, start + dt, ..."""
+    for n in range(q.shape[0]):
+        t = start + n * dt
+        for c in range(root.shape[1]):
+            root[n, c] += critically_damped_spring(shift[c], drift[c], fade, t)[0]
+        for j in range(q.shape[1]):
+            x = critically_damped_spring(turns[j, 0], spins[j, 0], fade, t)[0]
+            y = critically_damped_spring(turns[j, 1], spins[j, 1], fade, t)[0]
+            z = critically_damped_spring(turns[j, 2], spins[j, 2], fade, t)[0]
+            angle = np.sqrt(x * x + y * y + z * z)
+            if angle < 1e-9:
+                continue
+            s = np.sin(0.5 * angle) / angle
+            w, x, y, z = np.cos(0.5 * angle), s * x, s * y, s * z
+            a, b, c, d = q[n, j, 0], q[n, j, 1], q[n, j, 2], q[n, j, 3]
+            q[n, j, 0] = w * a - x * b - y * c - z * d
+            q[n, j, 1] = w * b + x * a + y * d - z * c
+            q[n, j, 2] = w * c - x * d + y * a + z * b
+            q[n, j, 3] = w * d + x * c - y * b + z * a

@@ -1,0 +1,206 @@
+"""Players: motion that is made while it is watched.
+
+Everything endless or steerable speaks this protocol: parametric motions, motion graphs, fat
+graphs, dances and crowds. A player yields frames and takes controls between them; what it
+holds does not grow with what it has played.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Provenance, Skeleton, Source
+from motionloom.motion.provenance import merged
+
+_BLOCK = 1024  # frames read at once where nobody steers
+
+
+class Pose(NamedTuple):
+    """One frame: local rotations ``wxyz`` of shape (J, 4) and the root's place (3,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motionloom.blending import Pose
+    >>> Pose(np.zeros((21, 4)), np.zeros(3)).root.shape
+    (3,)
+    """
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Frames that a player gave, n of them.
+
+    Attributes
+    ----------
+    rotations : ndarray of float32, shape (n, J, 4)
+    root : ndarray of float32, shape (n, 3)
+    contacts : ndarray of bool, shape (n, 4)
+        Which foot parts stand, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+    start : int
+        Number of its first frame, counted from the player's first.
+    sources : tuple of Source
+        What the frames are made of; their `start` and `end` are counted likewise.
+    seams : tuple of int
+        Middles of hand-overs, counted likewise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from motionloom.blending import Stretch
+    >>> Stretch(np.zeros((8, 21, 4)), np.zeros((8, 3)), np.zeros((8, 4), bool)).start
+    0
+    """
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    contacts: NDArray[np.bool_]
+    start: int = 0
+    sources: tuple[Source, ...] = ()
+    seams: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+    @classmethod
+    def none(cls, joints: int, start: int = 0) -> Stretch:
+        """No frames of so many joints."""
+        poses = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
+        return cls(*poses, np.empty((0, 4), bool), start)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stretch]) -> Stretch:
+        """One stretch for several that follow each other, at least one."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.concatenate([part.rotations for part in parts]),
+            np.concatenate([part.root for part in parts]),
+            np.concatenate([part.contacts for part in parts]),
+            parts[0].start,
+            tuple(source for part in parts for source in part.sources),
+            tuple(seam for part in parts for seam in part.seams),
+        )
+
+
+class Player(ABC):
+    """Frames one after the other, steered in between.
+
+    A kind of player gives `skeleton`, `fps`, the names of its `controls`, `_read`, and, if it
+    has controls, `_steer`.
+
+    Examples
+    --------
+    >>> class Statue(Player):
+    ...     skeleton, fps = Skeleton(["hips"], [-1], [[0, 0, 0]]), 30.0
+    ...     def _read(self, count):
+    ...         pose = np.tile(np.float32([1, 0, 0, 0]), (count, 1, 1))
+    ...         return Stretch(pose, np.zeros((count, 3)), np.ones((count, 4), bool))
+    >>> Statue().record(seconds=2, name="statue")
+    Motion('statue', 60 frames at 30 fps = 2.00 s, 1 joints)
+    """
+
+    skeleton: Skeleton
+    fps: float
+    controls: ClassVar[tuple[str, ...]] = ()
+
+    def read(self, count: int) -> Stretch:
+        """The next `count` frames; fewer only where the motion ends."""
+        if count < 0:
+            raise InvalidInput(f"count must be zero or more; got {count}")
+        return self._read(count)
+
+    @abstractmethod
+    def _read(self, count: int) -> Stretch:
+        """The same for a count that was checked; none, too, may be asked for."""
+
+    def steer(self, **controls: Any) -> None:
+        """Change where it goes from the next frame on.
+
+        Raises
+        ------
+        InvalidInput
+            If the player has no such control; the message names those it has.
+        """
+        for name in controls:
+            if name not in self.controls:
+                known = ", ".join(self.controls) or "none"
+                raise InvalidInput(f"no control {name!r}; {type(self).__name__} has: {known}")
+        if controls:
+            self._steer(**controls)
+
+    def _steer(self, **controls: Any) -> None:  # noqa: B027 - only those with controls need it
+        """Take controls whose names were checked, one at least: all of them, or raise.
+
+        A player without any needs none.
+        """
+
+    def frames(self) -> Iterator[Pose]:
+        """Poses one by one; `steer` may be called between them."""
+        while True:
+            one = self.read(1)
+            if not len(one):
+                return
+            yield Pose(one.rotations[0], one.root[0])
+
+    def stretches(self, frames: int | None = None) -> Iterator[Stretch]:
+        """The next `frames` frames in blocks of bounded size; None: until the motion ends."""
+        left = frames
+        while left is None or left > 0:
+            block = self.read(_BLOCK if left is None else min(_BLOCK, left))
+            if not len(block):
+                return
+            left = None if left is None else left - len(block)
+            yield block
+
+    def record(
+        self, *, seconds: float | None = None, frames: int | None = None, name: str = ""
+    ) -> Motion:
+        """The next frames as a motion, with its provenance.
+
+        Parameters
+        ----------
+        seconds, frames : optional
+            How much; one of the two.
+        name : str
+        """
+        count = frame_count(seconds, frames, self.fps)
+        played = Stretch.joined(list(self.stretches(count)) or [Stretch.none(len(self.skeleton))])
+        sources = merged(source.moved(-played.start) for source in played.sources)
+        made_of = Provenance(sources, tuple(seam - played.start for seam in played.seams))
+        return Motion(
+            self.skeleton,
+            played.rotations,
+            played.root,
+            self.fps,
+            name=name,
+            provenance=made_of if sources else None,
+        )
+
+
+def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
+    """Frames that are asked for in seconds or in frames; one of the two must be given.
+
+    Examples
+    --------
+    >>> frame_count(2.0, None, 30.0), frame_count(None, 7, 30.0)
+    (60, 7)
+    """
+    if (seconds is None) == (frames is None):
+        raise InvalidInput("give either seconds or frames")
+    count = frames if seconds is None else seconds * fps
+    if count is None or not np.isfinite(count) or round(count) < 1:
+        asked = f"{frames} frames" if seconds is None else f"{seconds} seconds"
+        raise InvalidInput(f"there must be at least one frame to play; got {asked}")
+    return round(count)

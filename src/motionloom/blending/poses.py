@@ -1,0 +1,319 @@
+"""Poses mixed: N motions at once, at times between their frames.
+
+A mixed rotation is the weighted sum of unit quaternions, scaled to unit length. That is the
+point of the sphere with the least weighted squared distance to all of them; for two it lies
+on the great arc between them, and for rotations near each other it is within their cubes of
+every other average in use (the eigenvector average of Markley et al. 2007, the iterated
+logarithms of Buss & Fillmore 2001). Unlike those it costs nothing, takes the slightly
+negative weights of extrapolation, and is smooth in the weights.
+
+A quaternion and its negative are one rotation, so signs must be chosen first. They are
+chosen once, for whole clips: along each clip neighbouring frames lie in one hemisphere, and
+each clip's joints are flipped as a whole to lie with those of the first. What is mixed is
+then smooth in time and in the weights alike.
+
+Between frames clips are followed by cubic curves (Catmull & Rom 1974) through the frames, so
+that played slower they do not jerk at every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+
+
+@dataclass(frozen=True, eq=False)
+class Clips:
+    """Motions of one skeleton and one rate, laid out to be mixed.
+
+    Attributes
+    ----------
+    skeleton : Skeleton
+    fps : float
+    rotations : ndarray of float32, shape (F, J, 4)
+        Frames of all clips, one after the other; signs chosen for mixing.
+    root : ndarray of float32, shape (F, 3)
+    starts : ndarray of int64, shape (N + 1,)
+        Clip n has rows ``starts[n]`` to ``starts[n + 1]``.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> clips = Clips.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
+    >>> len(clips), bool(clips.lengths[0] == len(ml.demo.clip("walk")))
+    (2, True)
+    """
+
+    skeleton: Skeleton
+    fps: float
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, motions: Sequence[Motion]) -> Clips:
+        """Clips of motions that share skeleton and rate.
+
+        Raises
+        ------
+        InvalidInput
+            If there are none, one has no frames, or skeletons or rates differ.
+        """
+        if not motions:
+            raise InvalidInput("clips are made of at least one motion; got none")
+        first = motions[0]
+        for n, motion in enumerate(motions):
+            if not len(motion):
+                raise InvalidInput(f"motion {n} ({motion.name!r}) has no frames")
+            if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
+                raise InvalidInput(
+                    f"motions to be mixed must share one skeleton; {motion.name!r} has another "
+                    f"than {first.name!r}. Bring it over first: motion.onto(skeleton)"
+                )
+            if abs(motion.fps - first.fps) > 1e-6 * first.fps:
+                raise InvalidInput(
+                    f"motions to be mixed must share one rate; got {first.fps:g} and "
+                    f"{motion.fps:g} fps. Resample first: motion.resample({first.fps:g})"
+                )
+        return cls(
+            first.skeleton,
+            first.fps,
+            np.concatenate([rot.unroll(motion.rotations) for motion in motions]),
+            np.concatenate([motion.root for motion in motions]),
+            np.cumsum([0, *map(len, motions)], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Frames of each clip, shape (N,)."""
+        return np.diff(self.starts)
+
+    def only(self, numbers: Sequence[int]) -> Clips:
+        """Some of the clips, in that order."""
+        rows = [np.arange(self.starts[n], self.starts[n + 1]) for n in numbers]
+        every = np.concatenate(rows)
+        return Clips(
+            self.skeleton,
+            self.fps,
+            self.rotations[every],
+            self.root[every],
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+        )
+
+    def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> Clips:
+        """The same with every clip's joints on the side of those of the first clip.
+
+        Parameters
+        ----------
+        times : array_like, shape (T, N)
+            Frames that happen together.
+        turns : array_like, shape (T, N), optional
+            Yaw by which each clip will be turned there.
+        """
+        times = np.asarray(times, np.float64)
+        turns = np.zeros_like(times) if turns is None else np.asarray(turns, np.float64)
+        turned = []
+        for n in range(len(self)):
+            rows = self.starts[n] + np.rint(times[:, n]).astype(np.int64)
+            here = self.rotations[np.clip(rows, self.starts[n], self.starts[n + 1] - 1)]
+            here[:, 0] = rot.multiply(rot.yaw(turns[:, n]), here[:, 0])
+            turned.append(here)
+        signed = self.rotations.copy()
+        for n in range(1, len(self)):
+            side = np.einsum("tjc,tjc->j", turned[0], turned[n])
+            flips = np.where(side < 0.0, -1, 1).astype(np.float32)
+            signed[self.starts[n] : self.starts[n + 1]] *= flips[:, None]
+        return Clips(self.skeleton, self.fps, signed, self.root, self.starts)
+
+
+def mixed_poses(
+    clips: Clips,
+    active: ArrayLike,
+    weights: ArrayLike,
+    times: ArrayLike,
+    *,
+    grounds: ArrayLike | None = None,
+    place: ArrayLike | None = None,
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Weighted means of poses of several clips.
+
+    Parameters
+    ----------
+    clips : Clips
+    active : array_like of int, shape (n,)
+        The clips that take part; others cost nothing.
+    weights : array_like, shape (n,) or (T, n)
+        Sum up to 1.
+    times : array_like, shape (T, n)
+        Frame of each clip, between frames too; beyond its ends the clip stands still.
+    grounds : array_like, shape (T, n, 3), optional
+        Where each clip stands on the floor, ``x, z, yaw``: that is taken away before they
+        are mixed. Default: they are mixed where they are.
+    place : array_like, shape (T, 3), optional
+        Where the result is put on the floor.
+
+    Returns
+    -------
+    rotations : ndarray of float32, shape (T, J, 4)
+    root : ndarray of float32, shape (T, 3)
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> clips = Clips.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
+    >>> rotations, root = mixed_poses(clips, [0, 1], [0.5, 0.5], [[10.0, 8.5]])
+    >>> rotations.shape, root.shape
+    ((1, 21, 4), (1, 3))
+    """
+    times = np.ascontiguousarray(times, np.float64)
+    frames, count = times.shape
+    active = np.ascontiguousarray(active, np.int64)
+    shares = np.ascontiguousarray(np.broadcast_to(np.asarray(weights, np.float64), times.shape))
+    stands = np.zeros((frames, count, 3)) if grounds is None else grounds
+    puts = np.zeros((frames, 3)) if place is None else place
+    rotations = np.empty((frames, *clips.rotations.shape[1:]), np.float32)
+    root = np.empty((frames, 3), np.float32)
+    mix(
+        clips.rotations,
+        clips.root,
+        clips.starts,
+        active,
+        shares,
+        times,
+        np.ascontiguousarray(stands, np.float64),
+        np.ascontiguousarray(puts, np.float64),
+        rotations,
+        root,
+    )
+    return rotations, root
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mix(rotations, root, starts, active, weights, times, grounds, place, out_q, out_p):
+    """Kernel of `mixed_poses`: checks nothing, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
+    joints = rotations.shape[1]
+    width = 4 * joints
+    flat = rotations.reshape(rotations.shape[0], width)
+    out = out_q.reshape(out_q.shape[0], width)
+    rows = np.empty(4, np.int64)
+    taps = np.empty(4)
+    for t in range(times.shape[0]):
+        total = out[t]
+        total[:] = 0.0
+        w0, w1, w2, w3 = 0.0, 0.0, 0.0, 0.0
+        px, py, pz = 0.0, 0.0, 0.0
+        for i in range(len(active)):
+            weight = weights[t, i]
+            if weight == 0.0:
+                continue
+            clip = active[i]
+            _cubic(times[t, i], starts[clip], starts[clip + 1], rows, taps)
+            # The root apart: it is turned back to where all clips stand alike.
+            q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
+            x, y, z = 0.0, 0.0, 0.0
+            for k in range(4):
+                tap, row = taps[k], rows[k]
+                if tap == 0.0:
+                    continue
+                share = np.float32(tap * weight)
+                source = flat[row]
+                for c in range(4, width):
+                    total[c] += share * source[c]
+                q0 += tap * source[0]
+                q1 += tap * source[1]
+                q2 += tap * source[2]
+                q3 += tap * source[3]
+                x += tap * root[row, 0]
+                y += tap * root[row, 1]
+                z += tap * root[row, 2]
+            yaw = -grounds[t, i, 2]
+            c, s = np.cos(0.5 * yaw), np.sin(0.5 * yaw)
+            w0 += weight * (c * q0 - s * q2)
+            w1 += weight * (c * q1 + s * q3)
+            w2 += weight * (c * q2 + s * q0)
+            w3 += weight * (c * q3 - s * q1)
+            x -= grounds[t, i, 0]
+            z -= grounds[t, i, 1]
+            c, s = c * c - s * s, 2.0 * c * s
+            px += weight * (c * x + s * z)
+            py += weight * y
+            pz += weight * (c * z - s * x)
+        c, s = np.cos(0.5 * place[t, 2]), np.sin(0.5 * place[t, 2])
+        total[0] = c * w0 - s * w2
+        total[1] = c * w1 + s * w3
+        total[2] = c * w2 + s * w0
+        total[3] = c * w3 - s * w1
+        c, s = c * c - s * s, 2.0 * c * s
+        out_p[t, 0] = place[t, 0] + c * px + s * pz
+        out_p[t, 1] = py
+        out_p[t, 2] = place[t, 1] + c * pz - s * px
+        for j in range(joints):
+            a = 4 * j
+            size = total[a] ** 2 + total[a + 1] ** 2 + total[a + 2] ** 2 + total[a + 3] ** 2
+            if size > 1e-12:
+                scale = np.float32(1.0 / np.sqrt(size))
+                for k in range(4):
+                    total[a + k] *= scale
+            else:  # opposite rotations in equal parts: any of them is as good
+                for k in range(4):
+                    total[a + k] = flat[starts[active[0]], a + k]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _cubic(time, start, end, rows, taps):
+    """Four rows around a time of clip [start, end), and their Catmull-Rom weights."""
+    time = min(max(time, 0.0), end - start - 1.0)
+    whole = int(time)
+    f = time - whole
+    row = start + whole
+    if f < 1e-9:
+        rows[:] = row
+        taps[:] = 0.0
+        taps[0] = 1.0
+        return
+    rows[0], rows[1] = max(row - 1, start), row
+    rows[2], rows[3] = row + 1, min(row + 2, end - 1)
+    taps[0] = f * (-0.5 + f * (1.0 - 0.5 * f))
+    taps[1] = 1.0 + f * f * (-2.5 + 1.5 * f)
+    taps[2] = f * (0.5 + f * (2.0 - 1.5 * f))
+    taps[3] = f * f * (-0.5 + 0.5 * f)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def slerped_poses(a, b, shares):
+    """Rotations (T, J, 4) at `shares` (T,) of the great arcs from `a` to `b`, both (T, J, 4)."""
+    out = np.empty(a.shape, np.float32)
+    for t in range(a.shape[0]):
+        share = shares[t]
+        for j in range(a.shape[1]):
+            dot = 0.0
+            for c in range(4):
+                dot += a[t, j, c] * b[t, j, c]
+            sign = 1.0 if dot >= 0.0 else -1.0
+            angle = np.arccos(min(abs(dot), 1.0))
+            sine = np.sin(angle)
+            if sine < 1e-4:  # straight line and arc differ by less than rounding there
+                part_a, part_b = 1.0 - share, sign * share
+            else:
+                part_a = np.sin((1.0 - share) * angle) / sine
+                part_b = sign * np.sin(share * angle) / sine
+            size = 0.0
+            for c in range(4):
+                value = part_a * a[t, j, c] + part_b * b[t, j, c]
+                out[t, j, c] = value
+                size += value * value
+            scale = np.float32(1.0 / np.sqrt(size))
+            for c in range(4):
+                out[t, j, c] *= scale
+    return out

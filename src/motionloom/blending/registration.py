@@ -1,0 +1,396 @@
+"""Registration: which frames of all members of a family belong together.
+
+Motions that are far apart have no obvious time correspondence: of two reaches to opposite
+sides the frames at the apex are the most different, and an alignment of the two avoids
+matching them. So far motions are registered by way of those in between (Kovar & Gleicher
+2004, section 4.1). The cheapest path from the query to every member of the match graph is
+found (Dijkstra 1959); along each of its edges, which join near motions only, a new time
+alignment is made by dynamic programming in the valid region of their distance grid, and a
+strictly increasing timewarp is fitted to it. Walking down the path, warp after warp, gives
+the frame of every member for every frame of the query: the registration curve.
+
+Along the same edges members are aligned on the floor, and foot contacts are matched.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher. Automated extraction and parameterization of motions in large
+   data sets. SIGGRAPH 2004, section 4.1.
+.. [2] L. Kovar, M. Gleicher. Flexible automatic motion blending with registration curves.
+   Symposium on Computer Animation 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.alignment import Timewarp, align_in_region, valid_region, warp
+from motionloom.blending.contact_matching import (
+    MatchedContacts,
+    matched_contacts,
+    plant_spots,
+    unmatched_feet,
+)
+from motionloom.blending.examples import Example, Motions, clip_examples, family_examples
+from motionloom.blending.poses import Clips
+from motionloom.blending.registration_curve import RegistrationCurve, edge_moves
+from motionloom.distance.frame_distances import FrameDistance, frame_distance
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations.planar_transform import composed, inverse
+from motionloom.search.match_graph.graph import Edge, Family, cheapest_paths
+
+Array = NDArray[np.float64]
+
+DISTANCE = "pc11"
+_SUM = 1e-6  # how far from 1 weights may sum up to
+
+
+@dataclass(frozen=True, eq=False)
+class Registration:
+    """N examples, and which of their frames belong together.
+
+    Attributes
+    ----------
+    examples : tuple of Example
+        The query first.
+    parents : tuple of int
+        The example by way of which each is registered; -1 for the query.
+    curve : RegistrationCurve
+        Times and places of all examples; its points are the frames of the query.
+    clips : Clips
+        Poses of all examples, ready to be mixed.
+    contacts : MatchedContacts
+    left_out : tuple of str
+        Examples that were left out because their feet cannot be matched.
+
+    Examples
+    --------
+    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> made = lib.blend(kicks)
+    >>> len(made.registration.examples) == len(kicks.nodes)
+    True
+    """
+
+    examples: tuple[Example, ...]
+    parents: tuple[int, ...]
+    curve: RegistrationCurve
+    clips: Clips
+    contacts: MatchedContacts
+    left_out: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton of all examples."""
+        return self.clips.skeleton
+
+    @property
+    def fps(self) -> float:
+        """The rate of all examples."""
+        return self.clips.fps
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """``NAME:START-END`` of each example."""
+        return tuple(example.text for example in self.examples)
+
+    def checked_weights(self, weights: ArrayLike) -> Array:
+        """Blend weights as an array (N,).
+
+        Raises
+        ------
+        InvalidInput
+            If they are not one number per example, not finite, or do not sum up to 1.
+        """
+        try:
+            given = np.asarray(weights, np.float64)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"weights must be numbers, one per example; got {weights!r}"
+            ) from None
+        if given.shape != (len(self),):
+            raise InvalidInput(
+                f"weights must have shape ({len(self)},), one per example; got {given.shape}"
+            )
+        with np.errstate(invalid="ignore"):  # inf - inf
+            total = float(given.sum())
+        if not abs(total - 1.0) <= _SUM:  # NaN, too
+            raise InvalidInput(f"weights must be finite and sum up to 1; they sum up to {total:g}")
+        return given
+
+    def frames_at(self, point: float) -> Array:
+        """Frame (N,) of each example that belongs to frame `point` of the query.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> clips = [ml.demo.clip("punch_mid_right", performer=p) for p in (0, 1)]
+        >>> bool(register(clips).frames_at(0.0).max() == 0.0)
+        True
+        """
+        every = np.arange(len(self), dtype=np.int64)
+        track = self.curve.track(every, np.full(len(self), 1.0 / len(self)))
+        return track.states(np.array([point]))[0][0]
+
+    def only(self, numbers: Sequence[int]) -> Registration:
+        """The registration of some of the examples; the first must be the query."""
+        chosen = list(numbers)
+        if not chosen or chosen[0] != 0 or len(set(chosen)) < len(chosen):
+            raise InvalidInput(f"examples to keep must begin with 0, the query; got {chosen}")
+        number = {n: k for k, n in enumerate(chosen)}
+        return Registration(
+            tuple(self.examples[n] for n in chosen),
+            tuple(number.get(self.parents[n], 0) if n else -1 for n in chosen),
+            self.curve.only(chosen),
+            self.clips.only(chosen),
+            self.contacts.only(chosen),
+            self.left_out,
+        )
+
+    def keyed(self, points: Sequence[float]) -> Registration:
+        """The same, with whole frames of every example at some points of the curve.
+
+        What is looked at in one frame, the apex of a kick, is then a captured frame of every
+        example. Times change by half a frame at most.
+        """
+        curve, last = self.curve, len(self.curve) - 1
+        keys = np.array([0.0, *sorted(point for point in points if 0.0 < point < last), last])
+        moves = np.zeros((len(keys), len(self)))
+        for k, point in enumerate(keys[1:-1], 1):
+            now = self.frames_at(float(point))
+            moves[k] = np.rint(now) - now
+        knots = np.arange(len(curve), dtype=np.float64)
+        shifts = np.stack([np.interp(knots, keys, column) for column in moves.T], axis=1)
+        slopes = np.gradient(shifts, axis=0)
+        times = curve.times + shifts
+        if np.any(np.diff(times, axis=0) <= 0.0):
+            return self  # two keys within a frame or two: leave them where they are
+        moved = RegistrationCurve.through(
+            times, np.maximum(curve.speeds + slopes, 1e-3), curve.grounds
+        )
+        return replace(self, curve=moved)
+
+    def placed(self, number: int) -> Motion:
+        """Example `number` where a blend of it alone begins: as the query does."""
+        move = composed(self.curve.grounds[0, 0], inverse(self.curve.grounds[0, number]))
+        motion = self.examples[number].motion
+        return motion.transform(yaw=float(move[2]), shift=(move[0], 0.0, move[1]))
+
+
+def register(
+    motions: Motions | Sequence[Motion],
+    family: Family | None = None,
+    *,
+    query: Motion | None = None,
+    skeleton: Skeleton | None = None,
+    fps: float | None = None,
+    distance: str | FrameDistance = DISTANCE,
+    leave_out_unmatched: bool = False,
+) -> Registration:
+    """Register the members of a family in time and on the floor.
+
+    Parameters
+    ----------
+    motions : Library, mapping, or sequence of Motion
+        Where the family's motions are. Without a family: the motions themselves, the one
+        first that all are registered with; each is then reached by way of the nearest.
+    family : Family, optional
+        From `Library.family`.
+    query : Motion, optional
+        The whole motion that the query is cut from, where it is not in the library.
+    skeleton : Skeleton, optional
+        What all examples are brought onto. Default: the skeleton of the query.
+    fps : float, optional
+        Their rate. Default: that of the query.
+    distance : str or FrameDistance
+        What time alignments are made with.
+    leave_out_unmatched : bool
+        Leave out examples whose foot contacts cannot be matched with the query's, and name
+        them in `Registration.left_out`. Default: raise.
+
+    Returns
+    -------
+    registration : Registration
+
+    Raises
+    ------
+    InvalidInput
+        If there are less than two examples, one is too short, or feet cannot be matched.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
+    >>> registration = register(kicks)
+    >>> len(registration), registration.parents
+    (2, (-1, 0))
+    """
+    if family is not None:
+        _at_least_two(len(family.nodes), f"the family of {family.query}")
+        examples = family_examples(motions, family, query=query, skeleton=skeleton, fps=fps)  # type: ignore[arg-type]
+    else:
+        if not isinstance(motions, Sequence):
+            raise InvalidInput("give the family to register, or a sequence of motions")
+        _at_least_two(len(motions), "the sequence of motions")
+        clips = list(motions) if skeleton is None else [m.onto(skeleton) for m in motions]
+        examples = clip_examples(clips, fps=fps)
+    measure = frame_distance(distance)
+    prepared = [measure.prepare(example.motion) for example in examples]
+    edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
+    parents = _tree(len(examples), edges, examples)
+    warps = [
+        _edge_warp(measure.grid(prepared[parent], prepared[n])) if parent >= 0 else None
+        for n, parent in enumerate(parents)
+    ]
+    order = _outwards(parents)
+    times, speeds = _times(examples, parents, order, warps)
+    unmatched = unmatched_feet(
+        [example.contacts for example in examples],
+        [plant_spots(example.motion, example.contacts) for example in examples],
+        times,
+    )
+    if unmatched and not leave_out_unmatched:
+        raise InvalidInput(_wrong_foot(examples, unmatched))
+    moves = _moves(examples, parents, order, times)
+    kept = [n for n in range(len(examples)) if n not in unmatched]
+    _at_least_two(len(kept), "what is left once examples with unmatched feet are left out")
+    whole = _registered(examples, parents, order, times, speeds, moves, kept)
+    return replace(whole, left_out=tuple(examples[n].text for n in sorted(unmatched)))
+
+
+def _registered(examples, parents, order, times, speeds, moves, kept) -> Registration:
+    """What is registered of the examples `kept`, numbered anew."""
+    number = {n: k for k, n in enumerate(kept)}
+    start = examples[0].motion.root[:, [0, 2]].astype(np.float64)
+    place = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
+    grounds = np.stack([composed(inverse(moves[n]), place) for n in kept], axis=1)
+    curve = RegistrationCurve.through(times[:, kept], speeds[:, kept], grounds)
+    chosen = [examples[n] for n in kept]
+    clips = Clips.of([example.motion for example in chosen])
+    return Registration(
+        tuple(chosen),
+        # An example whose parent was left out keeps its times; they lead to the query anyway.
+        tuple(number.get(parents[n], 0) if n else -1 for n in kept),
+        curve,
+        clips.in_one_hemisphere(curve.times, -grounds[..., 2]),
+        matched_contacts(
+            [example.contacts for example in chosen],
+            [plant_spots(example.motion, example.contacts) for example in chosen],
+            curve.times,
+            [number[n] for n in order if n in number],
+        ),
+    )
+
+
+def _edge_warp(grid: Array) -> Timewarp:
+    """The timewarp of two near motions, from their grid of distances."""
+    found = align_in_region(grid, _with_ends(valid_region(grid)))
+    if found is None:
+        found = align_in_region(grid)
+    path = found.path if found is not None else warp(grid).path
+    return Timewarp.along(path)
+
+
+def _with_ends(region: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The region and the first and last frames: both motions begin and end together."""
+    region = region.copy()
+    region[0, 0] = region[-1, -1] = True
+    return region
+
+
+def _times(examples, parents, order, warps) -> tuple[Array, Array]:
+    """Frames (K, N) that happen together, by way of the tree, and their speeds."""
+    points = np.arange(len(examples[0]), dtype=np.float64)
+    times, speeds = np.empty((2, len(points), len(examples)))
+    chained: dict[int, Timewarp] = {}
+    for n in order:
+        if parents[n] < 0:
+            times[:, n], speeds[:, n] = points, 1.0
+            continue
+        whole = warps[n] if parents[n] == 0 else chained[parents[n]].then(warps[n])
+        chained[n] = whole
+        times[:, n], speeds[:, n] = whole(points), whole.speed(points)
+        times[0, n], times[-1, n] = 0.0, len(examples[n]) - 1.0  # to the bit
+    return times, speeds
+
+
+def _moves(examples, parents, order, times) -> dict[int, Array]:
+    """For every example the move (K, 3) that takes it to the query, by way of the tree."""
+    moves = {0: np.zeros((len(times), 3))}
+    for n in order:
+        parent = parents[n]
+        if parent >= 0:
+            step = edge_moves(examples[parent], examples[n], times[:, parent], times[:, n])
+            moves[n] = composed(moves[parent], step)
+    return moves
+
+
+def _tree(count: int, edges: Sequence[Edge], examples: Sequence[Example]) -> tuple[int, ...]:
+    """Parent of each example on the cheapest paths from the query."""
+    gaps, before = cheapest_paths(count, edges)
+    lost = np.flatnonzero(~np.isfinite(gaps))
+    if len(lost):
+        raise InvalidInput(
+            f"{examples[lost[0]].text} cannot be registered: no edges of the family lead "
+            "from it to the query"
+        )
+    return tuple(int(before[n]) if n else -1 for n in range(count))
+
+
+def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
+    """Edges of the least spanning tree over the costs of all alignments.
+
+    On the way from one motion to another it has the least largest step.
+    """
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    count = len(prepared)
+    costs = np.zeros((count, count))
+    for a in range(count):
+        for b in range(a + 1, count):
+            grid = measure.grid(prepared[a], prepared[b])
+            found = align_in_region(grid)
+            costs[a, b] = max((found or warp(grid)).mean_cost, 1e-12)
+    tree = minimum_spanning_tree(costs).tocoo()
+    none = np.empty((0, 2), np.int64)
+    return [
+        Edge(int(a), int(b), float(cost), none)
+        for a, b, cost in zip(tree.row, tree.col, tree.data, strict=True)
+    ]
+
+
+def _outwards(parents: Sequence[int]) -> list[int]:
+    """Examples with parents before their children."""
+    order, rest = [0], set(range(1, len(parents)))
+    while rest:
+        ready = sorted(n for n in rest if parents[n] not in rest)
+        order += ready
+        rest -= set(ready)
+    return order
+
+
+def _at_least_two(count: int, what: str) -> None:
+    if count < 2:
+        raise InvalidInput(
+            f"a blend needs at least two examples; {what} has {count}. Search wider: a larger "
+            "max_distance, more tiers, another method"
+        )
+
+
+def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, float]]) -> str:
+    rows = [
+        f"{examples[n].text} ({side} foot at the query's frame {examples[0].source_frame(at):.0f})"
+        for n, (side, at) in sorted(unmatched.items())
+    ]
+    shown = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
+    return (
+        f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: a "
+        f"foot stands in one while it does not in the other: {shown}. Leave them out with "
+        "leave_out_unmatched=True (--leave-out-unmatched)"
+    )

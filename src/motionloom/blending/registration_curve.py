@@ -1,0 +1,309 @@
+"""The curve along which a family is registered: times, and places on the floor.
+
+At every point `u` of the curve there is a frame of each example, ``t_1(u) .. t_N(u)``, and a
+place on the floor for each, ``G_1(u) .. G_N(u)``: put back to the origin from these, the
+examples stand and face alike. Between the knots ``u = 0, 1, 2, ...`` times are cubic, strictly
+increasing; places are straight.
+
+For weights `w`, time passes at the weighted mean of the examples' speeds, so that the blend
+at `u` is at its frame ``w_1 t_1(u) + ... + w_N t_N(u)``, and the blend's own place moves by
+the weighted mean of the examples' twists: a walk to the left and a walk ahead become a walk a
+little to the left, along a bent path and not a sheared one.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher. Flexible automatic motion blending with registration curves.
+   Symposium on Computer Animation 2003, sections 3 and 4.
+
+How two near motions lie on each other on the floor, all along.
+
+At every moment the move along the floor is found that brings the one pose closest to the
+other. What stands counts most: where a foot stands in both, its place is made to agree, so
+that a blend's foot stands too. Legs and trunk count more than arms, which may be anywhere. The
+moves are then smoothed in time; where they waver, a blend does not, for it moves against them
+by as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from motionloom.blending.examples import Example
+from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
+from motionloom.motion.rotations.planar_transform import (
+    best_move,
+    composed,
+    inverse,
+    moved_points,
+    twist,
+)
+
+Array = NDArray[np.float64]
+
+_SLOWEST = 0.1  # the least speed of a blend's time; only extrapolated weights come near it
+
+
+@dataclass(frozen=True, eq=False)
+class RegistrationCurve:
+    """Times and places of N examples at K knots.
+
+    Attributes
+    ----------
+    times : ndarray, shape (K, N)
+        Frames that happen together; the first column is 0, 1, 2, ...
+    speeds : ndarray, shape (K, N)
+        Their derivatives, positive.
+    grounds : ndarray, shape (K, N, 3)
+        Places on the floor, ``x, z, yaw``.
+    twists : ndarray, shape (K - 1, N, 3)
+        How places move from knot to knot.
+    """
+
+    times: Array
+    speeds: Array
+    grounds: Array
+    twists: Array
+
+    @classmethod
+    def through(cls, times: Array, speeds: Array, grounds: Array) -> RegistrationCurve:
+        """The curve through `times` (K, N) with places `grounds` (K, N, 3)."""
+        steps = np.diff(times, axis=0)
+        # Slopes up to three times those of the chords keep a cubic monotone.
+        most = 3.0 * np.minimum(
+            np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]])
+        )
+        moves = composed(inverse(grounds[:-1]), grounds[1:])
+        return cls(
+            np.ascontiguousarray(times),
+            np.ascontiguousarray(np.minimum(speeds, most)),
+            np.ascontiguousarray(grounds),
+            np.ascontiguousarray(twist(moves)),
+        )
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def only(self, numbers: Sequence[int]) -> RegistrationCurve:
+        """The curve of some of the examples, in that order."""
+        parts = (self.times, self.speeds, self.grounds, self.twists)
+        return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
+
+    def at(self, active: NDArray[np.int64], point: float) -> tuple[Array, Array]:
+        """Frames (n,) and places (n, 3) of `active` examples (n,) at a point of the curve."""
+        count = len(active)
+        times, grounds, place = np.empty((1, count)), np.empty((1, count, 3)), np.empty((1, 3))
+        knots = np.ascontiguousarray(self.grounds[:, 0])
+        _states(
+            self.times, self.speeds, self.grounds, active, knots, np.array([point]),
+            times, grounds, place,
+        )  # fmt: skip
+        return times[0], grounds[0]
+
+    def track(self, active: NDArray[np.int64], weights: Array) -> Track:
+        """Time and place of the blend of `active` examples (n,) with `weights` (n,)."""
+        knots = len(self.times)
+        time, speed, place = np.empty(knots), np.empty(knots), np.empty((knots, 3))
+        curve = (self.times, self.speeds, self.grounds, self.twists)
+        _blended(*curve, active, weights, time, speed, place)
+        return Track(self, active, weights, time, speed, place)
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Time (K,), its speed (K,) and place (K, 3) of one blend at the knots of a curve."""
+
+    curve: RegistrationCurve
+    active: NDArray[np.int64]
+    weights: Array
+    time: Array
+    speed: Array
+    place: Array
+
+    def points(self, moments: Array) -> Array:
+        """Points `u` (F,) of the curve at which the blend is at frames `moments` (F,)."""
+        return _points(self.time, self.speed, np.ascontiguousarray(moments, np.float64))
+
+    def moments(self, points: Array) -> Array:
+        """Frames (F,) of the blend at points `u` (F,) of the curve."""
+        return _moments(self.time, self.speed, np.ascontiguousarray(points, np.float64))
+
+    def states(self, points: Array) -> tuple[Array, Array, Array]:
+        """Frames (F, n) and places (F, n, 3) of the examples, place (F, 3) of the blend."""
+        points = np.ascontiguousarray(points, np.float64)
+        frames, count = len(points), len(self.active)
+        times, grounds = np.empty((frames, count)), np.empty((frames, count, 3))
+        place = np.empty((frames, 3))
+        curve = (self.curve.times, self.curve.speeds, self.curve.grounds)
+        _states(*curve, self.active, self.place, points, times, grounds, place)
+        return times, grounds, place
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _blended(times, speeds, grounds, twists, active, weights, time, speed, place):
+    for k in range(len(time)):
+        t, s = 0.0, 0.0
+        for i in range(len(active)):
+            t += weights[i] * times[k, active[i]]
+            s += weights[i] * speeds[k, active[i]]
+        time[k], speed[k] = t, s
+    for k in range(1, len(time)):
+        time[k] = max(time[k], time[k - 1] + _SLOWEST)
+    for k in range(len(time)):
+        before = time[k] - time[k - 1] if k > 0 else time[1] - time[0]
+        after = time[k + 1] - time[k] if k + 1 < len(time) else before
+        speed[k] = min(max(speed[k], 0.0), 3.0 * min(before, after))
+    for c in range(3):
+        place[0, c] = grounds[0, 0, c]
+    for k in range(len(time) - 1):
+        x, z, yaw = 0.0, 0.0, 0.0
+        for i in range(len(active)):
+            x += weights[i] * twists[k, active[i], 0]
+            z += weights[i] * twists[k, active[i], 1]
+            yaw += weights[i] * twists[k, active[i], 2]
+        # Along an arc: the chord is shorter than the way by a sinc and half turned.
+        half = 0.5 * yaw
+        chord = np.sin(half) / half if abs(half) > 1e-6 else 1.0 - half * half / 6.0
+        angle = place[k, 2] + half
+        c, s = chord * np.cos(angle), chord * np.sin(angle)
+        place[k + 1, 0] = place[k, 0] + c * x + s * z
+        place[k + 1, 1] = place[k, 1] + c * z - s * x
+        place[k + 1, 2] = place[k, 2] + yaw
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _cubic(a, b, da, db, f):
+    """A cubic over one unit, from value `a` and slope `da` to `b` and `db`."""
+    g = 1.0 - f
+    return g * g * ((1.0 + 2.0 * f) * a + f * da) + f * f * ((1.0 + 2.0 * g) * b - g * db)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _points(time, speed, moments):
+    out = np.empty(len(moments))
+    k, last = 0, len(time) - 2
+    for n in range(len(moments)):
+        t = min(max(moments[n], time[0]), time[-1])
+        while k > 0 and time[k] > t:
+            k -= 1
+        while k < last and time[k + 1] <= t:
+            k += 1
+        low, high = 0.0, 1.0
+        f = (t - time[k]) / (time[k + 1] - time[k])
+        for _ in range(60):
+            error = _cubic(time[k], time[k + 1], speed[k], speed[k + 1], f) - t
+            if abs(error) < 1e-10:
+                break
+            if error > 0.0:
+                high = f
+            else:
+                low = f
+            g = 1.0 - f
+            slope = 6.0 * f * g * (time[k + 1] - time[k])
+            slope += g * (1.0 - 3.0 * f) * speed[k] + f * (3.0 * f - 2.0) * speed[k + 1]
+            step = f - error / slope if slope > 1e-9 else -1.0
+            f = step if low < step < high else 0.5 * (low + high)
+        out[n] = k + f
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _moments(time, speed, points):
+    out = np.empty(len(points))
+    for n in range(len(points)):
+        u = min(max(points[n], 0.0), len(time) - 1.0)
+        k = min(int(u), len(time) - 2)
+        out[n] = _cubic(time[k], time[k + 1], speed[k], speed[k + 1], u - k)
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _states(times, speeds, grounds, active, knots, points, out_times, out_grounds, out_place):
+    last = len(knots) - 2
+    for n in range(len(points)):
+        u = min(max(points[n], 0.0), last + 1.0)
+        k = min(int(u), last)
+        f = u - k
+        for i in range(len(active)):
+            j = active[i]
+            out_times[n, i] = _cubic(
+                times[k, j], times[k + 1, j], speeds[k, j], speeds[k + 1, j], f
+            )
+            for c in range(3):
+                a, b = grounds[k, j, c], grounds[k + 1, j, c]
+                out_grounds[n, i, c] = a + f * (b - a)
+        for c in range(3):
+            out_place[n, c] = knots[k, c] + f * (knots[k + 1, c] - knots[k, c])
+
+
+_SMOOTHING = 0.1  # seconds
+_HELD = 20.0  # a foot part that stands in both counts as so many joints
+_ARM = 0.2
+_ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
+
+
+def edge_moves(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
+    """Moves along the floor that take `other` to `onto`.
+
+    Parameters
+    ----------
+    onto, other : Example
+        Of one skeleton.
+    times_onto, times_other : ndarray, shape (K,)
+        Frames that happen together.
+
+    Returns
+    -------
+    moves : ndarray, shape (K, 3)
+        ``x, z, yaw``; yaw without jumps.
+    """
+    from scipy.ndimage import gaussian_filter1d
+
+    places = [
+        at_times(example.motion.positions(end_sites=True).astype(np.float64), times)
+        for example, times in ((onto, times_onto), (other, times_other))
+    ]
+    weights = _weights(onto, other, times_onto, times_other)
+    raw = best_move(places[0], places[1], weights)
+    # Smooth where the body is, not where the origin is: far from it a shift mixes with a turn.
+    roots = [place[:, 0] for place in places]
+    offset = moved_points(raw, roots[1]) - roots[0]
+    width = _SMOOTHING * onto.motion.fps
+    yaw = gaussian_filter1d(np.unwrap(raw[:, 2]), width, mode="nearest")
+    offset = gaussian_filter1d(offset, width, axis=0, mode="nearest")
+    turned = moved_points(np.stack([0.0 * yaw, 0.0 * yaw, yaw], axis=1), roots[1])
+    shift = roots[0] + offset - turned
+    return np.stack([shift[:, 0], shift[:, 2], yaw], axis=1)
+
+
+def at_times(values: Array, times: Array) -> Array:
+    """Values (T, ...) at times (K,) between frames, linearly: (K, ...)."""
+    times = np.clip(times, 0.0, len(values) - 1.0)
+    before = np.minimum(times.astype(np.intp), max(len(values) - 2, 0))
+    after = np.minimum(before + 1, len(values) - 1)
+    share = (times - before).reshape(-1, *(1,) * (values.ndim - 1))
+    return values[before] + share * (values[after] - values[before])
+
+
+def _weights(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
+    """How much each point counts at each moment, (K, J + E)."""
+    skeleton = onto.motion.skeleton
+    names = skeleton.point_names
+    base = np.ones(len(names))
+    for role, name in skeleton.roles.items():
+        if role.split("_")[-1] in _ARM_PARTS:
+            base[names.index(name)] = _ARM
+    weights = np.tile(base, (len(times_onto), 1))
+    for part in FOOT_PARTS:
+        if part not in onto.contacts.plants or part not in other.contacts.plants:
+            continue
+        stands = [
+            at_times(example.contacts[part].astype(np.float64), times)
+            for example, times in ((onto, times_onto), (other, times_other))
+        ]
+        weights[:, skeleton.point(FOOT_ROLES[part])] += _HELD * stands[0] * stands[1]
+    return weights

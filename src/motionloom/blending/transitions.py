@@ -1,0 +1,209 @@
+"""From one motion into another, over a window of frames.
+
+Both windows are brought together along the floor by the move that makes their point clouds
+agree best. A weight eases from the first to the second; rotations follow the great arc
+between them.
+
+The feet decide how the root goes. Where a foot stands in both windows it should be one and
+the same foot: it counts most in the alignment, and root positions are mixed, so that the
+foot stays. Where nothing holds the body, positions would drag it from one path to the other;
+then velocities are mixed, and the second motion goes on from where that leads.
+
+All of it works on plain arrays in the first motion's coordinates: a transition is made once,
+kept, and moved along the floor as a whole each time it is played.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.2.
+.. [2] A. Kravcevich. Motion synthesis using relative joint distances. 2014, section 4.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.poses import slerped_poses
+from motionloom.errors import InvalidInput
+from motionloom.motion import Skeleton
+from motionloom.motion.easing import smooth_step
+from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
+from motionloom.motion.kinematics.forward import joint_positions
+from motionloom.motion.rotations.planar_transform import best_move, composed, moved_poses
+
+_HELD = 20.0  # a foot part that stands in both windows counts as so many joints
+
+
+class Window(NamedTuple):
+    """A few frames of a motion.
+
+    Attributes
+    ----------
+    rotations : ndarray of float32, shape (k, J, 4)
+    root : ndarray of float32, shape (k, 3)
+    contacts : ndarray of bool, shape (k, 4), or None
+        Which foot parts stand, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`, if
+        that is known.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blending import Window
+    >>> walk = ml.demo.clip("walk")
+    >>> Window(walk.rotations[:5], walk.root[:5]).contacts is None
+    True
+    """
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    contacts: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """The frames of a transition, and how the second motion goes on.
+
+    Attributes
+    ----------
+    rotations : ndarray of float32, shape (k, J, 4)
+    root : ndarray of float32, shape (k, 3)
+        In the coordinates of the first motion.
+    contacts : ndarray of bool, shape (k, 4)
+        Those of the first motion, then those of the second.
+    shares : ndarray, shape (k,)
+        How much of each frame is of the second motion; the last is 1.
+    move : ndarray, shape (3,)
+        The move along the floor, ``x, z, yaw``, that takes frames of the second motion to
+        where they go on.
+
+    Examples
+    --------
+    >>> from motionloom.blending import Window, transition
+    >>> walk = ml.demo.clip("walk")
+    >>> late, early = (Window(m.rotations, m.root) for m in (walk[40:50], walk[6:16]))
+    >>> crossing = transition(walk.skeleton, late, early)
+    >>> crossing.rotations.shape, crossing.move.shape
+    ((10, 21, 4), (3,))
+    """
+
+    rotations: NDArray[np.float32]
+    root: NDArray[np.float32]
+    contacts: NDArray[np.bool_]
+    shares: NDArray[np.float64]
+    move: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.shares)
+
+    @property
+    def seam(self) -> int:
+        """First frame that is more of the second motion than of the first."""
+        return int(np.argmax(self.shares >= 0.5))
+
+
+def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
+    """Frames that lead from motion `a` into motion `b`.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        J joints, of both motions.
+    a, b : Window
+        As many frames of each: those that are mixed, the first with the first.
+
+    Returns
+    -------
+    transition : Transition
+        As many frames; the last is that of `b`, moved along the floor.
+
+    Raises
+    ------
+    InvalidInput
+        If the windows differ in length or are empty.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> late, early = walk[40:50], walk[6:16]
+    >>> crossing = transition(
+    ...     walk.skeleton, Window(late.rotations, late.root), Window(early.rotations, early.root)
+    ... )
+    >>> len(crossing), crossing.seam, float(crossing.shares[-1])
+    (10, 4, 1.0)
+    """
+    frames = len(a.rotations)
+    if frames < 1 or len(b.rotations) != frames:
+        raise InvalidInput(
+            f"windows must be equally long and not empty; got {frames} and {len(b.rotations)} "
+            "frames"
+        )
+    both = _standing(a, frames) & _standing(b, frames)
+    move = aligning_move(skeleton, a, b)
+    turned, path = moved_poses(move, b.rotations, b.root)
+    shares = eased_shares(frames)
+    root = a.root + shares[:, None] * (path.astype(np.float64) - a.root)
+    if not both.any():
+        move, root = _by_velocities(a.root.astype(np.float64), path, root, shares, move)
+    contacts = np.where(shares[:, None] < 0.5, _standing(a, frames), _standing(b, frames))
+    return Transition(
+        slerped_poses(np.ascontiguousarray(a.rotations), turned, shares),
+        root.astype(np.float32),
+        contacts,
+        shares,
+        move,
+    )
+
+
+def aligning_move(skeleton: Skeleton, a: Window, b: Window) -> NDArray[np.float64]:
+    """The move along the floor (3,), ``x, z, yaw``, that brings window `b` closest to `a`.
+
+    All joints count alike, but foot parts that stand in both windows much more.
+    """
+    places = [
+        joint_positions(w.rotations, w.root, skeleton.parents, skeleton.offsets) for w in (a, b)
+    ]
+    frames, joints = places[0].shape[:2]
+    weights = np.ones((frames, joints))
+    both = _standing(a, frames) & _standing(b, frames)
+    for k, joint in enumerate(_foot_joints(skeleton) if both.any() else ()):
+        if joint < joints:
+            weights[both[:, k], joint] = _HELD
+    clouds = [place.reshape(-1, 3) for place in places]
+    return best_move(clouds[0], clouds[1], weights.ravel())
+
+
+def eased_shares(frames: int) -> NDArray[np.float64]:
+    """Share (frames,) of the second motion: rises smoothly from above 0 to 1 in the last frame.
+
+    Examples
+    --------
+    >>> eased_shares(4)
+    array([0.15625, 0.5    , 0.84375, 1.     ])
+    """
+    x = np.arange(1, frames + 1) / frames
+    return smooth_step(x)
+
+
+def _by_velocities(first, second, mixed, shares, move):
+    """Root path (k, 3) whose velocities are mixed, heights as in `mixed`; and the move on."""
+    share = 0.5 * (shares[1:] + shares[:-1])[:, None]
+    steps = (1.0 - share) * np.diff(first, axis=0) + share * np.diff(second, axis=0)
+    root = first[0] + np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
+    root[:, 1] = mixed[:, 1]
+    on = root[-1] - second[-1]
+    return composed([on[0], on[2], 0.0], move), root
+
+
+def _standing(window: Window, frames: int) -> NDArray[np.bool_]:
+    if window.contacts is None:
+        return np.zeros((frames, len(FOOT_PARTS)), bool)
+    return np.asarray(window.contacts, bool)
+
+
+def _foot_joints(skeleton: Skeleton) -> list[int]:
+    """Points of the foot parts, in their order."""
+    return [int(point) for point in skeleton.points(list(FOOT_ROLES.values()))]

@@ -1,0 +1,305 @@
+"""Steps that make the corpus, import it and look at it.
+
+Steps that search the library.
+
+Steps that make new motion of the library's.
+
+A step beyond one process: the same answers from a cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from motionloom.cli.terminal import progress
+from motionloom.cli.tour.tour import Tour
+from motionloom.errors import MissingExtra
+
+_STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
+
+
+def corpus(tour: Tour) -> dict[str, Any]:
+    """Write the built-in corpus as files."""
+    from motionloom.demo import names, write
+
+    count = len(names())
+    with progress("making", count, quiet=tour.quiet) as advance:
+        write(tour.takes, seed=tour.seed, progress=lambda name: advance())
+    tour.say(
+        f"{count} files in {tour.takes}; truth.csv, contacts.csv and labels.csv tell what they are."
+    )
+    return {}
+
+
+def library(tour: Tour) -> dict[str, Any]:
+    """Import the files into a library."""
+    labels = tour.takes / "labels.csv"
+    tour.command(f"import {tour.place} {tour.takes} --labels {labels}")
+    count = sum(1 for _ in tour.takes.glob("*.bvh"))
+    with progress("importing", count, quiet=tour.quiet) as advance:
+        report = tour.lib.add(tour.takes, labels=labels, progress=advance)
+    minutes = sum(tour.lib[name].duration for name in tour.lib.names) / 60.0
+    tour.say(
+        f"{len(tour.lib)} motions, {minutes:.1f} minutes; {report.added} added, "
+        f"{report.skipped} unchanged."
+    )
+    return {"library": str(tour.place), "motions": len(tour.lib), "minutes": minutes}
+
+
+def film_strips(tour: Tour) -> dict[str, Any]:
+    """Draw a few motions as film strips."""
+    from motionloom.plots import film_strip
+
+    pictures = []
+    for name in _STRIPS:
+        picture = tour.folder / f"{name}.png"
+        film_strip(tour.lib[name]).savefig(picture)
+        pictures.append(str(picture))
+        tour.page.picture(picture, f"{name} as a film strip")
+        tour.command(f"show {tour.place}:{name} -o {picture}")
+    return {"pictures": pictures}
+
+
+def contact_sheet(tour: Tour) -> dict[str, Any]:
+    """Draw the whole library on one page."""
+    from motionloom.plots import contact_sheet
+
+    sheet = tour.folder / "sheet.html"
+    tour.command(f"sheet {tour.place} -o {sheet}")
+    with progress("drawing", len(tour.lib), quiet=tour.quiet) as advance:
+        contact_sheet(_titled(tour.lib, advance), sheet, title="The built-in corpus")
+    tour.page.link(sheet, "All motions of the library, live")
+    return {"sheet": str(sheet)}
+
+
+def doctor(tour: Tour) -> dict[str, Any]:
+    """Examine a take read at the wrong rate."""
+    from motionloom.formats import load
+    from motionloom.motion.diagnostics.check import examine
+
+    hasty = tour.takes / "jump_up_p0.bvh"
+    tour.command(f"doctor {hasty} --fps 60")
+    for finding in examine(load(hasty, fps=60)):
+        tour.say(f"{finding.severity}: {finding.message}")
+    return {}
+
+
+def other_body(tour: Tour) -> dict[str, Any]:
+    """Retarget a walk and convert it."""
+    from motionloom.formats.presets import prepared
+
+    glb, body = tour.folder / "walk.glb", tour.takes / "walk_p3.bvh"
+    tour.command(f"convert {tour.takes / 'walk_p0.bvh'} {glb} --onto {body} --preset blender")
+    prepared(tour.lib["walk_p0"].onto(tour.lib["walk_p3"].skeleton), "blender").save(glb)
+    return {"glb": str(glb)}
+
+
+def _titled(lib, advance):
+    for name in lib.names:
+        yield name, lib[name], ", ".join(lib.labels(name))
+        advance()
+
+
+_LEAP = "kick_leap_front_right_p0:10-60"
+
+
+def search(tour: Tour) -> dict[str, Any]:
+    """Find what looks like a stretch of a motion."""
+    tour.command(f"search {tour.place} {_LEAP} --max 5")
+    for match in tour.lib.search(_LEAP, max=5):
+        tour.say(f"{match.motion}, {match.start:.2f} to {match.end:.2f} s: {match.distance:.3f} m")
+        clip = tour.lib[match.motion][match.start_frame : match.end_frame]
+        tour.page.play(
+            clip, "the query" if match.distance == 0.0 else f"{match.distance:.3f} m off"
+        )
+    return {}
+
+
+def match_web(tour: Tour) -> dict[str, Any]:
+    """Precompute the match webs of all kicks and grow a family by look-up."""
+    from motionloom.plots.match_graph import write_match_graph
+    from motionloom.search.match_web.web_store import WebStore
+
+    tour.command(f"web {tour.place} build --within kick")
+    webs = WebStore(tour.lib).build(within="kick")
+    tour.say(f"{webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
+    drawn = tour.folder / "family.png"
+    tour.command(f"family {tour.place} {_LEAP} --method web --within kick --max 15 -o {drawn}")
+    members = tour.lib.family(_LEAP, method="web", within="kick", max=15)
+    shown = [tour.lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes]
+    write_match_graph(members, shown, drawn)
+    tour.page.picture(drawn, "the match graph of a leaping kick")
+    return {"family": str(drawn)}
+
+
+def whole_clips(tour: Tour) -> dict[str, Any]:
+    """Find clips that are alike from start to end."""
+    tour.command(f"search {tour.place} jump_up_p0 --method dtw-clip --k 4")
+    for match in tour.lib.search("jump_up_p0", method="dtw-clip", k=4):
+        tour.say(f"{match.motion}: {match.distance:.3f} m")
+    return {}
+
+
+def parametric_kick(tour: Tour) -> dict[str, Any]:
+    """Make one kick of many, and have it land at a point."""
+    from motionloom.cli.parametric import draw_accessible
+
+    kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
+    tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --within kick --name kick")
+    tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
+    family = tour.lib.family(kick, within="kick", max_distance=0.1, max=24)
+    space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
+    found = space.reach([-0.2, 0.7, 0.8])
+    found.motion.save(here)
+    region = tour.folder / "region.png"
+    draw_accessible(space, region)
+    tour.page.picture(region, "where the kick can land")
+    tour.page.play(
+        found.motion, "the ankle is asked to be 20 cm to the right, 70 cm up, 80 cm ahead"
+    )
+    tour.say(
+        f"{len(family)} kicks; the ankle is there at frame {found.frames[0]}, "
+        f"{100 * found.error:.1f} cm off."
+    )
+    return {"kick": str(here), "region": str(region)}
+
+
+def endless_walk(tour: Tour) -> dict[str, Any]:
+    """Wander over a motion graph of one performer's walks."""
+    walks = [name for name in tour.lib.names if name.startswith("walk") and name.endswith("_p0")]
+    endless = tour.folder / "endless.bvh"
+    tour.command(f"graph {tour.place} build --only {','.join(sorted(walks))}")
+    tour.command(f"walk {tour.place} --seconds 30 --seed 1 -o {endless}")
+    graph = tour.lib.motion_graph(only=sorted(walks))
+    walk = graph.walk(seconds=30, seed=1)
+    walk.save(endless)
+    tour.page.play(walk, "a walk that nobody walked")
+    slide = graph.quality(walk).foot_slide_m
+    tour.say(
+        f"{len(graph)} transitions between {len(graph.motions)} walks; feet slide "
+        f"{100 * slide:.1f} cm per step."
+    )
+    return {"walk": str(endless)}
+
+
+def dance(tour: Tour) -> dict[str, Any]:
+    """Find a dance's beats, cut its choreography, and dance it to a tune."""
+    from motionloom.plots.beats import write_beats
+    from motionloom.rhythm import beats
+    from motionloom.rhythm.dance import beats_on_time
+    from motionloom.rhythm.dance import dance as danced
+    from motionloom.rhythm.music.music import load_music
+    from motionloom.rhythm.music.tunes import write_tune
+
+    name, drawn, score = "dance_groove_p1", tour.folder / "beats.png", tour.folder / "groove.json"
+    tour.command(f"beats {tour.place}:{name} -o {drawn}")
+    rhythm = beats(tour.lib[name])
+    write_beats(tour.lib[name], rhythm, drawn)
+    tour.page.picture(drawn, "beats of a dance")
+    tour.say(
+        f"{len(rhythm)} beats at {rhythm.bpm:.1f} a minute, confidence {rhythm.confidence:.2f}"
+    )
+    tour.command(f"movements {tour.place} --within dance_groove --meter 4 -o {score}")
+    groove = tour.lib.choreography(meter=4, within="dance_groove", kind="groove")
+    groove.save(score)
+    tour.say(f"{len(groove.movements)} movements in {len(groove.graph)} nodes")
+    song, film = tour.folder / "song.mid", tour.folder / "dance.bvh"
+    music = load_music(write_tune(song, bars=8, tempo_bpm=[(0, 112), (4, 122)]))
+    tour.command(f"dance {tour.place} {song} --graph {score} -o {film}")
+    made = danced(groove, music, seed=tour.seed)
+    made.motions[0].save(film)
+    tour.page.play(made.motions[0], "a dance that nobody danced, to a tune that gets quicker")
+    total, on_time = beats_on_time(made.motions, music)
+    tour.say(f"{on_time} of {total} beats within a frame of the music's")
+    return {"beats": str(drawn), "choreography": str(score), "dance": str(film)}
+
+
+def dance_floor(tour: Tour) -> dict[str, Any]:
+    """Let five characters dance next to each other."""
+    from motionloom.formats.gltf.reader import write
+    from motionloom.plots.top_view import write_floor
+
+    scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
+    tour.command(
+        f"dancefloor {tour.place} -n 5 --seconds 10 --only dance_groove_p1 -o {scene} --top {above}"
+    )
+    floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
+    write(list(floor.motions), scene)
+    write_floor(floor.motions, above)
+    tour.page.picture(above, "five dancers from above")
+    tour.say(f"no two bodies come nearer than {floor.least_distance:.2f} m")
+    return {"floor": str(scene), "floor_picture": str(above)}
+
+
+def ballroom(tour: Tour) -> dict[str, Any]:
+    """Let couples waltz around a ballroom without bumping."""
+    from motionloom.crowd import BallroomScene
+    from motionloom.crowd import ballroom as danced
+    from motionloom.crowd.defaults import waltz_steps
+    from motionloom.formats.gltf.reader import write
+    from motionloom.plots.top_view import write_top_view
+
+    scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
+    tour.command(f"ballroom --couples 12 --seconds 12 -o {scene} --top {above} --top {moving}")
+    set_up = BallroomScene(couples=12, seconds=12, tempo_bpm=90)
+    made = danced(set_up, waltz_steps())
+    write(made.every, scene, compact=True)
+    for path in (above, moving):
+        write_top_view(made.motions, path, radius=set_up.radius, room=set_up.room)
+    total, on_time = made.beats_on_time()
+    tour.page.picture(above, "twelve couples from above")
+    tour.page.link(moving, "the ballroom from above, moving")
+    tour.say(
+        f"couples keep {100 * made.clearance():.0f} cm and more from each other and the walls; "
+        f"feet land on {on_time} of {total} beats"
+    )
+    return {"ballroom": str(scene), "ballroom_page": str(moving)}
+
+
+def whole_body(tour: Tour) -> dict[str, Any]:
+    """Infer a body from six of its points, its own take left out."""
+    from motionloom.evaluation.reconstruction import joint_errors
+
+    body = tour.folder / "body.bvh"
+    tour.command(
+        f"reconstruct {tour.takes / 'walk_p0.bvh'} --library {tour.place} "
+        f"--skeleton walk_p0 --without walk_p0 -o {body}"
+    )
+    truth = tour.lib["walk_p0"]
+    inferred = tour.lib.reconstruct(truth, skeleton=truth, without="walk_p0")
+    inferred.save(body)
+    tour.page.play(truth, "as performed")
+    tour.page.play(inferred, "inferred from six points")
+    off = joint_errors(truth, inferred)[0].mean()
+    tour.say(f"{len(inferred)} frames, joints {off:.1f} cm off on average.")
+    return {"body": str(body)}
+
+
+_KICK = "kick_front_mid_right_p0"
+
+
+def cluster(tour: Tour) -> dict[str, Any]:
+    """Ask an index in four shards, held by two workers of a Dask cluster on this machine."""
+    import numpy as np
+
+    from motionloom.parallel.cluster import ClusterError, local_cluster
+    from motionloom.parallel.executor import on_cluster
+    from motionloom.search.index.neighbours import neighbours, open_index
+
+    tour.command("cluster --workers 2")
+    features = tour.lib.features("e15")
+    rows = np.array(features.rows[features.motion_rows(_KICK)])
+    single = neighbours(rows, features, open_index(tour.lib, features, "blocks"), k=16)
+    try:
+        with local_cluster(2) as started, on_cluster(started.scheduler_address):
+            index = open_index(tour.lib, features, "shards", shards=4)
+            sharded = neighbours(rows, features, index, k=16)
+    except (MissingExtra, ClusterError) as error:
+        tour.say(f"passed over: {error}")
+        return {"cluster": None}
+    differ = int(np.sum((sharded.rows != single.rows) | (sharded.distances != single.distances)))
+    tour.say(
+        f"{len(rows)} frames, the 16 nearest of {len(features)} to each, from 4 shards: "
+        f"{differ} of {len(single.rows)} answers differ from one index's"
+    )
+    return {"cluster": {"answers": len(single.rows), "differ": differ}}

@@ -1,0 +1,276 @@
+"""Couples of one's own takes: who danced with whom, and what may follow what.
+
+The built-in waltz has bars of every travel, which are blended. Captured dances have figures
+that differ too much for that: a turn under the arm and a step aside have no middle. So every
+movement is a node of its own, followed by those that begin most nearly as it ends, and couples
+are steered by the choice among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.crowd.marches import calm_lead
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.retargeting.retarget import conformed
+from motionloom.rhythm.beats.motion_beats import RHYTHMIC, Beats, beats
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.meter import downbeat, usual_meter
+from motionloom.rhythm.movements import Movement, handover_gaps, warped_movement
+from motionloom.rhythm.transition_graph import TransitionGraph
+
+Array = NDArray[np.float64]
+Couple = tuple[Motion, Motion]
+
+_TOGETHER = (0.25, 1.2)  # metres apart, hardly ever nearer and mostly not farther: a couple
+_FACING = 0.4  # cosine of where the partner is, most of the time, to where either faces
+_HANDS = 0.3  # metres between wrists whose hands are together
+_HELD = 0.25  # share of the time in which they are
+_HOLD = 1.6  # metres: farther apart they have let go, or not begun
+_UNEVEN = 0.25  # of a period by which the gaps between a movement's beats may differ from it
+_FOLLOWERS = 6  # movements that may follow each, besides its own next one
+_GUESSED = 200  # takes among which couples are looked for: among more, some are by chance
+_BODY = 0.25  # metres that a body takes around its root
+
+
+def found_couples(motions: Sequence[Motion]) -> list[Couple]:
+    """Pairs of motions that were danced together: as long as each other, face to face, in hold.
+
+    Of each pair, the one that comes first leads. Among hundreds of takes some look so by chance.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> leader, follower = (dancer.motion for dancer in ml.demo.couple())
+    >>> [(a.name, b.name) for a, b in found_couples([leader, ml.demo.clip("walk"), follower])]
+    [('waltz_leader_p0', 'waltz_follower_p1')]
+    """
+    pairs = sorted(
+        (-held, i, j)
+        for i, one in enumerate(motions)
+        for j, other in enumerate(motions[i + 1 :], i + 1)
+        if _as_long(one, other, 1.5 / one.fps) and (held := _held(one, other)) > _HELD
+    )
+    found: list[tuple[int, int]] = []
+    for _, i, j in pairs:
+        if not {i, j} & {k for couple in found for k in couple}:
+            found.append((i, j))
+    return [(motions[i], motions[j]) for i, j in sorted(found)]
+
+
+def guessed_couples(
+    names: Sequence[str], motion_of: Callable[[str], Motion], *, among: str
+) -> list[Couple]:
+    """`found_couples` of takes by name, before any is read if they are too many to guess.
+
+    Parameters
+    ----------
+    names : sequence of str
+    motion_of : callable
+        Gives the take of a name.
+    among : str
+        What the takes are called in errors: ``"12 takes"``.
+
+    Raises
+    ------
+    InvalidInput
+        If there are over 200 takes, or no couple among them.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> pair = ("waltz_leader_p0", "waltz_follower_p1")
+    >>> [(a.name, b.name) for a, b in guessed_couples(pair, ml.demo.clip, among="2 takes")]
+    [('waltz_leader_p0', 'waltz_follower_p1')]
+    """
+    if len(names) > _GUESSED:
+        raise InvalidInput(
+            f"{len(names)} takes are too many to guess who danced with whom; name couples "
+            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--within)"
+        )
+    couples = found_couples([motion_of(name) for name in names])
+    if not couples:
+        raise InvalidInput(
+            f"no couple among {among}: no two are as long as each other, face to face and in "
+            "hold. Name couples (--takes LEADER+FOLLOWER,...)"
+        )
+    return couples
+
+
+def couple_steps(
+    couples: Sequence[Couple],
+    *,
+    fps: float = 30.0,
+    meter: int | None = None,
+    kind: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Choreography:
+    """A choreography of captured couples, for `motionloom.crowd.ballroom`.
+
+    Parameters
+    ----------
+    couples : sequence of (leader, follower)
+    fps : float
+        Frames per second of the choreography.
+    meter : int, optional
+        Beats per movement. Default: estimated.
+    kind : str
+    progress : callable, optional
+        Called with 1 for every couple that was listened to.
+
+    Raises
+    ------
+    InvalidInput
+        If partners are not as long as each other, no take has a rhythm, or too little is left.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> leader, follower = (dancer.motion for dancer in ml.demo.couple())
+    >>> steps = couple_steps([(leader, follower)], meter=3)
+    >>> steps.meter, len(steps.movements[0].bodies)
+    (3, 2)
+    """
+    heard: list[tuple[Couple, Beats]] = []
+    left_out: dict[str, str] = {}
+    for couple in couples:
+        together = _alike(couple, heard[0][0] if heard else None, fps)
+        title = "+".join(motion.name for motion in couple)
+        rhythm = beats(together)
+        if rhythm.confidence < RHYTHMIC or len(rhythm) < 3:
+            left_out[title] = f"no rhythm (confidence {rhythm.confidence:.2f} < {RHYTHMIC:g})"
+        else:
+            heard.append((together, rhythm))
+        if progress is not None:
+            progress(1)
+    if not heard:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise InvalidInput(f"no couple has beats to cut its dance by ({reasons or 'no couples'})")
+    if meter is None:
+        meter = usual_meter(heard)
+    if meter < 1:
+        raise InvalidInput(f"meter must be at least 1 beat; got {meter}")
+    movements, following = _movements(heard, meter, fps)
+    if len(movements) < 4:
+        raise InvalidInput(
+            f"{len(movements)} movements of {meter} beats are left of "
+            f"{', '.join(couple[0].name for couple, _ in heard)}; a ballroom needs at least 4 in "
+            "hold and in time. Give more takes, or another meter"
+        )
+    graph = _graph(movements, following)
+    kept = sorted(k for group in graph.members for k in group)
+    number = {k: n for n, k in enumerate(kept)}
+    graph = TransitionGraph(
+        graph.names, tuple(tuple(number[k] for k in group) for group in graph.members),
+        graph.start, graph.transitions,
+    )  # fmt: skip
+    return Choreography(tuple(movements[k] for k in kept), graph, kind, left_out)
+
+
+def couple_radius(choreography: Choreography) -> float:
+    """Radius in metres of the disc that couples fill, around the middle between them."""
+    apart = np.concatenate(
+        [_distances(one.bodies[0], one.bodies[-1]) for one in choreography.movements]
+    )
+    return float(np.percentile(0.5 * apart, 95.0)) + _BODY
+
+
+def _movements(
+    heard: Sequence[tuple[Couple, Beats]], meter: int, fps: float
+) -> tuple[list[Movement], list[int]]:
+    """Movements in hold and in time, and the number of the one after each; -1 for none."""
+    every = max(round(float(np.median([rhythm.period for _, rhythm in heard])) * fps), 2)
+    cuts: list[tuple[Couple, Array]] = []
+    following: list[int] = []
+    for couple, rhythm in heard:
+        frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
+        apart, period = _distances(*couple), rhythm.period * fps
+        last = -2
+        for start in range(downbeat(rhythm, meter), len(frames) - meter - 1, meter):
+            at = frames[start : start + meter + 2]
+            held = apart[int(at[0]) : int(at[-1]) + 1].max() < _HOLD
+            if held and np.all(np.abs(np.diff(at) / period - 1.0) < _UNEVEN):
+                if last == start - meter:
+                    following[-1] = len(cuts)
+                cuts.append((couple, at))
+                following.append(-1)
+                last = start
+    if not cuts:
+        return [], []
+    lead = calm_lead([[(couple, at[k : k + 2]) for couple, at in cuts for k in (0, meter)]])
+    movements = [
+        warped_movement(
+            couple, tuple(motion.name for motion in couple),
+            at if lead > 0.0 else at[:-1], every, lead=lead,
+        )
+        for couple, at in cuts
+    ]  # fmt: skip
+    return movements, following
+
+
+def _graph(movements: Sequence[Movement], following: Sequence[int]) -> TransitionGraph:
+    """A node per movement; each is followed by those that begin most nearly as it ends."""
+    count = len(movements)
+    gaps = handover_gaps(movements)
+    np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks like a machine's
+    usual = float(np.median(np.sort(gaps, axis=1)[:, 0]))
+    likely = np.zeros((count, count))
+    for k, row in enumerate(gaps):
+        best = np.argsort(row)[: min(_FOLLOWERS, count - 1)]
+        likely[k, best] = np.exp(-row[best] / max(usual, 1e-9)) + 1e-6
+        if following[k] >= 0:
+            likely[k, following[k]] = 1.0
+    names = tuple(f"m{k + 1}" for k in range(count))
+    made = TransitionGraph(names, tuple((k,) for k in range(count)), np.ones(count), likely)
+    return made.without_dead_ends()
+
+
+def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
+    """A couple at the rate asked for, on the skeletons of the first one."""
+    leader, follower = couple
+    if not _as_long(leader, follower, 0.1):
+        raise InvalidInput(
+            f"{leader.name} and {follower.name} were not danced together: they last "
+            f"{leader.duration:.2f} and {follower.duration:.2f} s"
+        )
+    first, second = (
+        conformed(motion, None if like is None else like[k].skeleton, fps)
+        for k, motion in enumerate(couple)
+    )
+    size = min(len(first), len(second))
+    return first[:size], second[:size]
+
+
+def _as_long(one: Motion, other: Motion, most: float) -> bool:
+    return abs(one.duration - other.duration) < most and min(len(one), len(other)) > 1
+
+
+def _held(one: Motion, other: Motion) -> float:
+    """Share of the time in which hands of the two are together; 0 for two that are no couple."""
+    if abs(one.fps - other.fps) > 1e-6 * one.fps:
+        other = other.resample(one.fps)
+    away = _distances(one, other)
+    if np.percentile(away, 10.0) < _TOGETHER[0] or np.median(away) > _TOGETHER[1]:
+        return 0.0
+    size = len(away)
+    to = (other.root[:size].astype(np.float64) - one.root[:size]) / np.maximum(away, 1e-9)[:, None]
+    for motion, sign in ((one, 1.0), (other, -1.0)):
+        yaw = motion.headings()[:size]
+        if np.median(sign * (np.sin(yaw) * to[:, 0] + np.cos(yaw) * to[:, 2])) < _FACING:
+            return 0.0
+    wrists = [
+        motion.role_positions(["left_wrist", "right_wrist"])[:size] for motion in (one, other)
+    ]
+    gaps = np.linalg.norm(wrists[0][:, :, None] - wrists[1][:, None], axis=-1)
+    return float(np.mean(gaps.min(axis=(1, 2)) < _HANDS))
+
+
+def _distances(one: Motion, other: Motion) -> Array:
+    """Metres between the roots over the floor, frame by frame."""
+    size = min(len(one), len(other))
+    away = one.root[:size].astype(np.float64) - other.root[:size]
+    return np.hypot(away[:, 0], away[:, 2])

@@ -1,0 +1,227 @@
+"""Hands that hold a partner: found in the movements, kept while couples are blended and carried.
+
+In a closed hold a hand lies on the partner's back, or two hands hold each other. Seen from the
+joint of the partner that it is held to, such a hand hardly moves; so holds are found, nobody
+has to say them. Feet that are held where they stand shift the partners a little against each
+other; then the arms reach after each other, and hands stay where they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from motionloom.errors import RoleError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.kinematics.forward import global_rotations
+from motionloom.motion.kinematics.two_bone_kernels import set_world, solve_limb
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.kernels import turned, turned_vector
+
+Array = NDArray[np.float64]
+
+_STEADY = 0.03  # metres by which a hand that holds moves, seen from where it holds
+_NEAR = 0.35  # metres from a joint, beyond which nothing is held
+
+
+@dataclass(frozen=True, eq=False)
+class Holds:
+    """Hands of two bodies that hold the other.
+
+    Attributes
+    ----------
+    arms : ndarray of int, shape (H, 5)
+        Body (0 or 1), shoulder, elbow, wrist, and the partner's joint that is held.
+    tips : ndarray, shape (H, 3)
+        The hand as the wrist sees it, metres.
+    spots : ndarray, shape (H, 3)
+        Where the partner is held, as the joint sees it.
+    mates : ndarray of int, shape (H,)
+        The hold of the hand that is held, where two hands hold each other; -1: none.
+    """
+
+    arms: NDArray[np.int64]
+    tips: Array
+    spots: Array
+    mates: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[Motion, ...]]) -> Holds:
+        """The holds of movements danced by two; none where one dances, or three.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.demo.crowd_takes import waltz_take
+        >>> Holds.of([waltz_take().motions]).mates
+        array([ 3, -1, -1,  0])
+        """
+        arms, tips, spots = [], [], []
+        hands = [(body, side) for body in (0, 1) for side in SIDES]
+        for body, side in hands if pairs and len(pairs[0]) == 2 else []:
+            own, other = ([pair[k] for pair in pairs] for k in (body, 1 - body))
+            found = _hold(own, other, side)
+            if found is not None:
+                arms.append([body, *found[0]])
+                tips.append(found[1])
+                spots.append(found[2])
+        rows = np.array(arms, np.int64).reshape(-1, 5)
+        mates = np.full(len(rows), -1, np.int64)
+        for n, row in enumerate(rows):
+            for m, mate in enumerate(rows):
+                if row[0] != mate[0] and row[4] == mate[3] and mate[4] == row[3]:
+                    mates[n] = m
+        return cls(rows, np.array(tips).reshape(-1, 3), np.array(spots).reshape(-1, 3), mates)
+
+    def keep(
+        self,
+        skeletons: Sequence[Skeleton],
+        rotations: Sequence[NDArray[np.float32]],
+        root: Sequence[NDArray[np.float32]],
+    ) -> None:
+        """Bring the hands of A couples, rotations (A, n, J, 4) and root (A, n, 3), in place."""
+        if len(self):
+            parents = [one.parents.astype(np.int64) for one in skeletons]
+            chains = [self._chain(body, parents[body]) for body in (0, 1)]
+            _keep(
+                rotations[0], root[0], rotations[1], root[1], parents[0], skeletons[0].offsets,
+                chains[0], parents[1], skeletons[1].offsets, chains[1], self.arms, self.tips,
+                self.spots, self.mates,
+            )  # fmt: skip
+
+    def _chain(self, body: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Joints of a body that its holds or its partner's are about, and all above them."""
+        own = self.arms[:, 0] == body
+        found: set[int] = set()
+        for joint in [*self.arms[own, 3], *self.arms[~own, 4]]:
+            while joint >= 0:
+                found.add(int(joint))
+                joint = parents[joint]
+        return np.array(sorted(found), np.int64)
+
+
+def _hold(
+    own: list[Motion], other: list[Motion], side: str
+) -> tuple[list[int], Array, Array] | None:
+    """Joints of an arm and of the partner, tip and spot, if the hand of `side` holds."""
+    skeleton = own[0].skeleton
+    try:
+        arm = skeleton.points([f"{side}_{part}" for part in ("shoulder", "elbow", "wrist")])
+    except RoleError:
+        return None
+    if np.any(arm >= len(skeleton)):
+        return None
+    tip = _tip(skeleton, side, int(arm[2]))
+    hand = np.concatenate([_at(motion, int(arm[2]), tip) for motion in own])
+    places = np.concatenate([motion.positions() for motion in other]).astype(np.float64)
+    world = np.concatenate(
+        [global_rotations(motion.rotations, motion.skeleton.parents) for motion in other]
+    ).astype(np.float64)
+    seen = rot.rotate(rot.inverse(world), hand[:, None] - places)  # (T, J, 3)
+    spread = np.sqrt(seen.var(axis=0).sum(axis=-1))
+    far = np.linalg.norm(seen.mean(axis=0), axis=-1)
+    # A hand in a hand is seen by that hand's wrist; the partner's hand is its end.
+    for partner_side in SIDES:
+        try:
+            wrist = int(other[0].skeleton.points([f"{partner_side}_wrist"])[0])
+        except RoleError:
+            continue
+        reached = _tip(other[0].skeleton, partner_side, wrist)
+        mate = np.concatenate([_at(motion, wrist, reached) for motion in other])
+        if np.linalg.norm(mate - hand, axis=-1).mean() < _STEADY:
+            return [*map(int, arm), wrist], tip, reached
+    steady = np.flatnonzero(far < _NEAR)
+    if not len(steady):
+        return None
+    joint = int(steady[np.argmin(spread[steady])])
+    if spread[joint] > _STEADY:
+        return None
+    return [*map(int, arm), joint], tip, seen[:, joint].mean(axis=0)
+
+
+def _tip(skeleton: Skeleton, side: str, wrist: int) -> Array:
+    """The hand as its wrist sees it; the wrist itself where there is no hand."""
+    try:
+        hand = int(skeleton.points([f"{side}_hand"])[0])
+    except RoleError:
+        return np.zeros(3)
+    if skeleton.point_parents[hand] != wrist:
+        return np.zeros(3)
+    return np.asarray(skeleton.point_offsets[hand], np.float64)
+
+
+def _at(motion: Motion, joint: int, offset: Array) -> Array:
+    """World path (T, 3) of a point fixed to a joint."""
+    world = global_rotations(motion.rotations, motion.skeleton.parents)[:, joint]
+    place = motion.positions()[:, joint].astype(np.float64)
+    return np.asarray(place + rot.rotate(world.astype(np.float64), offset), np.float64)
+
+
+@njit(cache=True, nogil=True)
+def _keep(
+    q0, root0, q1, root1, parents0, offsets0, chain0, parents1, offsets1, chain1, arms, tips, spots,
+    mates,
+):  # fmt: skip
+    joints = max(q0.shape[2], q1.shape[2])
+    turn, place = np.zeros((2, joints, 4)), np.zeros((2, joints, 3))
+    goals, bone, local = np.zeros((len(arms), 3)), np.zeros(3), np.zeros(4)
+    scratch = np.zeros((4, 4))
+    for a in range(q0.shape[0]):
+        for t in range(q0.shape[1]):
+            _pose(q0[a], root0[a], t, parents0, offsets0, chain0, turn[0], place[0], local, bone)
+            _pose(q1[a], root1[a], t, parents1, offsets1, chain1, turn[1], place[1], local, bone)
+            # All goals from the poses as they came, so that two hands meet half-way.
+            for h in range(len(arms)):
+                other = 1 - arms[h, 0]
+                turned_vector(turn[other, arms[h, 4]], spots[h], bone)
+                goals[h] = place[other, arms[h, 4]] + bone
+                if mates[h] >= 0:
+                    own = arms[h, 0]
+                    turned_vector(turn[own, arms[h, 3]], tips[h], bone)
+                    goals[h] = 0.5 * (goals[h] + place[own, arms[h, 3]] + bone)
+            for h in range(len(arms)):
+                if arms[h, 0] == 0:
+                    _bring(q0[a], t, parents0, turn[0], place[0], arms[h], tips[h], goals[h],
+                           scratch)  # fmt: skip
+                else:
+                    _bring(q1[a], t, parents1, turn[1], place[1], arms[h], tips[h], goals[h],
+                           scratch)  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
+    """World rotations and places of the joints of a chain at frame t."""
+    for j in chain:
+        for c in range(4):
+            local[c] = q[t, j, c]
+        if parents[j] < 0:
+            turn[j] = local
+            for c in range(3):
+                place[j, c] = root[t, c]
+        else:
+            turned(turn[parents[j]], local, turn[j])
+            turned_vector(turn[parents[j]], offsets[j], bone)
+            for c in range(3):
+                place[j, c] = place[parents[j], c] + bone[c]
+
+
+@njit(cache=True, nogil=True)
+def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
+    """Shoulder and elbow turned so that the tip is at the goal; the hand keeps its turn."""
+    shoulder, elbow, wrist = arm[1], arm[2], arm[3]
+    upper, lower, around, world = scratch[0], scratch[1], scratch[2], scratch[3]
+    bone = np.zeros(3)
+    turned_vector(turn[wrist], tip, bone)
+    solve_limb(place[shoulder], place[elbow], place[wrist], goal - bone, np.zeros(3), upper, lower)
+    still = np.array([1.0, 0.0, 0.0, 0.0])
+    set_world(q, t, shoulder, turn, parents, upper, still, around, world)
+    set_world(q, t, elbow, turn, parents, lower, upper, around, world)
+    set_world(q, t, wrist, turn, parents, still, lower, around, world)

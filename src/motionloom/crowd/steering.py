@@ -1,0 +1,167 @@
+"""Frame by frame over one movement: everybody's wish, bend and step at once.
+
+Social forces: where everybody would like to go, a moment from now.
+
+Each couple is driven towards the flow around the room, anticlockwise, and pushed away by other
+couples, walls and columns, the more the nearer they are (Helbing & Molnar 1995). Couples that
+would meet within a few seconds give way before they are near: the contact is predicted as it
+is for discs. What comes out is a wanted velocity; movements are chosen and bent after it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from motionloom.crowd.collision import advance, contact_time, near_pairs
+
+_RELAX = 1.2  # seconds in which a wanted velocity turns to the flow
+_PUSH = 1.6  # m/s^2 between discs that touch
+_FADE = 0.35  # metres over which a push falls to a third
+_FORESEE = 3.0  # seconds within which contacts are foreseen
+_GIVE_WAY = 0.7  # m/s^2 for a contact that is due now
+_SIGHT = 2.0  # metres beyond which couples do not push each other
+_FASTEST = 0.8  # m/s
+_LANE = 0.62  # of the way from the middle to the wall, where the flow is strongest
+
+
+@njit(cache=True, nogil=True)
+def flow(place, half, speed, out):
+    """The vortex: around the room, back to its lane where a couple has left it."""
+    if not np.isfinite(half[0]):
+        size = np.hypot(place[0], place[1]) + 1e-9
+        out[0], out[1] = speed * place[1] / size, -speed * place[0] / size
+        return
+    gx, gz = place[0] / half[0] ** 2, place[1] / half[1] ** 2
+    size = np.hypot(gx, gz) + 1e-9
+    gx, gz = gx / size, gz / size
+    ring = np.hypot(place[0] / half[0], place[1] / half[1])
+    inwards = min(max(1.5 * (ring - _LANE), -0.6), 0.6)
+    x, z = gz - inwards * gx, -gx - inwards * gz
+    size = np.hypot(x, z)
+    out[0], out[1] = speed * x / size, speed * z / size
+
+
+@njit(cache=True, nogil=True)
+def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
+    """One step of the wanted velocities (A, 2), in place."""
+    count = len(places)
+    force, stream = np.zeros((count, 2)), np.zeros(2)
+    for i in range(count):
+        flow(places[i], half, speed, stream)
+        for c in range(2):
+            force[i, c] += (stream[c] - wanted[i, c]) / _RELAX
+            if np.isfinite(half[c]):
+                force[i, c] += _PUSH * np.exp(-(half[c] - radii[i] + places[i, c]) / _FADE)
+                force[i, c] -= _PUSH * np.exp(-(half[c] - radii[i] - places[i, c]) / _FADE)
+        for k in range(len(columns)):
+            x, z = places[i, 0] - columns[k, 0], places[i, 1] - columns[k, 1]
+            push = _push(x, z, wanted[i, 0], wanted[i, 1], radii[i] + columns[k, 2])
+            away = np.hypot(x, z)
+            force[i, 0] += push * x / away
+            force[i, 1] += push * z / away
+    pairs = near_pairs(places, 2.0 * radii.max() + _SIGHT)
+    for p in range(len(pairs)):
+        i, j = pairs[p]
+        x, z = places[i, 0] - places[j, 0], places[i, 1] - places[j, 1]
+        vx, vz = wanted[i, 0] - wanted[j, 0], wanted[i, 1] - wanted[j, 1]
+        push = _push(x, z, vx, vz, radii[i] + radii[j])
+        away = np.hypot(x, z)
+        for c, part in ((0, push * x / away), (1, push * z / away)):
+            force[i, c] += part
+            force[j, c] -= part
+    for i in range(count):
+        wanted[i] += dt * force[i]
+        fast = np.hypot(wanted[i, 0], wanted[i, 1])
+        if fast > _FASTEST:
+            wanted[i] *= _FASTEST / fast
+
+
+@njit(cache=True, nogil=True)
+def _push(x, z, vx, vz, apart):
+    """How strongly something at (x, z) from the origin is pushed off, moving at (vx, vz)."""
+    gap = np.hypot(x, z) - apart
+    push = _PUSH * np.exp(-max(gap, 0.0) / _FADE)
+    due = contact_time(x, z, vx, vz, apart)
+    if due < _FORESEE:
+        push += _GIVE_WAY * (1.0 - due / _FORESEE)
+    return push
+
+
+_TURN_RATE = np.deg2rad(30.0)  # per second: how fast a movement is bent towards the wish
+_TURN_EASE = 3.0  # 1/s: how fast the bending itself changes
+_DRIFT = 0.2  # m/s: how fast a movement is carried besides; its feet step as far as it takes
+_DRIFT_EASE = 3.0  # 1/s
+_GAIN = 1.6  # 1/s: how fast a soldier makes up for being out of place
+_HARDLY = 0.15  # m/s below which a movement has no direction to be bent
+
+
+@njit(cache=True, nogil=True)
+def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
+    """Agent i's step, x and z, bent and carried.
+
+    The bend is eased towards the yaw rate `goal`, the drift towards the velocity (dx, dz) that
+    the movement lacks, as far as feet can step.
+    """
+    rates[i] += _TURN_EASE * dt * (goal - rates[i])
+    yaws[i] += rates[i] * dt
+    size = np.hypot(dx, dz)
+    scale = min(1.0, _DRIFT / size) if size > 0.0 else 0.0
+    drifts[i, 0] += _DRIFT_EASE * dt * (scale * dx - drifts[i, 0])
+    drifts[i, 1] += _DRIFT_EASE * dt * (scale * dz - drifts[i, 1])
+    c, s = np.cos(yaws[i]), np.sin(yaws[i])
+    x, z = step
+    return c * x + s * z + drifts[i, 0] * dt, c * z - s * x + drifts[i, 1] * dt
+
+
+@njit(cache=True, nogil=True)
+def danced(
+    centres, wanted, yaws, rates, drifts, steps, means, radii, half, columns, speed, dt,
+    out_centres, out_yaws,
+):  # fmt: skip
+    """Carry couples through the frames of a movement.
+
+    Changes the state: centres, wanted velocities and drifts (A, 2), yaws and yaw rates (A,).
+    `steps` (A, n, 2) are the natural steps of the centres and `means` (A, 2) their mean
+    velocity, both before they are bent by the yaw. Fills centres (A, n, 2) and yaws (A, n).
+    """
+    count, frames = steps.shape[0], steps.shape[1]
+    moves = np.empty((count, 2))
+    for k in range(frames):
+        wanted_velocities(centres, wanted, radii, half, columns, speed, dt)
+        for i in range(count):
+            c, s = np.cos(yaws[i]), np.sin(yaws[i])
+            mx, mz = c * means[i, 0] + s * means[i, 1], c * means[i, 1] - s * means[i, 0]
+            goal = 0.0
+            if np.hypot(mx, mz) > _HARDLY and np.hypot(wanted[i, 0], wanted[i, 1]) > _HARDLY:
+                # The angle from where the movement goes to where it should go.
+                ahead = mx * wanted[i, 0] + mz * wanted[i, 1]
+                aside = mz * wanted[i, 0] - mx * wanted[i, 1]
+                goal = min(max(np.arctan2(aside, ahead), -_TURN_RATE), _TURN_RATE)
+            dx, dz = wanted[i, 0] - mx, wanted[i, 1] - mz
+            moves[i] = _eased_step(yaws, rates, drifts, i, steps[i, k], goal, dx, dz, dt)
+        advance(centres, moves, radii, half, columns)
+        for i in range(count):
+            out_centres[i, k] = centres[i]
+            out_yaws[i, k] = yaws[i]
+
+
+@njit(cache=True, nogil=True)
+def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centres, out_yaws):
+    """Carry soldiers through the frames of a movement, towards their places (A, n, 3).
+
+    State as for `danced`; `headings` (A, n) are those of the bodies before they are bent.
+    """
+    count, frames = steps.shape[0], steps.shape[1]
+    for k in range(frames):
+        for i in range(count):
+            off = goals[i, k, 2] - headings[i, k] - yaws[i]
+            off = (off + np.pi) % (2.0 * np.pi) - np.pi
+            goal = min(max(_GAIN * off, -_TURN_RATE), _TURN_RATE)
+            dx = _GAIN * (goals[i, k, 0] - centres[i, 0])
+            dz = _GAIN * (goals[i, k, 1] - centres[i, 1])
+            x, z = _eased_step(yaws, rates, drifts, i, steps[i, k], goal, dx, dz, dt)
+            centres[i, 0] += x
+            centres[i, 1] += z
+            out_centres[i, k] = centres[i]
+            out_yaws[i, k] = yaws[i]

@@ -1,0 +1,1 @@
+"""The actions of the built-in corpus, one module per kind."""

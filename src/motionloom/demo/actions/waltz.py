@@ -1,0 +1,203 @@
+"""A waltz for two: one floor, one clock, a closed hold.
+
+The couple has a frame of its own that steps and turns from beat to beat. The leader's feet
+stand in their slots behind its middle, the follower's before it, facing back; where the
+leader steps with the left foot, the follower steps with the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.demo.actions.dances import beat_times
+from motionloom.demo.body import assemble, frame_times
+from motionloom.demo.performers import Performer
+from motionloom.demo.score import OTHER, SIGN, Score
+from motionloom.demo.torso import Balance, Torso
+from motionloom.motion import Motion
+
+Array = NDArray[np.float64]
+
+_APART = 0.46  # metres between the partners' middles
+_BESIDE = 0.05  # and how far each stands to its own left of the line
+
+
+@dataclass(frozen=True)
+class Footwork:
+    """How steps are made; times in parts of a beat.
+
+    Attributes
+    ----------
+    lift : float
+        When a foot leaves the floor, after the beat before.
+    late : float
+        When it has landed, after its beat: feet are heard a little before they rest.
+    clearance : float
+        Metres.
+    heel : float
+        Radians by which the heel is raised before.
+    push : float
+        See `Score.step`.
+    levels : tuple of float
+        Metres by which the body is lowered on the first, second and third step.
+    lilt : float
+        Metres by which the body rises between beats.
+    """
+
+    lift: float = 0.30
+    late: float = 0.0
+    clearance: float = 0.03
+    heel: float = 0.45
+    push: float = 0.0
+    levels: tuple[float, float, float] = (0.055, 0.022, 0.012)  # fall, rise, rise
+    lilt: float = 0.0
+
+
+@dataclass(frozen=True)
+class Couple:
+    """Leader and follower: their scores and motions, frame by frame together."""
+
+    leader_score: Score
+    follower_score: Score
+    leader: Motion
+    follower: Motion
+    times: Array
+
+
+_SOFT = Footwork()
+
+
+def waltz(
+    leader: Performer,
+    follower: Performer,
+    seed: int | np.random.Generator,
+    *,
+    fps: float = 30.0,
+    tempo_bpm: float = 87.0,
+    bars: int = 8,
+    turn: float = 0.5,
+    figures: Sequence[tuple[float, float, float]] | None = None,
+    footwork: Footwork = _SOFT,
+    names: tuple[str, str] = ("waltz_leader", "waltz_follower"),
+) -> Couple:
+    """A waltz of `bars` bars of three beats: box steps that turn to the left.
+
+    Parameters
+    ----------
+    leader, follower : Performer
+    seed : int or numpy.random.Generator
+    fps, tempo_bpm : float
+    bars : int
+    turn : float
+        Turn of the couple per bar, radians.
+    figures : sequence of (ahead, aside, turn), optional
+        What each bar does instead: metres ahead on the first beat and to the left on the
+        second, for legs of 0.85 m, and the turn. Leads change from bar to bar, left first.
+    footwork : Footwork
+        Soft by default: feet are put down without a sound.
+    names : pair of str
+        Names of the two motions.
+    """
+    rng = np.random.default_rng(seed)
+    first = 1.2
+    if figures is None:
+        figures = [(0.36 * (-1) ** bar, -0.34 * (-1) ** bar, turn) for bar in range(bars)]
+    bars = len(figures)
+    beats = beat_times(first, 3 * bars + 1, tempo_bpm)
+    scores = {
+        "leader": Score(leader, rng, position=_stand(np.zeros(2), 0.0, 1.0), heading=0.0),
+        "follower": Score(follower, rng, position=_stand(np.zeros(2), 0.0, -1.0), heading=np.pi),
+    }
+    middle, heading = np.zeros(2), 0.0
+    size = 0.5 * (leader.leg + follower.leg) / 0.85
+    for k in range(1, len(beats)):
+        bar, count = divmod(k - 1, 3)
+        forth, sideways, around = figures[bar]
+        ahead = np.array([np.sin(heading), np.cos(heading)])
+        aside = np.array([np.cos(heading), -np.sin(heading)])
+        foot = "left" if (bar % 2 == 0) == (count != 1) else "right"
+        if count == 0:
+            middle = middle + size * forth * ahead
+            heading += 0.5 * around
+        elif count == 1:
+            middle = middle + size * sideways * aside
+            heading += 0.5 * around
+        span = float(beats[k - 1]), float(beats[k])
+        _step_both(scores, foot, span, middle, heading, count, footwork)
+    end = float(beats[-1]) + 0.9
+    parameters = {"turn": sum(figure[2] for figure in figures), "bars": bars, "meter": 3}
+    for role, score in scores.items():
+        _carriage(score, first)
+        score.balance(float(beats[-1]) + 0.02, float(beats[-1]) + 0.5)
+        score.performed(
+            "waltz", 0.0, end, beats=[float(b) for b in beats], tempo_bpm=tempo_bpm,
+            role=role, **parameters,
+        )  # fmt: skip
+    times = frame_times(0.0, end, fps)
+    bodies = {role: Balance(score).torso(score, times) for role, score in scores.items()}
+    held = _hold(bodies["leader"], bodies["follower"])
+    made = {
+        role: assemble(scores[role], bodies[role], fps, name, held[role])
+        for role, name in zip(("leader", "follower"), names, strict=True)
+    }
+    return Couple(scores["leader"], scores["follower"], made["leader"], made["follower"], times)
+
+
+def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
+    """Where a partner stands (x, z): the leader (1) behind the middle, the follower before."""
+    ahead = np.array([np.sin(heading), np.cos(heading)])
+    aside = np.array([np.cos(heading), -np.sin(heading)])
+    place = middle - role * (0.5 * _APART * ahead - _BESIDE * aside)
+    return float(place[0]), float(place[1])
+
+
+def _step_both(scores, foot, span, middle, heading, count, footwork) -> None:
+    before, now = span
+    gap = now - before
+    lift = footwork.lift * gap
+    for role, sign in (("leader", 1.0), ("follower", -1.0)):
+        score = scores[role]
+        side = foot if role == "leader" else OTHER[foot]
+        facing = heading if role == "leader" else heading + np.pi
+        width = 0.9 * score.performer.stance_width
+        spot, yaw = score.slot(side, _stand(middle, heading, sign), facing, width=width)
+        score.step(
+            side, before + lift, now + footwork.late * gap, spot, yaw,
+            clearance=footwork.clearance, shift=lift, heel=footwork.heel,
+            heel_time=lift - 0.02 * gap, push=footwork.push,
+        )  # fmt: skip
+        start, level = before, -footwork.levels[count]
+        if footwork.lilt > 0.0:
+            start += 0.5 * gap
+            between = 0.5 * (level - footwork.levels[count - 1])
+            score.ease("height", before, start, between + 0.5 * footwork.lilt)
+            level -= 0.5 * footwork.lilt
+        score.ease("height", start, now, level)
+        score.ease("chest_side", before, now, SIGN[side] * 0.05 * (count == 1))
+
+
+def _carriage(score: Score, first: float) -> None:
+    """Upright, looking past the partner's shoulder."""
+    score.ease("look_yaw", 0.2, first, 0.45)
+    score.ease("chest_bend", 0.2, first, -0.06)
+    score.ease("left_elbow", -1.0, -0.5, 0.25)
+    score.ease("right_elbow", -1.0, -0.5, 0.25)
+
+
+def _hold(leader: Torso, follower: Torso) -> dict[str, dict[str, Array]]:
+    """Points that the four hands hold, by role and side."""
+    tall, short = leader.performer.height / 1.75, follower.performer.height / 1.75
+    # In the air, between what is comfortable for either.
+    ours = leader.on_chest([0.50 * tall, 0.13 * tall, 0.26 * tall])
+    theirs = follower.on_chest([-0.50 * short, 0.13 * short, 0.26 * short])
+    joined = 0.5 * (ours + theirs)
+    back = follower.on_chest([0.09 * short, 0.10 * short, -0.11 * short])
+    arm = leader.on_chest([-0.21 * tall, 0.13 * tall, 0.05 * tall])
+    return {
+        "leader": {"left": joined, "right": back},
+        "follower": {"right": joined, "left": arm},
+    }

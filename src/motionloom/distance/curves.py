@@ -1,0 +1,276 @@
+"""Rotation curves: the angles of each joint over time, as animators see them in a curve editor.
+
+A joint's rotation is taken from the body part above it and from the rest pose (see
+`motionloom.distance.joint_angles`), and written as Euler angles in the order Z, Y, X, the
+order of CMU's files, in degrees. Angles are *unwrapped*: a joint that turns on past 180
+degrees goes on to 181, and of the two triples of angles that mean the same rotation the one
+nearer to the frame before is taken, so that curves jump only where the joint does.
+
+Joints that a skeleton does not have leave columns without numbers; measures compare the
+joints that two clips have in common.
+
+Douglas-Peucker: a curve over time by as few of its points as tell its shape.
+
+A straight line from the first point to the last; where the curve is farthest from it, if
+that is farther than a threshold, the line is split, and each half treated alike. How far a
+point is from the line is measured at the point's own time, so that the threshold is the
+greatest error of the line through the points that are kept, in the curve's own unit.
+
+Each point that is kept stands for the frames nearer to it than to any other: its *mass*.
+The masses of a curve of N frames add up to N.
+
+References
+----------
+.. [1] D. Douglas, T. Peucker. Algorithms for the reduction of the number of points required
+   to represent a digitized line or its caricature. The Canadian Cartographer 10, 1973.
+.. [2] G. Tam, Q. Zheng, M. Corbyn, R. Lau. Motion retrieval based on energy morphing.
+   ISM 2007, section 3.1.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.distance.joint_angles import joint_rotations
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+
+ORDER = "ZYX"
+
+_SIDES = ("left", "right")
+_TRUNK = {"hips": "", "spine": "hips", "chest": "spine", "neck": "chest", "head": "neck"}
+_LIMBS = {
+    "collar": "chest", "shoulder": "chest", "elbow": "shoulder", "wrist": "elbow",
+    "hand": "wrist", "hip": "hips", "knee": "hip", "ankle": "knee", "foot": "ankle",
+}  # fmt: skip
+
+CURVE_PARENTS: dict[str, str] = {
+    **_TRUNK,
+    **{
+        f"{side}_{limb}": parent if parent in _TRUNK else f"{side}_{parent}"
+        for side in _SIDES
+        for limb, parent in _LIMBS.items()
+    },
+}
+"""Joints that have curves, and the body part each is measured from; the hips, from the way
+the body faces."""
+
+CURVE_JOINTS: tuple[str, ...] = tuple(CURVE_PARENTS)
+
+_IMPORTANCE = {
+    "hips": 1.0, "spine": 1.0, "chest": 1.0, "neck": 0.5, "head": 0.5,
+    "collar": 0.25, "shoulder": 1.0, "elbow": 1.0, "wrist": 0.5, "hand": 0.1,
+    "hip": 1.0, "knee": 1.0, "ankle": 0.5, "foot": 0.25,
+}  # fmt: skip
+
+JOINT_IMPORTANCE: dict[str, float] = {
+    joint: _IMPORTANCE[joint.removeprefix("left_").removeprefix("right_")]
+    for joint in CURVE_PARENTS
+}
+"""How much a joint counts by what an onlooker sees of it: limbs and trunk fully, the joints
+that end them half or less, fingers hardly at all (Tam et al. 2007, section 3: the arm above
+the finger; the numbers are ours)."""
+
+
+def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
+    """Those of `CURVE_JOINTS` whose curves a skeleton has.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> curve_joints(ml.demo.clip("walk").skeleton)[:3]
+    ('hips', 'spine', 'chest')
+    """
+    roles = skeleton.roles
+    return tuple(
+        joint
+        for joint, parent in CURVE_PARENTS.items()
+        if joint in roles and (parent in roles or not parent)
+    )
+
+
+def rotation_curves(motion: Motion, joints: tuple[str, ...] = CURVE_JOINTS) -> NDArray[np.float64]:
+    """Angles about Z, Y and X of each joint over time, unwrapped.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames.
+    joints : tuple of str, length R
+        Out of `CURVE_JOINTS`.
+
+    Returns
+    -------
+    curves : ndarray, shape (T, R, 3)
+        Degrees. NaN for joints that the skeleton lacks.
+
+    Raises
+    ------
+    InvalidInput
+        If a joint is not one of `CURVE_JOINTS`.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> knees = rotation_curves(walk, ("left_knee", "right_knee"))
+    >>> knees.shape == (len(walk), 2, 3), bool(np.ptp(knees[:, 0], axis=0).max() > 30.0)
+    (True, True)
+    """
+    for joint in joints:
+        if joint not in CURVE_PARENTS:
+            raise InvalidInput(f"no curve is called {joint!r}; there are {', '.join(CURVE_JOINTS)}")
+    out = np.full((len(motion), len(joints), 3), np.nan)
+    there = tuple(joint for joint in curve_joints(motion.skeleton) if joint in joints)
+    if there:
+        turns = joint_rotations(motion, there, parents=CURVE_PARENTS)
+        for k, joint in enumerate(there):
+            angles = np.degrees(rot.to_euler(turns[:, k], ORDER))
+            out[:, joints.index(joint)] = unwrapped(angles)
+    return out
+
+
+def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
+    """Euler angles over time without jumps of whole turns or to the other triple.
+
+    Parameters
+    ----------
+    angles : array_like, shape (T, 3)
+        Degrees, of an order with three different axes.
+
+    Returns
+    -------
+    angles : ndarray, shape (T, 3)
+        The same rotations; the first frame is unchanged.
+
+    Examples
+    --------
+    >>> unwrapped([[170.0, 0.0, 0.0], [-170.0, 0.0, 0.0]]).tolist()
+    [[170.0, 0.0, 0.0], [190.0, 0.0, 0.0]]
+    """
+    angles = np.array(angles, dtype=np.float64)
+    if angles.ndim != 2 or angles.shape[1] != 3:
+        raise InvalidInput(f"angles must have shape (T, 3); got {angles.shape}")
+    _unwrap(angles)
+    return angles
+
+
+@nb.njit(cache=True, nogil=True)
+def _unwrap(angles):
+    other = np.empty(3)
+    for t in range(1, len(angles)):
+        # Turning the outer angles by half a turn and folding the middle one over is the
+        # same rotation.
+        other[0], other[1], other[2] = (
+            angles[t, 0] + 180.0,
+            180.0 - angles[t, 1],
+            angles[t, 2] + 180.0,
+        )
+        plain, folded = 0.0, 0.0
+        for k in range(3):
+            angles[t, k] -= 360.0 * np.rint((angles[t, k] - angles[t - 1, k]) / 360.0)
+            other[k] -= 360.0 * np.rint((other[k] - angles[t - 1, k]) / 360.0)
+            plain += (angles[t, k] - angles[t - 1, k]) ** 2
+            folded += (other[k] - angles[t - 1, k]) ** 2
+        if folded < plain:
+            for k in range(3):
+                angles[t, k] = other[k]
+
+
+THRESHOLD = 10.0  # degrees; Tam et al. 2007, section 4.3
+
+
+def kept_frames(curve: ArrayLike, *, threshold: float = THRESHOLD) -> NDArray[np.int64]:
+    """Frames of a curve that Douglas-Peucker keeps.
+
+    Parameters
+    ----------
+    curve : array_like, shape (T, D)
+        At least one point; all numbers finite.
+    threshold : float
+        Greatest distance from the straight lines, in the curve's unit.
+
+    Returns
+    -------
+    frames : ndarray of int64, shape (n,)
+        Ascending; the first and the last frame are always kept.
+
+    Raises
+    ------
+    InvalidInput
+        If the curve has no points or holds numbers that are not finite, or the threshold is
+        negative.
+
+    Examples
+    --------
+    >>> kept_frames([[0.0], [1.0], [20.0], [1.0], [0.0]], threshold=5.0).tolist()
+    [0, 1, 2, 3, 4]
+    >>> kept_frames([[0.0], [11.0], [20.0], [11.0], [0.0]], threshold=5.0).tolist()
+    [0, 2, 4]
+    """
+    points = np.ascontiguousarray(curve, dtype=np.float64)
+    if points.ndim != 2 or 0 in points.shape:
+        raise InvalidInput(f"curve must have shape (T, D), at least one each; got {points.shape}")
+    if not np.isfinite(points).all():
+        bad = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise InvalidInput(f"curve must hold finite numbers; frame {bad} does not")
+    if not threshold >= 0.0:
+        raise InvalidInput(f"threshold must not be negative; got {threshold}")
+    return np.flatnonzero(split(points, threshold))
+
+
+def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
+    """How many of `count` frames each kept frame stands for.
+
+    Parameters
+    ----------
+    frames : array_like of int, shape (n,)
+        Ascending, from 0 to ``count - 1``.
+    count : int
+
+    Returns
+    -------
+    masses : ndarray, shape (n,)
+        Their sum is `count`.
+
+    Examples
+    --------
+    >>> masses([0, 2, 7], 8).tolist()
+    [1.5, 3.5, 3.0]
+    """
+    frames = np.asarray(frames, dtype=np.float64)
+    # A frame half-way between two counts half for each.
+    edges = np.concatenate([[-0.5], 0.5 * (frames[1:] + frames[:-1]), [count - 0.5]])
+    return np.diff(edges)
+
+
+@nb.njit(cache=True, nogil=True)
+def split(points, threshold):
+    """Which points are kept, by a list of stretches still to be looked at."""
+    count, width = points.shape
+    keep = np.zeros(count, np.bool_)
+    keep[0] = keep[count - 1] = True
+    waiting = np.empty((count + 1, 2), np.int64)
+    waiting[0, 0], waiting[0, 1] = 0, count - 1
+    left = 1
+    while left > 0:
+        left -= 1
+        first, last = waiting[left, 0], waiting[left, 1]
+        worst, where = threshold * threshold, -1
+        for t in range(first + 1, last):
+            share = (t - first) / (last - first)
+            gap = 0.0
+            for k in range(width):
+                line = points[first, k] + share * (points[last, k] - points[first, k])
+                gap += (points[t, k] - line) ** 2
+            if gap > worst:
+                worst, where = gap, t
+        if where >= 0:
+            keep[where] = True
+            waiting[left, 0], waiting[left, 1] = first, where
+            waiting[left + 1, 0], waiting[left + 1, 1] = where, last
+            left += 2
+    return keep

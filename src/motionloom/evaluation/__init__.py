@@ -1,0 +1,1 @@
+"""Evaluation: retrieval, whole clips, rank correlation of distances, reconstruction."""

@@ -1,0 +1,442 @@
+"""How good measures of whole clips are: every labelled clip as a query, once.
+
+A clip is *relevant* to a query if it has the same label. The query itself is left out of its
+own answer. Clips whose label nobody shares are part of every answer, but are no queries.
+
+Precision at a recall is the best precision from that recall on (interpolated, at eleven
+points), and averages are taken over the queries. Ties are ranked in the clips' order.
+
+Distances between all pairs of clips, rows of the table by rows, wherever work runs.
+
+A worker opens the clips' kept rows itself and computes some rows of the table; what comes back
+is put together here. The table is that of `ClipMeasure.matrix`, to the last bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.evaluation.retrieval import ranked_precision
+from motionloom.parallel import executor as engine
+from motionloom.parallel.threads import one_thread
+from motionloom.search.clips.clip import ClipMeasure, mirrored
+from motionloom.search.clips.clip_table import ClipTable, clip_table, gaps_in
+from motionloom.search.clips.measures import CLIP_MEASURES, clip_measure
+from motionloom.store.ingest.importing import Progress
+from motionloom.store.ingest.labels import labelling
+from motionloom.store.ingest.sources import Source
+from motionloom.store.store import Shelf
+
+_TASKS_PER_WORKER = 8
+_WORTH_A_POOL = 3.0  # seconds of work; for less, processes take longer to start than to help
+
+Portion = tuple[int, int]
+
+
+def clip_matrix(
+    library: Shelf,
+    table: ClipTable,
+    chosen: NDArray[np.int64],
+    *,
+    workers: int | None = None,
+) -> tuple[NDArray[np.float64], float]:
+    """Distances between some clips of a table, and the processor time they took.
+
+    Parameters
+    ----------
+    library : Shelf
+        Whose clips they are.
+    table : ClipTable
+        All of them.
+    chosen : ndarray of int64, shape (C,)
+        Numbers of those to be compared, in the order wanted.
+    workers : int, optional
+        Processes. Default: one per core, or this one for little work.
+
+    Returns
+    -------
+    distances : ndarray, shape (C, C)
+        From each clip (a row) to each (a column).
+    seconds : float
+        Processor time of all distances, one thread.
+    """
+    measure, count = table.measure, len(chosen)
+    work = _Rows(library, table.measure, chosen, table.some(chosen))
+    if workers is None and not engine.is_on_cluster():
+        workers = 1 if work.estimated_seconds() < _WORTH_A_POOL else None
+    shares = _TASKS_PER_WORKER * (1 if workers == 1 else engine.available_workers())
+    portions = _portions(count, shares, symmetric=measure.symmetric)
+    out = np.full((count, count), np.nan)
+    seconds = 0.0
+    with engine.executor(library.store.workers(workers), tasks=len(portions)) as pool:
+        # In this process the clips are open; others open them for themselves.
+        here = isinstance(pool, engine.InThisProcess)
+        task = work if here else replace(work, table=None)
+        for done in engine.completed(task, portions, pool):
+            if done.error is not None or done.result is None:
+                raise done.error or LibraryError(f"{library.path}: clips were not compared")
+            rows, taken = done.result
+            out[done.item[0] : done.item[1]] = rows
+            seconds += taken
+    return (mirrored(out) if measure.symmetric else out), seconds
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Work on some rows of the table; the clips are opened once."""
+
+    library: Shelf
+    measure: ClipMeasure
+    chosen: NDArray[np.int64]
+    table: ClipTable | None = None
+    warm: bool = field(default=False, init=False)
+
+    def __call__(self, portion: Portion) -> tuple[NDArray[np.float64], float]:
+        with one_thread():
+            table = self._opened()
+            begun = time.process_time()
+            rows = table.measure.matrix_rows(table.clips, *portion)
+            return rows, time.process_time() - begun
+
+    def estimated_seconds(self) -> float:
+        """Processor time of the whole table, going by its last row, the longest."""
+        count = len(self.chosen)
+        _, seconds = self((count - 1, count))
+        symmetric = self._opened().measure.symmetric
+        return seconds * count / (2 if symmetric else 1)
+
+    def _opened(self) -> ClipTable:
+        if self.table is None:
+            self.table = clip_table(self.library, self.measure).some(self.chosen)
+        if not self.warm:
+            few = self.table.some(np.arange(min(2, len(self.chosen)))).clips
+            self.table.measure.matrix_rows(few, 0, len(few))  # compiles
+            self.warm = True
+        return self.table
+
+
+def _portions(count: int, shares: int, *, symmetric: bool) -> list[Portion]:
+    """Rows in about `shares` portions with as many pairs each.
+
+    Examples
+    --------
+    >>> _portions(8, 2, symmetric=False)
+    [(0, 4), (4, 8)]
+    >>> _portions(8, 2, symmetric=True)
+    [(0, 6), (6, 8)]
+    """
+    share = np.linspace(0.0, 1.0, min(shares, count) + 1)
+    ends = np.unique(np.rint(count * (np.sqrt(share) if symmetric else share)).astype(int))
+    return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+
+
+RECALLS = np.linspace(0.0, 1.0, 11)
+PAPER_NAMES = {"dtw": "dtw-angles"}
+"""Names of the field for measures that are called otherwise here (``dtw`` is a search)."""
+
+DEFAULT_METHODS = ("dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
+
+
+@dataclass(frozen=True, eq=False)
+class MethodScore:
+    """How good one measure is.
+
+    Attributes
+    ----------
+    measure : ClipMeasure
+    mean_average_precision, nearest_neighbour : float
+        Over all queries; the second is how often the nearest clip has the query's label.
+    precision_at_recall : ndarray, shape (11,)
+    by_label : dict of str to (float, ndarray)
+        Mean average precision and precision at recall over the queries of each label.
+    seconds : float
+        Processor time of all distances, one thread; `prepare_seconds` that of the clips' rows
+        (next to nothing if they were kept from before).
+    pairs : int
+        Distances computed.
+    distances : ndarray, shape (C, C)
+        From each clip (a row) to each.
+    joints : tuple of str
+        What was compared.
+    joints_missing : dict of str to tuple of str
+        What was not, and clips that lack it.
+    """
+
+    measure: ClipMeasure
+    mean_average_precision: float
+    nearest_neighbour: float
+    precision_at_recall: NDArray[np.float64]
+    by_label: dict[str, tuple[float, NDArray[np.float64]]]
+    seconds: float
+    prepare_seconds: float
+    pairs: int
+    distances: NDArray[np.float64]
+    joints: tuple[str, ...]
+    joints_missing: dict[str, tuple[str, ...]]
+
+    @property
+    def seconds_per_pair(self) -> float:
+        """Processor time of one distance."""
+        return self.seconds / max(1, self.pairs)
+
+    def to_json(self) -> dict[str, Any]:
+        """The score as plain data, without the distances."""
+        return {
+            "map": self.mean_average_precision,
+            "nearest_neighbour": self.nearest_neighbour,
+            "precision_at_recall": self.precision_at_recall,
+            "seconds": self.seconds,
+            "seconds_per_pair": self.seconds_per_pair,
+            "prepare_seconds": self.prepare_seconds,
+            "measure": self.measure.name,
+            "unit": self.measure.unit,
+            "labels": {
+                label: {"map": value, "precision_at_recall": points}
+                for label, (value, points) in self.by_label.items()
+            },
+            "joints": self.joints,
+            "joints_missing": self.joints_missing,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Measures side by side.
+
+    Attributes
+    ----------
+    clips, labels : tuple of str, length C
+        Names and labels, ordered by label, then by name.
+    methods : dict of str to MethodScore
+        By the names that were asked for.
+    left_out : dict of str to str
+        Labelled clips that could not be compared, and why.
+    unlabelled : int
+        Motions of the library without a label.
+    unmatched : tuple of str
+        Rows of the table of labels that name no motion of the library.
+    """
+
+    clips: tuple[str, ...]
+    labels: tuple[str, ...]
+    methods: dict[str, MethodScore]
+    left_out: dict[str, str]
+    unlabelled: int
+    unmatched: tuple[str, ...]
+
+    @property
+    def best(self) -> str:
+        """Name of the method with the highest mean average precision."""
+        return max(self.methods, key=lambda name: self.methods[name].mean_average_precision)
+
+    @property
+    def label_counts(self) -> dict[str, int]:
+        """How many clips have each label."""
+        return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as plain data, without the distances."""
+        return {
+            "methods": {name: score.to_json() for name, score in self.methods.items()},
+            "best": self.best,
+            "clips": len(self.clips),
+            "labels": self.label_counts,
+            "left_out": self.left_out,
+            "unlabelled": self.unlabelled,
+            "unmatched": self.unmatched,
+        }
+
+
+def evaluate_clips(
+    library: Shelf,
+    *,
+    labels: str | Path | Mapping[str, str] | None = None,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    label_column: str | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Score measures of whole clips on the labelled motions of a library.
+
+    Parameters
+    ----------
+    library : Library
+    labels : path or mapping, optional
+        A CSV file with a column that names the motion (``clip``, ``file``, ``name`` ...) and
+        a column ``label``; or a mapping. Default: the library's own labels.
+    methods : sequence of str
+        Names in `CLIP_MEASURES`; also ``dtw``, as the field calls ``dtw-angles``.
+    label_column : str, optional
+        The column of the CSV file that holds the label.
+    workers : int, optional
+        Processes. Default: one per core, or this one for little work.
+    progress : callable, optional
+        Called with 1 when a method is done.
+
+    Returns
+    -------
+    evaluation : Evaluation
+
+    Raises
+    ------
+    InvalidInput
+        If a method is not known, or no label has two clips.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> for action in ("walk", "kick_front_high_right"):
+    ...     for performer in (0, 1):
+    ...         motion = ml.demo.clip(action, performer=performer)
+    ...         lib.add_motion(motion, labels=[action.split("_")[0]])
+    >>> found = evaluate_clips(lib, methods=["dtw-clip"])
+    >>> found.methods["dtw-clip"].mean_average_precision
+    1.0
+    """
+    measures = {name: _measure(name) for name in methods}
+    if not measures:
+        raise InvalidInput(f"methods must name at least one of {', '.join(_known())}")
+    by_name, unmatched = _labels(library, labels, label_column)
+    tables, prepared = {}, {}
+    for name, measure in measures.items():
+        begun = time.process_time()
+        tables[name] = clip_table(library, measure)
+        prepared[name] = time.process_time() - begun
+    left_out = _left_out(by_name, tables)
+    clips = sorted((label, name) for name, label in by_name.items() if name not in left_out)
+    truth = np.array([label for label, _ in clips])
+    if len(set(truth.tolist())) == len(truth):
+        raise InvalidInput(
+            f"an evaluation needs at least two clips with one label; {len(clips)} clips of "
+            f"{library.path} have a label, {len(set(truth.tolist()))} different ones"
+        )
+    scores = {}
+    for name, table in tables.items():
+        numbers = {clip: c for c, clip in enumerate(table.names)}
+        chosen = np.array([numbers[clip] for _, clip in clips])
+        distances, seconds = clip_matrix(library, table, chosen, workers=workers)
+        scores[name] = _score(table, truth, distances, seconds, prepared[name])
+        if progress is not None:
+            progress(1)
+    return Evaluation(
+        tuple(clip for _, clip in clips),
+        tuple(truth.tolist()),
+        scores,
+        left_out,
+        len(library) - len(by_name),
+        unmatched,
+    )
+
+
+def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[np.float64]:
+    """Interpolated precision at eleven recalls of things ranked by distance, shape (11,).
+
+    Examples
+    --------
+    >>> precision_at_recalls([0.1, 0.3, 0.2], [True, True, False])[[0, 5, 6, 10]].round(2)
+    array([1.  , 1.  , 0.67, 0.67])
+    """
+    order = np.argsort(np.asarray(distances), kind="stable")
+    right = np.asarray(relevant, dtype=bool)[order]
+    if not right.any():
+        raise InvalidInput("relevant must hold at least one True")
+    hits = np.cumsum(right)
+    precision = hits / np.arange(1, len(hits) + 1)
+    recall = hits / hits[-1]
+    best_from = np.maximum.accumulate(precision[::-1])[::-1]
+    return best_from[np.searchsorted(recall, RECALLS - 1e-12)]
+
+
+def _score(
+    table: ClipTable,
+    truth: NDArray,
+    distances: NDArray[np.float64],
+    seconds: float,
+    prepare_seconds: float,
+) -> MethodScore:
+    measure, count = table.measure, len(truth)
+    precisions, points, right, asked = [], [], [], []
+    for q in range(count):
+        others = np.flatnonzero(np.arange(count) != q)
+        relevant = truth[others] == truth[q]
+        if relevant.any():
+            asked.append(truth[q])
+            gaps = distances[q, others]
+            precisions.append(ranked_precision(gaps, relevant))
+            points.append(precision_at_recalls(gaps, relevant))
+            right.append(bool(relevant[np.argmin(gaps)]))
+    by_label = {}
+    for label in dict.fromkeys(asked):
+        own = [k for k, other in enumerate(asked) if other == label]
+        by_label[str(label)] = (
+            float(np.mean([precisions[k] for k in own])),
+            np.mean([points[k] for k in own], axis=0),
+        )
+    symmetric = bool(np.array_equal(distances, distances.T))
+    return MethodScore(
+        measure,
+        float(np.mean(precisions)),
+        float(np.mean(right)),
+        np.mean(points, axis=0),
+        by_label,
+        seconds,
+        prepare_seconds,
+        count * (count - 1) // (2 if symmetric else 1),
+        distances,
+        table.clips.joints,
+        table.joints_missing,
+    )
+
+
+def _known() -> tuple[str, ...]:
+    return (*CLIP_MEASURES, *PAPER_NAMES)
+
+
+def _measure(name: str) -> ClipMeasure:
+    if name not in _known():
+        raise InvalidInput(
+            f"no measure of clips is called {name!r}; there are {', '.join(_known())}"
+        )
+    return clip_measure(PAPER_NAMES.get(name, name))
+
+
+def _labels(
+    library: Shelf, labels: str | Path | Mapping[str, str] | None, column: str | None
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    if labels is None:
+        found = {name: library.labels(name) for name in library.names}
+        return {name: ", ".join(some) for name, some in found.items() if some}, ()
+    if not isinstance(labels, Mapping) and not Path(labels).is_file():
+        raise InvalidInput(f"labels must be a CSV file; there is no file {str(labels)!r}")
+    # A row may name the motion or the file it came from.
+    names = {f"/{name}": name for name in library.names}
+    files = {entry.source: entry.name for entry in library.entries() if entry.source}
+    sources = [Source(path, path, ()) for path in (*names, *files)]
+    told = labelling(labels, sources, columns=column)
+    by_name: dict[str, str] = {}
+    for path, some in told.by_path.items():
+        by_name.setdefault((names | files)[path], ", ".join(some))
+    return by_name, told.unmatched
+
+
+def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str, str]:
+    """Clips that some method cannot compare: they are left out for all, to be fair."""
+    out: dict[str, str] = {}
+    for method, table in tables.items():
+        for name, reason in table.left_out.items():
+            if name in by_name:
+                out.setdefault(name, f"{method}: {reason}")
+        for name in gaps_in(table):
+            if name in by_name:
+                out.setdefault(name, f"{method}: has missing values")
+    return out

@@ -1,0 +1,315 @@
+"""How far feature sets and frame distances agree: rank correlations between all of them.
+
+Krüger et al. (2010), figure 2. Two measures agree if they put neighbours into the same
+order, so Spearman's rank correlation is taken, over near things only: how two measures rank
+what is far away matters to nobody.
+
+*Poses*: for each of many random frames, its nearest frames by one measure; the correlation
+between their distances by that measure and by another. *Segments*: the same with whole
+clips, their distance that of dynamic time warping, and the few nearest clips.
+
+The tables are not symmetric: whose neighbours are looked at makes a difference.
+
+References
+----------
+.. [1] B. Krüger, J. Tautges, A. Weber, A. Zinke. Fast local and global similarity searches
+   in large motion capture databases. SCA 2010, section 3.3.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from motionloom.alignment import warp
+from motionloom.atomic_write import whole_file
+from motionloom.distance import (
+    DISTANCES,
+    FEATURES,
+    FeatureSet,
+    FrameDistance,
+    feature_set,
+    frame_distance,
+    principal_components,
+)
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Motion
+from motionloom.store.ingest.importing import Progress
+from motionloom.store.store import Shelf
+
+Array = NDArray[np.float64]
+
+RATE = 30.0
+_MARGIN_SECONDS = 0.5  # of motion around a clip, for measures that look at windows
+_SHORTEST_SECONDS = 0.3
+_BLOCK = 128  # query frames at a time
+_FEWEST_CLIPS = 4
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of a motion: frames ``[start_frame, end_frame)`` as stored."""
+
+    motion: str
+    start_frame: int
+    end_frame: int
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Rank correlations between measures.
+
+    Attributes
+    ----------
+    measures : tuple of str, length K
+    poses, segments : ndarray, shape (K, K)
+        Mean correlation, -1 to 1, over the nearest neighbours by the row's measure, with
+        the column's measure.
+    clips : tuple of Stretch
+        What was compared.
+    frames : int
+        Frames of all clips together.
+    queries, neighbours, ranked : int
+        Frames asked for, nearest frames of each, nearest clips of each clip.
+    seed : int
+    """
+
+    measures: tuple[str, ...]
+    poses: Array
+    segments: Array
+    clips: tuple[Stretch, ...]
+    frames: int
+    queries: int
+    neighbours: int
+    ranked: int
+    seed: int
+
+    def save_csv(self, path: str | Path) -> Path:
+        """One line per pair: what was compared, whose neighbours, with what, correlation."""
+        with whole_file(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
+            table = csv.writer(out)
+            table.writerow(["compared", "neighbours_by", "ranked_by", "spearman"])
+            for kind, values in (("poses", self.poses), ("segments", self.segments)):
+                for i, first in enumerate(self.measures):
+                    for j, second in enumerate(self.measures):
+                        table.writerow([kind, first, second, f"{values[i, j]:.4f}"])
+        return Path(path)
+
+
+def study(
+    library: Shelf,
+    *,
+    measures: Sequence[str | FrameDistance] | None = None,
+    clips: int = 76,
+    seconds: float = 3.0,
+    queries: int = 1024,
+    neighbours: int = 256,
+    ranked: int = 8,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Study:
+    """Rank correlations between feature sets and distances on clips of a library.
+
+    Parameters
+    ----------
+    library : Library
+    measures : sequence, optional
+        Names or frame distances. Default: all that are registered.
+    clips : int
+        How many; drawn at random from all motions cut into pieces of about `seconds`.
+    seconds : float
+    queries : int
+        Random frames of the clips, at most all.
+    neighbours : int
+        Nearest frames that are ranked.
+    ranked : int
+        Nearest clips that are ranked.
+    seed : int
+    progress : callable, optional
+        Called with the number of steps done, of ``2 * len(measures) + 1`` in all.
+
+    Returns
+    -------
+    study : Study
+
+    Raises
+    ------
+    InvalidInput
+        If the library holds too little motion.
+    """
+    _check_positive(clips=clips, queries=queries)
+    if min(neighbours, ranked) < 3:
+        raise InvalidInput(
+            f"neighbours and ranked must be at least 3, to rank; got {neighbours} and {ranked}"
+        )
+    if not seconds >= _SHORTEST_SECONDS:
+        raise InvalidInput(f"seconds must be at least {_SHORTEST_SECONDS}; got {seconds}")
+    step = progress if progress is not None else lambda count: None
+    rng = np.random.default_rng(seed)
+    chosen = _measures(library, measures if measures is not None else [*FEATURES, *DISTANCES])
+    stretches, rows = _prepared(library, chosen, clips, seconds, rng)
+    step(1)
+    lengths = np.array([len(clip) for clip in rows[0]])
+    tables = [np.concatenate(clip_rows) for clip_rows in rows]
+    frames = int(lengths.sum())
+    asked = np.sort(rng.choice(frames, size=min(queries, frames), replace=False))
+    poses = _pose_correlations(chosen, tables, asked, min(neighbours, frames - 1))
+    step(len(chosen))
+    warped = []
+    for measure, table in zip(chosen, tables, strict=True):
+        warped.append(_warped_distances(measure, table, lengths))
+        step(1)
+    few = min(ranked, len(stretches) - 1)
+    return Study(
+        measures=tuple(measure.name for measure in chosen),
+        poses=poses,
+        segments=_correlations(warped, few),
+        clips=tuple(stretches),
+        frames=frames,
+        queries=len(asked),
+        neighbours=min(neighbours, frames - 1),
+        ranked=few,
+        seed=seed,
+    )
+
+
+# --- clips and what measures make of them ---------------------------------------------------
+
+
+def _measures(library: Shelf, wanted: Sequence[str | FrameDistance]) -> list[FrameDistance]:
+    found: list[FrameDistance] = []
+    for name in wanted:
+        measure = frame_distance(name)
+        if isinstance(measure, FeatureSet) and measure.components and measure.basis is None:
+            measure = feature_set(measure, basis=principal_components(library, measure))
+        found.append(measure)
+    if len(found) < 2:
+        raise InvalidInput(f"a comparison needs at least two measures; got {len(found)}")
+    return found
+
+
+def _prepared(
+    library: Shelf, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
+) -> tuple[list[Stretch], list[list[NDArray]]]:
+    """Stretches drawn at random, and for each measure the rows of each stretch."""
+    everything = _stretches(library, seconds)
+    stretches: list[Stretch] = []
+    rows: list[list[NDArray]] = [[] for _ in measures]
+    for k in rng.permutation(len(everything)):
+        if len(stretches) == clips:
+            break
+        try:
+            prepared = _rows(library[everything[k].motion], everything[k], measures)
+        except RoleError:
+            continue  # a body without these joints
+        if not all(np.isfinite(found).all() for found in prepared):
+            continue
+        stretches.append(everything[k])
+        for held, found in zip(rows, prepared, strict=True):
+            held.append(found)
+    if len(stretches) < _FEWEST_CLIPS:
+        raise InvalidInput(
+            f"{library.path}: a comparison needs at least {_FEWEST_CLIPS} clips of "
+            f"{seconds:g} s; found {len(stretches)}"
+        )
+    return stretches, rows
+
+
+def _stretches(library: Shelf, seconds: float) -> list[Stretch]:
+    """All motions cut into equal parts of about `seconds`, by name."""
+    found = []
+    for entry in library.entries():
+        if entry.seconds < _SHORTEST_SECONDS:
+            continue
+        parts = max(1, round(entry.seconds / seconds))
+        edges = np.linspace(0, entry.frames, parts + 1).round().astype(int)
+        found += [
+            Stretch(entry.name, int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)
+        ]
+    return found
+
+
+def _rows(motion: Motion, stretch: Stretch, measures: Sequence[FrameDistance]) -> list[NDArray]:
+    """Rows of a stretch by each measure, at the common rate."""
+    margin = round(_MARGIN_SECONDS * motion.fps)
+    start = max(0, stretch.start_frame - margin)
+    part = motion[start : stretch.end_frame + margin].resample(RATE)
+    first = round((stretch.start_frame - start) * RATE / motion.fps)
+    count = max(1, round((stretch.end_frame - stretch.start_frame) * RATE / motion.fps))
+    return [measure.prepare(part)[first : first + count] for measure in measures]
+
+
+# --- correlations ---------------------------------------------------------------------------
+
+
+def _pose_correlations(
+    measures: Sequence[FrameDistance], tables: Sequence[NDArray], asked: NDArray, neighbours: int
+) -> Array:
+    total = np.zeros((len(measures), len(measures)))
+    for start in range(0, len(asked), _BLOCK):
+        block = asked[start : start + _BLOCK]
+        grids = [
+            _without_self(measure.grid(table[block], table), block)
+            for measure, table in zip(measures, tables, strict=True)
+        ]
+        total += len(block) * _rank_correlations(grids, neighbours)
+    return total / len(asked)
+
+
+def _without_self(grid: Array, frames: NDArray) -> Array:
+    grid[np.arange(len(frames)), frames] = np.inf
+    return grid
+
+
+def _correlations(distances: Sequence[Array], few: int) -> Array:
+    """Correlations over the `few` nearest of square tables of distances."""
+    everyone = np.arange(len(distances[0]))
+    return _rank_correlations([_without_self(d.copy(), everyone) for d in distances], few)
+
+
+def _rank_correlations(grids: Sequence[Array], neighbours: int) -> Array:
+    """Mean over the rows (M, N) of Spearman's correlation over each row's nearest.
+
+    Entry (a, b): nearest by grid a, their distances by a against those by b.
+    """
+    out = np.empty((len(grids), len(grids)))
+    for a, by in enumerate(grids):
+        near = np.argpartition(by, neighbours - 1, axis=1)[:, :neighbours]
+        ranks = [_centred_ranks(np.take_along_axis(grid, near, axis=1)) for grid in grids]
+        for b in range(len(grids)):
+            out[a, b] = np.mean(np.sum(ranks[a] * ranks[b], axis=1))
+    return out
+
+
+def _centred_ranks(values: Array) -> Array:
+    """Ranks along the rows (M, K), mean zero and length one: their product is Spearman's."""
+    ranks = rankdata(values, axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(ranks, axis=1, keepdims=True)
+    return ranks / np.where(length > 0.0, length, 1.0)  # all alike: no order, no correlation
+
+
+def _warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
+    """Cost of the best warping path between all clips, whose rows lie in `table` in turn."""
+    edges = np.concatenate([[0], np.cumsum(lengths)])
+    count = len(lengths)
+    out = np.zeros((count, count))
+    for i in range(count - 1):
+        clip = table[edges[i] : edges[i + 1]]
+        grid = measure.grid(clip, table[edges[i + 1] :])
+        for j in range(i + 1, count):
+            columns = slice(edges[j] - edges[i + 1], edges[j + 1] - edges[i + 1])
+            out[i, j] = out[j, i] = warp(grid[:, columns]).cost
+    return out
+
+
+def _check_positive(**values: int) -> None:
+    for name, value in values.items():
+        if value < 1:
+            raise InvalidInput(f"{name} must be at least 1; got {value}")

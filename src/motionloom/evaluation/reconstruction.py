@@ -1,0 +1,334 @@
+"""How far a reconstructed body is from the true one.
+
+The error of a frame is the mean distance between true and reconstructed joints in the world,
+nothing aligned beforehand: no shift, no turn. Joints at one place count once (CMU's skeletons
+have 31 joints at 21 places), end sites not at all. Of a motion, the mean and the greatest of
+its frames' errors are told, in centimetres, as in Krüger et al. (2010), table 3.
+
+Markers are the joints of the take, every coordinate off by up to a millimetre. The library
+gives away nothing: the take itself and all that repeat it are left out, and with
+``without_subject`` everything by the same performer, under whatever subject it is filed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance.feature_table import library_features
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.markers import Markers
+from motionloom.parallel import executor as engine
+from motionloom.parallel.threads import one_thread
+from motionloom.reconstruction.control_signal import SIX, control_signal, tracked
+from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.reconstruct import Reconstruction, reconstruct, searched_roles
+from motionloom.store.store import Shelf
+
+NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
+
+_SAME_PLACE = 1e-4  # metres between joints that count as one
+_REPEATED = 0.005  # metres between frames of takes that repeat each other
+_LOOKS = 40  # frames of a take that are looked for in others
+
+
+@dataclass(frozen=True, eq=False)
+class ReconstructionError:
+    """Errors of one motion, in centimetres.
+
+    Attributes
+    ----------
+    motion : str
+    frames : ndarray, shape (T,)
+        Mean over the joints, per frame.
+    joints : dict of str to float
+        Mean over the frames, per joint.
+    left_out : tuple of str
+        Motions that the library was without.
+    result : Reconstruction
+
+    Examples
+    --------
+    >>> from motionloom.evaluation.reconstruction import evaluate_reconstruction
+    >>> error = evaluate_reconstruction(lib, "walk", mode="online")
+    >>> error.frames.shape == (len(lib["walk"]),), error.mean_cm <= error.max_cm
+    (True, True)
+    """
+
+    motion: str
+    frames: NDArray[np.float64]
+    joints: dict[str, float]
+    left_out: tuple[str, ...]
+    result: Reconstruction
+
+    @property
+    def mean_cm(self) -> float:
+        """Mean of the frames' errors."""
+        return float(self.frames.mean())
+
+    @property
+    def max_cm(self) -> float:
+        """The greatest of the frames' errors."""
+        return float(self.frames.max())
+
+
+def evaluate_reconstruction(
+    library: Shelf,
+    name: str,
+    *,
+    without_subject: bool = False,
+    roles: tuple[str, ...] = SIX,
+    noise: float = NOISE,
+    missing: float = 0.0,
+    lose: str | None = None,
+    lose_seconds: float = 1.0,
+    seed: int = 0,
+    **options,
+) -> ReconstructionError:
+    """Reconstruct a motion of the library from its own joints, without knowing it.
+
+    Parameters
+    ----------
+    library : Library
+    name : str
+        Of the motion.
+    without_subject : bool
+        Leave out every motion by the same performer: those whose names begin alike up to
+        the first ``_``, and those of subjects that share a take with it.
+    roles : tuple of str
+        What is tracked.
+    noise : float
+        Metres; each coordinate is off by up to so much.
+    missing : float
+        Share of the samples that are not seen, at random.
+    lose : str, optional
+        A role whose marker is lost for `lose_seconds`, somewhere.
+    lose_seconds : float
+    seed : int
+    **options
+        For `reconstruct`: ``mode``, ``features``, ``neighbours``, ``skeleton``.
+
+    Examples
+    --------
+    >>> from motionloom.evaluation.reconstruction import evaluate_reconstruction
+    >>> error = evaluate_reconstruction(lib, "walk", noise=0.002, seed=1)
+    >>> error.left_out, 0.0 < error.mean_cm < 10.0
+    (('walk',), True)
+    """
+    motion = library[name]
+    markers = _markers(
+        motion,
+        roles=roles,
+        noise=noise,
+        missing=missing,
+        lose=lose,
+        lose_seconds=lose_seconds,
+        seed=seed,
+    )
+    left_out = _told_before(library, motion, without_subject)
+    given = {"skeleton": motion.skeleton, **options}
+    result = reconstruct(library, markers, without=left_out, **given)
+    if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
+        raise InvalidInput("errors need the skeleton of the take, or one with the same joints")
+    errors, names = joint_errors(motion, result)
+    return ReconstructionError(
+        name,
+        errors.mean(axis=1),
+        dict(zip(names, errors.mean(axis=0).tolist(), strict=True)),
+        left_out,
+        result,
+    )
+
+
+def evaluate_reconstructions(
+    library: Shelf,
+    names: Sequence[str],
+    *,
+    workers: int | None = None,
+    **options,
+) -> Iterator[ReconstructionError]:
+    """Reconstruct motions of the library, each without knowing it; in their order.
+
+    Parameters
+    ----------
+    library : Library
+    names : sequence of str
+    workers : int, optional
+        Processes. Default: one per core.
+    **options
+        As in `evaluate_reconstruction`.
+    """
+    work = partial(_evaluated, library=library, options=options)
+    if len(names) > 1 and workers != 1:
+        _prepare(library, names, options)
+    waiting: dict[int, ReconstructionError] = {}
+    told = 0
+    with engine.executor(library.store.workers(workers), tasks=len(names)) as pool:
+        for done in engine.completed(work, list(enumerate(names)), pool):
+            if done.error is not None or done.result is None:
+                raise done.error or InvalidInput(f"{done.item[1]}: was not reconstructed")
+            waiting[done.item[0]] = done.result
+            while told in waiting:
+                yield waiting.pop(told)
+                told += 1
+
+
+def _evaluated(task: tuple[int, str], library: Shelf, options: dict) -> ReconstructionError:
+    with one_thread():
+        return evaluate_reconstruction(library, task[1], **options)
+
+
+def _prepare(library: Shelf, names: Sequence[str], options: dict) -> None:
+    """Make what all need before workers are told: they would wait for one another."""
+    from motionloom.search.index.neighbours import open_index
+
+    open_index(library, library_features(library, "e15", scale_free=True))
+    given = {k: v for k, v in options.items() if k in ("features", "neighbours")}
+    made: set[tuple[str, ...]] = set()
+    for name in names:
+        motion = library[name]
+        roles = searched_roles(control_signal(_markers(motion, **options), None))
+        if roles not in made:
+            Prior(library, motion.skeleton, roles, **given)
+            made.add(roles)
+
+
+def joint_errors(truth: Motion, found: Motion) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Distances in centimetres (T, P) between the joints of two motions in the world.
+
+    Returns
+    -------
+    errors : ndarray, shape (T, P)
+    names : tuple of str, length P
+        Joints that always lie where another does are counted once, under the first name.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.evaluation.reconstruction import joint_errors
+    >>> walk = ml.demo.clip("walk")
+    >>> float(joint_errors(walk, walk)[0].max())
+    0.0
+    """
+    joints = distinct_joints(truth.skeleton)
+    gaps = found.positions()[:, joints].astype(np.float64) - truth.positions()[:, joints]
+    return 100.0 * np.linalg.norm(gaps, axis=-1), tuple(truth.skeleton.names[j] for j in joints)
+
+
+def distinct_joints(skeleton: Skeleton) -> list[int]:
+    """Joints that do not lie at the very place of another, whatever the pose."""
+    place: dict[int, int] = {}
+    for joint, parent in enumerate(skeleton.parents):
+        moved = parent < 0 or np.linalg.norm(skeleton.offsets[joint]) > _SAME_PLACE
+        place[joint] = joint if moved else place[int(parent)]
+    return sorted(set(place.values()))
+
+
+def subject_of(name: str) -> str:
+    """What a motion's name says of its performer: all up to the first underscore."""
+    return name.rpartition("/")[2].partition("_")[0]
+
+
+def repeats(library: Shelf, motion: Motion) -> tuple[str, ...]:
+    """Motions of the library that hold the same frames as `motion`, itself included."""
+    from motionloom.search.index.neighbours import neighbours, open_index
+
+    features = library_features(library, "e15", scale_free=True)
+    rows = features.of(motion)
+    some = rows[np.unique(np.linspace(0, len(rows) - 1, _LOOKS).astype(int))]
+    near = neighbours(some, features, open_index(library, features), k=64, radius=_REPEATED)
+    seen: dict[int, set[int]] = {}
+    for frame in range(len(near)):
+        for row in near.of(frame)[0]:
+            m = int(np.searchsorted(features.starts, row, side="right")) - 1
+            seen.setdefault(m, set()).add(frame)
+    found = {features.names[m] for m, frames in seen.items() if len(frames) >= 0.5 * len(some)}
+    return tuple(sorted(found | ({motion.name} & set(library.names))))
+
+
+def varied_motions(
+    library: Shelf, count: int, *, seed: int = 0, least: int = 90
+) -> tuple[str, ...]:
+    """`count` motions of as many performers, of at least so many frames, chosen by `seed`."""
+    rng = np.random.default_rng(seed)
+    by_subject: dict[str, list[str]] = {}
+    for entry in library.entries():
+        if entry.frames >= least:
+            by_subject.setdefault(subject_of(entry.name), []).append(entry.name)
+    if not by_subject:
+        raise InvalidInput(f"no motion has {least} frames or more")
+    subjects = rng.permutation(sorted(by_subject))[:count]
+    return tuple(str(rng.choice(by_subject[subject])) for subject in subjects)
+
+
+def same_performer(library: Shelf, name: str) -> frozenset[str]:
+    """Subjects under which the performer of a motion is filed.
+
+    A take that is there twice, under two subjects, gives them away as one person: CMU has a
+    dozen such pairs (63 and 64, 77 and 139), with takes of either that the other lacks.
+    """
+    by_subject: dict[str, list[str]] = {}
+    for other in library.names:
+        by_subject.setdefault(subject_of(other), []).append(other)
+    known: set[str] = set()
+    new = {subject_of(name)}
+    while new:
+        known |= new
+        takes = [take for subject in new for take in by_subject.get(subject, ())]
+        found = {subject_of(other) for take in takes for other in repeats(library, library[take])}
+        new = found - known
+    return frozenset(known)
+
+
+def _told_before(library: Shelf, motion: Motion, without_subject: bool) -> tuple[str, ...]:
+    names = set(repeats(library, motion))
+    if without_subject:
+        subjects = same_performer(library, motion.name)
+        names |= {name for name in library.names if subject_of(name) in subjects}
+    return tuple(sorted(names))
+
+
+def _markers(
+    motion: Motion,
+    *,
+    roles: tuple[str, ...] = SIX,
+    noise: float = NOISE,
+    missing: float = 0.0,
+    lose: str | None = None,
+    lose_seconds: float = 1.0,
+    seed: int = 0,
+    **_: object,
+) -> Markers:
+    rng = np.random.default_rng(seed)
+    markers = tracked(motion, roles, noise=noise, seed=rng)
+    return _with_gaps(markers, missing, lose, lose_seconds, rng)
+
+
+def _with_gaps(
+    markers: Markers, missing: float, lose: str | None, seconds: float, rng: np.random.Generator
+) -> Markers:
+    if not 0.0 <= missing < 1.0:
+        raise InvalidInput(f"missing must lie in [0, 1); got {missing}")
+    places = markers.positions.copy()
+    if missing:
+        places[rng.random(places.shape[:2]) < missing] = np.nan
+    if lose is not None:
+        if lose not in markers.labels:
+            raise InvalidInput(f"lose must be one of {', '.join(markers.labels)}; got {lose!r}")
+        length = min(round(seconds * markers.fps), len(markers))
+        start = int(rng.integers(0, len(markers) - length + 1))
+        places[start : start + length, markers.labels.index(lose)] = np.nan
+    return Markers(markers.labels, places, markers.fps, name=markers.name)
+
+
+def summary(errors: Sequence[ReconstructionError]) -> dict[str, float]:
+    """Mean over all motions of their mean errors, and the greatest of all frames, in cm."""
+    return {
+        "mean_cm": float(np.mean([error.mean_cm for error in errors])),
+        "max_cm": float(max(error.max_cm for error in errors)),
+    }

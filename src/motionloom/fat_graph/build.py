@@ -1,0 +1,250 @@
+"""Making a fat graph: base poses, clips between them, fat edges, no dead ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending import register
+from motionloom.distance.features import FeatureSet, feature_set
+from motionloom.errors import InvalidInput
+from motionloom.fat_graph.base_poses import NEIGHBOURS, BasePoses, base_poses
+from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
+from motionloom.motion import Motion
+from motionloom.motion_graph.build import alike
+from motionloom.parametric.parameters import average_speed, turn
+from motionloom.parametric.parametric_motion import parametrize
+
+Array = NDArray[np.float64]
+
+RADIUS = 0.07  # metres: how far joints of neighbours may be apart, root mean square
+_APART = 0.3  # seconds between base poses, at least
+_LONGEST = 2.5  # seconds between base poses, at most
+_DURATIONS = 1.4  # clips of one edge are at most so many times longer or shorter than the middle
+_EXAMPLES = 20  # of an edge that are blended
+_SAMPLES = 60  # blends by which an edge learns its parameters
+_SPACING = 0.005  # radians and m/s between them
+_WAY = 0.3  # metres in a second: who goes less has no direction
+
+
+def fat_graph(
+    motions: Sequence[Motion],
+    *,
+    radius: float = RADIUS,
+    features: str | FeatureSet = "e15x3",
+    poses: int = 8,
+    k: int = NEIGHBOURS,
+    examples: int = _EXAMPLES,
+    seed: int = 0,
+) -> FatGraph:
+    """A fat graph of motions.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        Walks, runs, turns; of any skeletons and rates: they are brought onto the skeleton and
+        to the rate of the first.
+    radius : float
+        How alike poses must be to be neighbours, metres.
+    features : str or FeatureSet
+        What poses are compared by.
+    poses : int
+        Base poses to look for at most.
+    k : int
+        Neighbours of a frame that are counted at most.
+    examples : int
+        Clips of a fat edge that are blended; if there are more, those that differ most in
+        turn and speed.
+    seed : int
+
+    Raises
+    ------
+    InvalidInput
+        If the motions come by no base pose often enough, or nothing leads back to one.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> kinds = ("walk", "walk_fast", "walk_left", "walk_right")
+    >>> graph = fat_graph([ml.demo.clip(kind) for kind in kinds])
+    >>> player = graph.player(direction=0.0, speed=1.2)
+    >>> ahead = player.record(seconds=2)
+    >>> player.steer(direction=1.5, speed=1.5)
+    >>> len(player.record(seconds=4))
+    120
+    """
+    if not (np.isfinite(radius) and radius > 0.0):
+        raise InvalidInput(f"radius must be a distance in metres above zero; got {radius}")
+    if examples < 2 or poses < 1:
+        raise InvalidInput(
+            f"a fat graph needs a base pose and two examples at least; got {poses} and {examples}"
+        )
+    ready = alike(motions)
+    chosen = feature_set(features)
+    rows = [chosen.prepare(motion) for motion in ready]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
+    found = base_poses(
+        np.concatenate(rows),
+        starts,
+        radius=radius / chosen.scale,
+        apart=max(round(_APART * ready[0].fps), 1),
+        k=k,
+        most=poses,
+    )
+    if not len(found):
+        raise InvalidInput(
+            f"the {len(ready)} motions come by no pose more than three times within {radius:g} m; "
+            "add motions that repeat themselves, such as walks, or raise the radius"
+        )
+    edges, removed = _fat_edges(ready, found, starts, examples, seed)
+    kept, connected = _connected(len(found), edges)
+    if not connected:
+        raise InvalidInput(
+            f"nothing leads from any of the {len(found)} base poses back to it: a fat graph needs "
+            "motions that repeat themselves, such as walks, several times and in several ways"
+        )
+    removed["base_poses"] = len(found) - len(kept)
+    removed["edges"] = len(edges) - len(connected)
+    places = [_place(row, starts) for row in found.rows[kept]]
+    return FatGraph(
+        tuple(ready),
+        tuple((ready[m].name, frame) for m, frame in places),
+        _offsets(ready, found, starts)[kept],
+        tuple(
+            FatEdge(kept.index(e.source), kept.index(e.target), e.clips, e.members, e.parametric)
+            for e in connected
+        ),
+        removed,
+    )
+
+
+def _place(row: int, starts: NDArray[np.int64]) -> tuple[int, int]:
+    motion = int(np.searchsorted(starts, row, side="right")) - 1
+    return motion, int(row - starts[motion])
+
+
+def _fat_edges(
+    motions: Sequence[Motion],
+    found: BasePoses,
+    starts: NDArray[np.int64],
+    examples: int,
+    seed: int,
+) -> tuple[list[FatEdge], dict[str, int]]:
+    """All edges with two clips or more, and how many clips were left out."""
+    groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+    for (row, pose), (next_row, target) in zip(found.passes[:-1], found.passes[1:], strict=True):
+        (motion, first), (other, last) = _place(row, starts), _place(next_row, starts)
+        if motion == other and (last - first) / motions[0].fps <= _LONGEST:
+            groups.setdefault((int(pose), int(target)), []).append((motion, first, last))
+    edges, alone, unmatched = [], 0, 0
+    for (source, target), clips in sorted(groups.items()):
+        for group in _of_like_duration(clips):
+            made = _fat_edge(motions, group, source, target, examples, seed)
+            if made is None:
+                alone += len(group)
+                continue
+            edges.append(made[0])
+            unmatched += made[1]
+    return edges, {"single_clips": alone, "unmatched_clips": unmatched}
+
+
+def _of_like_duration(
+    clips: Sequence[tuple[int, int, int]],
+) -> list[list[tuple[int, int, int]]]:
+    """Clips in groups of about one duration, the largest group first."""
+    left, groups = list(clips), []
+    while left:
+        lengths = np.array([last - first for _, first, last in left], np.float64)
+        middle = float(np.median(lengths))
+        like = (lengths <= middle * _DURATIONS) & (lengths >= middle / _DURATIONS)
+        if not like.any():
+            middle = float(lengths[0])
+            like = (lengths <= middle * _DURATIONS) & (lengths >= middle / _DURATIONS)
+        groups.append([clip for clip, yes in zip(left, like, strict=True) if yes])
+        left = [clip for clip, yes in zip(left, like, strict=True) if not yes]
+    return groups
+
+
+def _fat_edge(
+    motions: Sequence[Motion],
+    group: Sequence[tuple[int, int, int]],
+    source: int,
+    target: int,
+    examples: int,
+    seed: int,
+) -> tuple[FatEdge, int] | None:
+    """The edge of some clips, and how many did not match; None if there are too few."""
+    if len(group) < 2:
+        return None
+    values = np.array([_turn_and_speed(motions[m][a : b + 1]) for m, a, b in group])
+    spread = [group[n] for n in _spread_out(values, examples)]
+    clips = [Clip(motions[m].name, a, b + 1) for m, a, b in spread]
+    cut = [
+        replace(motions[m][a : b + 1], name=clip.text, provenance=None)
+        for (m, a, b), clip in zip(spread, clips, strict=True)
+    ]
+    try:
+        registration = register(cut, leave_out_unmatched=True)
+    except InvalidInput:
+        return None
+    parametric = parametrize(
+        registration, [turn(), average_speed()], samples=_SAMPLES, spacing=_SPACING, seed=seed
+    )
+    by_name = {clip.text: clip for clip in clips}
+    kept = tuple(by_name[example.source] for example in registration.examples)
+    return FatEdge(source, target, kept, len(group), parametric), len(clips) - len(kept)
+
+
+def _turn_and_speed(clip: Motion) -> Array:
+    return np.concatenate([turn()(clip), average_speed()(clip)])
+
+
+def _spread_out(values: Array, count: int) -> list[int]:
+    """Numbers of so many rows far from each other; the one in the middle is the first."""
+    scaled = (values - values.mean(axis=0)) / np.maximum(values.std(axis=0), 1e-6)
+    chosen = [int(np.argmin((scaled**2).sum(axis=1)))]
+    gaps = np.linalg.norm(scaled - scaled[chosen[0]], axis=1)
+    while len(chosen) < min(count, len(values)):
+        chosen.append(int(np.argmax(gaps)))
+        gaps = np.minimum(gaps, np.linalg.norm(scaled - scaled[chosen[-1]], axis=1))
+        gaps[chosen] = -1.0
+    return chosen
+
+
+def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[FatEdge]]:
+    """Base poses and edges of the largest part in which everything leads to everything."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not edges:
+        return [], []
+    ends = np.array([(edge.source, edge.target) for edge in edges])
+    links = csr_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    part = connected_components(links, connection="strong")[1]
+    inside = [edge for edge in edges if part[edge.source] == part[edge.target]]
+    if not inside:
+        return [], []
+    sizes: dict[int, int] = {}
+    for edge in inside:
+        sizes[int(part[edge.source])] = sizes.get(int(part[edge.source]), 0) + edge.members
+    best = max(sizes, key=lambda number: (sizes[number], -number))
+    kept = [pose for pose in range(count) if part[pose] == best]
+    return kept, [edge for edge in inside if part[edge.source] == best]
+
+
+def _offsets(motions: Sequence[Motion], found: BasePoses, starts: NDArray[np.int64]) -> Array:
+    """Mean angle (B,) from where the hips face to where the body goes, in each base pose."""
+    sums = np.zeros(len(found), np.complex128)
+    headings = [motion.headings() for motion in motions]
+    half = max(round(0.5 * motions[0].fps), 1)
+    for row, pose in found.passes:
+        m, frame = _place(int(row), starts)
+        root = motions[m].root
+        first, last = max(frame - half, 0), min(frame + half, len(root) - 1)
+        x, _, z = (root[last] - root[first]).astype(np.float64)
+        if np.hypot(x, z) >= _WAY * (last - first) / (2 * half):
+            sums[pose] += np.exp(1j * (np.arctan2(x, z) - headings[m][frame]))
+    return np.where(np.abs(sums) > 0.0, np.angle(sums), 0.0)

@@ -1,0 +1,184 @@
+"""The fat graph: base poses, and fat edges that lead from one to another.
+
+A fat edge is a family of clips from one base pose to another, registered with each other: one
+motion that is asked for by how far it turns and how fast it goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality import QualityReport, quality_report
+from motionloom.parametric.parametric_motion import ParametricMotion
+
+if TYPE_CHECKING:
+    from motionloom.fat_graph.player import FatPlayer
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Frames ``[start_frame, end_frame)`` of a motion, from one base pose to the next."""
+
+    motion: str
+    start_frame: int
+    end_frame: int
+
+    @property
+    def text(self) -> str:
+        """``NAME:START-END``."""
+        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+
+@dataclass(frozen=True, eq=False)
+class FatEdge:
+    """Clips from one base pose to another, as one motion asked for by turn and speed.
+
+    Attributes
+    ----------
+    source, target : int
+        Base poses.
+    clips : tuple of Clip
+        The examples that are blended.
+    members : int
+        Clips that were found, of which the examples are some.
+    parametric : ParametricMotion
+        By ``turn`` in radians and ``average_speed`` in m/s.
+
+    Examples
+    --------
+    >>> from motionloom.fat_graph import fat_graph
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> edge = fat_graph(walks, examples=4).edges[0]
+    >>> edge.turns[0] < 0.0 < edge.turns[1], edge.members >= len(edge.clips) == 4
+    (True, True)
+    """
+
+    source: int
+    target: int
+    clips: tuple[Clip, ...]
+    members: int
+    parametric: ParametricMotion
+
+    @cached_property
+    def turns(self) -> tuple[float, float]:
+        """Least and largest turn that blends reach, radians."""
+        turns = self.parametric.accessible[:, 0]
+        return float(turns.min()), float(turns.max())
+
+    @cached_property
+    def speeds(self) -> tuple[float, float]:
+        """Least and largest speed that blends reach, m/s."""
+        speeds = self.parametric.accessible[:, 1]
+        return float(speeds.min()), float(speeds.max())
+
+    @property
+    def seconds(self) -> float:
+        """How long it is, on average."""
+        registration = self.parametric.registration
+        return float(np.mean(registration.clips.lengths - 1)) / registration.fps
+
+
+@dataclass(frozen=True, eq=False)
+class FatGraph:
+    """Base poses and fat edges; made by `motionloom.fat_graph.fat_graph`.
+
+    Attributes
+    ----------
+    motions : tuple of Motion
+        On one skeleton and at one rate.
+    poses : tuple of (str, int)
+        Motion and frame of each base pose.
+    offsets : ndarray, shape (B,)
+        By how much the body goes more to its left than its hips face, in each base pose.
+    edges : tuple of FatEdge
+    removed : dict
+        Why base poses and clips were left out, and how many.
+
+    Examples
+    --------
+    >>> from motionloom.fat_graph import fat_graph
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> graph = fat_graph(walks, examples=4)
+    >>> graph, graph.leaving(0)
+    (FatGraph(2 base poses, 2 fat edges), [0])
+    """
+
+    motions: tuple[Motion, ...]
+    poses: tuple[tuple[str, int], ...]
+    offsets: Array
+    edges: tuple[FatEdge, ...]
+    removed: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"FatGraph({len(self.poses)} base poses, {len(self.edges)} fat edges)"
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """That of all motions."""
+        return self.motions[0].skeleton
+
+    @property
+    def fps(self) -> float:
+        """Frames per second."""
+        return self.motions[0].fps
+
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """Least and largest speed of any edge, m/s."""
+        ranges = np.array([edge.speeds for edge in self.edges])
+        return float(ranges[:, 0].min()), float(ranges[:, 1].max())
+
+    def leaving(self, pose: int) -> list[int]:
+        """Numbers of the edges that lead away from a base pose; there is one at least."""
+        return [number for number, edge in enumerate(self.edges) if edge.source == pose]
+
+    def info(self) -> dict[str, Any]:
+        """The graph in figures."""
+        return {
+            "motions": len(self.motions),
+            "frames": sum(map(len, self.motions)),
+            "base_poses": [f"{name}:{frame}" for name, frame in self.poses],
+            "edges": [
+                {
+                    "source": edge.source,
+                    "target": edge.target,
+                    "clips": edge.members,
+                    "examples": len(edge.clips),
+                    "seconds": edge.seconds,
+                    "turn": list(edge.turns),
+                    "speed": list(edge.speeds),
+                }
+                for edge in self.edges
+            ],
+            "removed": dict(self.removed),
+        }
+
+    def player(
+        self, *, direction: float | None = 0.0, speed: float | None = None, start: int = 0
+    ) -> FatPlayer:
+        """Endless motion that goes where it is told; see `FatPlayer`.
+
+        Parameters
+        ----------
+        direction : float or None
+            Heading to go in, radians; None: straight on.
+        speed : float or None
+            m/s. None: as fast as it is usual.
+        start : int
+            Base pose to begin with.
+        """
+        from motionloom.fat_graph.player import FatPlayer
+
+        return FatPlayer(self, direction=direction, speed=speed, start=start)
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """How well a motion made from this graph behaves, held against the graph's motions."""
+        return quality_report(motion, sources=self.motions)

@@ -1,0 +1,272 @@
+"""A fat graph, played: it goes where it is told, as fast as it is told, and never ends.
+
+The player is on one fat edge at a time. Which way it turns and how fast it goes on it may be
+changed in any frame: blend weights run after what is wanted. At the end of an edge it is in a
+base pose, where the next edge begins; what the two poses differ by fades
+(`motionloom.blending.inertialization`). A turn that no blend makes is helped by bending the way a
+little, as far as feet can follow. Which edge is next is decided by what it costs to be as slow or
+as fast as wanted from there on, so that a way from standing to running is found if there is
+one. Controls, each for ``steer``:
+
+``direction``
+    Heading to go in, radians from +Z towards +X; None: straight on.
+``speed``
+    m/s; None: as it comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending import BlendPlayer
+from motionloom.blending.inertialization import Stitch
+from motionloom.blending.player import Player, Stretch
+from motionloom.blending.transitions import Window, aligning_move
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Source
+from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.rotations.planar_transform import (
+    composed,
+    moved_points,
+    moved_poses,
+    to_origin,
+)
+
+if TYPE_CHECKING:
+    from motionloom.fat_graph.graph import FatEdge, FatGraph
+
+Array = NDArray[np.float64]
+
+_FORESIGHT = 0.9  # what an edge counts against the one before it
+_LATE = 0.8  # behind this share of an edge, a new wish is left to the next
+_BEND = 0.35  # rad/s by which the way is bent at most, where no blend turns as far as wanted
+_SEEN = 3  # frames of the next edge by which the seam is made
+
+
+class FatPlayer(Player):
+    """Plays a fat graph; `FatGraph.player` makes one.
+
+    Parameters
+    ----------
+    graph : FatGraph
+    direction, speed : float or None
+        As in `steer`.
+    start : int
+        Base pose to begin with, over the origin and going along +Z.
+
+    Examples
+    --------
+    >>> from motionloom.fat_graph import FatPlayer, fat_graph
+    >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
+    >>> player = FatPlayer(fat_graph(walks, examples=4), speed=1.2)
+    >>> player.steer(direction=0.8)
+    >>> player.record(seconds=2)
+    Motion(60 frames at 30 fps = 2.00 s, 21 joints)
+    """
+
+    controls = ("direction", "speed")
+
+    def __init__(
+        self,
+        graph: FatGraph,
+        *,
+        direction: float | None = 0.0,
+        speed: float | None = None,
+        start: int = 0,
+    ) -> None:
+        if not 0 <= start < len(graph.poses):
+            raise InvalidInput(f"base poses are 0 to {len(graph.poses) - 1}; got {start}")
+        self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
+        self._clips = {clip.text: clip for edge in graph.edges for clip in edge.clips}
+        self._wish = {
+            "direction": _number(direction, "direction"),
+            "speed": _number(speed, "speed"),
+        }
+        self._stitch = Stitch(len(self.skeleton), self.fps)
+        self._planter = FootPlanter(self.skeleton, self.fps)
+        self._played = 0
+        self._costs = self._costs_to_go()
+        self._last: Stretch | None = None  # the last frame, before feet were planted
+        self._ready: Stretch | None = None  # frames of the edge that were looked at already
+        self._facing = 0.0  # where the body went when the edge began
+        self._enter(start)
+
+    def _read(self, count: int) -> Stretch:
+        parts, seams = [Stretch.none(len(self.skeleton), self._played)], []
+        while count > 0:
+            part = self._next(count)
+            if not len(part):
+                self._enter(self._edge.target)
+                seams.append(self._played)
+                continue
+            rotations, root = self._stitch.added(part.rotations, part.root)
+            part = replace(part, rotations=rotations, root=root)
+            self._last = replace(
+                part, rotations=rotations[-1:], root=root[-1:], contacts=part.contacts[-1:]
+            )
+            parts.append(part)
+            count -= len(part)
+            self._played += len(part)
+        whole = Stretch.joined(parts)
+        rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
+        return replace(whole, rotations=rotations, root=root, seams=tuple(seams))
+
+    def _steer(self, **controls: Any) -> None:
+        self._wish |= {name: _number(value, name) for name, value in controls.items()}
+        if "speed" in controls:
+            self._costs = self._costs_to_go()
+        gone = min(self._frames_on_edge / max(self._edge.seconds * self.fps, 1.0), 1.0)
+        if gone < _LATE:
+            self._aim(gone)
+
+    # --- one edge after the other -------------------------------------------------------
+
+    def _next(self, count: int) -> Stretch:
+        """Up to so many frames of the edge, where it lies; none at its end."""
+        part = self._ready
+        if part is not None and len(part) > count:
+            self._ready = _cut(part, count, len(part))
+            part = _cut(part, 0, count)
+        elif part is not None:
+            self._ready = None
+        else:
+            part = self._moved(self._blend.read(count))
+        self._frames_on_edge += len(part)
+        shift = self._played - part.start
+        sources = tuple(self._captured(source.moved(shift)) for source in part.sources)
+        return replace(part, start=self._played, sources=sources)
+
+    def _enter(self, pose: int) -> None:
+        """Begin the edge that serves best from a base pose."""
+        if self._last is not None:
+            heading = float(self._pose(self._last).headings()[0])
+            self._facing = heading + float(self.graph.offsets[pose])
+        wanted = self._wanted_turn()
+        self._edge = self._choice(pose, wanted)
+        self._frames_on_edge = 0
+        self._turn = self._bend = 0.0
+        self._blend = BlendPlayer(
+            self._edge.parametric.registration, self._weights(wanted), plant=False
+        )
+        first = self._blend.read(1)
+        self._move = self._joining_move(first, pose)
+        if self._last is None:
+            self._ready = self._moved(first)
+            return
+        self._ready = self._moved(self._blend.read(_SEEN))
+        if len(self._ready) == _SEEN:
+            self._stitch.seam(self._ready.rotations, self._ready.root)
+
+    def _joining_move(self, first: Stretch, pose: int) -> Array:
+        """The move along the floor that puts the first frame of an edge onto the last frame."""
+        if self._last is not None:
+            a, b = (Window(one.rotations, one.root, one.contacts) for one in (self._last, first))
+            return aligning_move(self.skeleton, a, b)
+        ahead = [0.0, 0.0, -float(self.graph.offsets[pose])]
+        return composed(ahead, to_origin(self._pose(first)))
+
+    def _moved(self, part: Stretch) -> Stretch:
+        """Frames of the blend where they lie, on a way that is bent about the body."""
+        moves = np.empty((len(part), 3))
+        for k, place in enumerate(part.root):
+            x, _, z = moved_points(self._move, place)
+            self._move = composed([x, z, self._bend], composed([-x, -z, 0.0], self._move))
+            moves[k] = self._move
+        rotations, root = moved_poses(moves, part.rotations, part.root)
+        return replace(part, rotations=rotations, root=root)
+
+    def _pose(self, one: Stretch) -> Motion:
+        """The first frame of a stretch as a motion."""
+        return Motion(self.skeleton, one.rotations[:1], one.root[:1], self.fps)
+
+    def _captured(self, source: Source) -> Source:
+        """A source in frames of the motion that its clip was cut from."""
+        clip = self._clips[source.motion]
+        return replace(
+            source,
+            motion=clip.motion,
+            start_frame=source.start_frame + clip.start_frame,
+            end_frame=source.end_frame + clip.start_frame,
+        )
+
+    # --- where to go --------------------------------------------------------------------
+
+    def _wanted_turn(self) -> float:
+        direction = self._wish["direction"]
+        if direction is None:
+            return 0.0
+        return float(np.angle(np.exp(1j * (direction - self._facing))))
+
+    def _aim(self, gone: float) -> None:
+        """Wish anew on the way: what is left of the edge must do it."""
+        turned = self._turn + self._bend * self._edge.seconds * self.fps
+        wanted = (self._wanted_turn() - gone * turned) / (1.0 - gone)
+        self._blend.steer(weights=self._weights(wanted))
+
+    def _weights(self, wanted: float) -> Array:
+        """Blend weights for a turn of the way, and the wanted speed."""
+        edge, offsets = self._edge, self.graph.offsets
+        hips = wanted + float(offsets[edge.source] - offsets[edge.target])
+        turn = float(np.clip(hips, *edge.turns))
+        speed = self._wish["speed"]
+        slow, fast = edge.speeds
+        speed = 0.5 * (slow + fast) if speed is None else float(np.clip(speed, slow, fast))
+        self._turn = turn - (hips - wanted)
+        missing = (wanted - self._turn) / edge.seconds
+        self._bend = float(np.clip(missing, -_BEND, _BEND)) / self.fps
+        return edge.parametric.space.weights_for([turn, speed])
+
+    def _choice(self, pose: int, wanted: float) -> FatEdge:
+        edges = [self.graph.edges[number] for number in self.graph.leaving(pose)]
+
+        def cost(edge: FatEdge) -> float:
+            short = abs(wanted - float(np.clip(wanted, *edge.turns)))
+            return self._cost(edge) + 0.5 * short + _FORESIGHT * float(self._costs[edge.target])
+
+        return min(edges, key=cost)
+
+    def _cost(self, edge: FatEdge) -> float:
+        """How much an edge fails the wanted speed, times how long; examples are worth a little."""
+        speed = self._wish["speed"]
+        off = 0.0 if speed is None else abs(speed - float(np.clip(speed, *edge.speeds)))
+        return (off + 0.1 / np.sqrt(edge.members)) * edge.seconds
+
+    def _costs_to_go(self) -> Array:
+        """What it costs (B,) to go on from each base pose, by value iteration."""
+        costs = np.zeros(len(self.graph.poses))
+        own = [(edge.source, edge.target, self._cost(edge)) for edge in self.graph.edges]
+        for _ in range(100):
+            best = np.full(len(costs), np.inf)
+            for source, target, cost in own:
+                best[source] = min(best[source], cost + _FORESIGHT * costs[target])
+            if np.allclose(best, costs, atol=1e-6):
+                break
+            costs = best
+        return costs
+
+
+def _cut(part: Stretch, first: int, last: int) -> Stretch:
+    """Frames ``[first, last)`` of a stretch."""
+    low, high = part.start + first, part.start + last
+    cuts = (source.cut(low, high) for source in part.sources)
+    return Stretch(
+        part.rotations[first:last],
+        part.root[first:last],
+        part.contacts[first:last],
+        low,
+        tuple(source for source in cuts if source is not None),
+    )
+
+
+def _number(value: float | None, name: str) -> float | None:
+    if value is None:
+        return None
+    given = float(value) if np.ndim(value) == 0 else np.nan
+    if not np.isfinite(given) or (name == "speed" and given < 0.0):
+        least = ", not negative" if name == "speed" else ""
+        raise InvalidInput(f"{name} must be a finite number{least}; got {value!r}")
+    return given

@@ -1,0 +1,1 @@
+"""Acclaim files: a skeleton (``.asf``) and its motions (``.amc``)."""

@@ -1,0 +1,1 @@
+"""BVH files: reader, writer and incremental writer."""

@@ -1,0 +1,334 @@
+"""The first half of a BVH file: from the word HIERARCHY to the word MOTION.
+
+A scanner over statements, not a recursive parser, so a file nested ten thousand deep is
+no different from any other. Names run to the end of their line (3ds Max writes
+``JOINT Bip01 L Thigh``); everything else is words.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from motionloom.errors import MotionFormatError
+from motionloom.formats.conventions import Repairs
+
+MAX_JOINTS = 4096  # the largest rigs with faces and cloth have a few hundred
+MAX_NAME = 1000  # a full path in Maya's scene can be long
+_WORD = re.compile(r"[{}]|[^\s{}]+")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_CHANNEL = re.compile(r"([xyz])(position|rotation|scale)", re.IGNORECASE)
+_KEYWORDS = {"HIERARCHY", "ROOT", "JOINT", "END", "ENDSITE", "OFFSET", "CHANNELS", "{", "}"}
+
+
+@dataclass
+class Node:
+    """One ROOT, JOINT or End Site as the file has it."""
+
+    kind: str  # "root", "joint" or "end"
+    name: str
+    parent: int  # index among the nodes; -1 for a root
+    line: int
+    offset: tuple[float, float, float] | None = None
+    channels: list[str] = field(default_factory=list)  # "Xposition", "Zrotation", ...
+    has_channels: bool = False
+
+
+def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repairs) -> list[Node]:
+    r"""Nodes of the hierarchy in file order.
+
+    Parameters
+    ----------
+    text : str
+        Everything before the word MOTION, line ends as ``\n``.
+    first_line : int
+        Number of the text's first line in the file.
+    path : str or Path
+        For messages.
+    repairs : Repairs
+        Takes what had to be mended.
+    """
+    return _Scanner(text, first_line, path, repairs).nodes()
+
+
+class _Scanner:
+    def __init__(self, text: str, first_line: int, path: str | Path, repairs: Repairs) -> None:
+        self.text = text
+        self.path = path
+        self.repairs = repairs
+        self.position = 0  # behind the word read last
+        self._word_start = 0
+        self._words = _WORD.finditer(text)
+        self._ahead: re.Match[str] | None = None
+        self._first_line = first_line
+        self._line_ends = [match.start() for match in re.finditer("\n", text)]
+        self._nodes: list[Node] = []
+        self._open: list[int] = []  # nodes whose brace is open, outermost first
+        self._pending: int | None = None  # node that waits for its opening brace
+
+    def nodes(self) -> list[Node]:
+        started = False
+        while (word := self._next()) is not None:
+            keyword = self._keyword(word)
+            if keyword == "HIERARCHY" and not started:
+                started = True
+                continue
+            if not started:
+                if keyword not in ("ROOT", "JOINT"):
+                    self._fail(f"expected HIERARCHY, found {_short(word)}; this is not a BVH file")
+                self.repairs.add("the word HIERARCHY is missing", line=self.line)
+                started = True
+            self._statement(keyword, word)
+        if self._pending is not None or self._open:
+            index = self._pending if self._pending is not None else self._open[-1]
+            missing = len(self._open) + (self._pending is not None)
+            node = self._nodes[index]
+            self._fail(
+                f"the hierarchy ends with {missing} closing brace(s) missing; the innermost "
+                f"open one belongs to {node.name!r} of line {node.line}"
+            )
+        if not started:
+            self._fail("expected HIERARCHY and a ROOT before MOTION, found nothing")
+        if not self._nodes:
+            self._fail("the hierarchy holds no ROOT")
+        return self._nodes
+
+    # --- statements ---------------------------------------------------------------------
+
+    def _statement(self, keyword: str, word: str) -> None:
+        if keyword in ("ROOT", "JOINT", "END", "ENDSITE"):
+            self._begin_node(keyword)
+        elif keyword == "{":
+            if self._pending is None:
+                self._fail("an opening brace belongs behind ROOT, JOINT or End Site")
+            self._open.append(self._pending)
+            self._pending = None
+        elif keyword == "}":
+            if self._pending is not None:
+                self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
+            if not self._open:
+                self._fail("a closing brace too many")
+            self._close(self._nodes[self._open.pop()])
+        elif keyword == "OFFSET":
+            self._read_offset(self._current("OFFSET"))
+        elif keyword == "CHANNELS":
+            self._read_channels(self._current("CHANNELS"))
+        else:
+            self._fail(
+                "expected ROOT, JOINT, End Site, OFFSET, CHANNELS, a brace or MOTION; "
+                f"found {_short(word)}"
+            )
+
+    def _begin_node(self, keyword: str) -> None:
+        line = self.line
+        if self._pending is not None:
+            self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
+        if len(self._nodes) >= MAX_JOINTS:
+            self._fail(f"more than {MAX_JOINTS} joints and end sites; this is no skeleton")
+        parent = self._open[-1] if self._open else -1
+        if parent >= 0 and self._nodes[parent].kind == "end":
+            self._fail("an End Site cannot hold joints")
+        kind = {"ROOT": "root", "JOINT": "joint"}.get(keyword, "end")
+        name = self._rest_of_line()
+        if kind == "end":
+            site, _, name = name.partition(" ") if keyword == "END" else ("Site", "", name)
+            if site.lower() != "site":  # `End LeftToe`: the word Site left out
+                name = f"{site} {name}".strip()
+                self.repairs.add("an end site without the word Site", line=line)
+            elif keyword == "END" and site != "Site":
+                self.repairs.add("keywords in other case", line=line)
+            if site.lower() == "site" and name:
+                self.repairs.add(f"a named end site: {_short(name)}", line=line)
+        elif not name:
+            name = f"joint_{len(self._nodes)}"
+            self.repairs.add(f"a joint without a name, called {name}", line=line)
+        if kind == "root" and parent >= 0:
+            self._fail(f"ROOT {name!r} inside {self._nodes[parent].name!r}; JOINT expected")
+        if kind != "root" and parent < 0:
+            if kind == "end" or self._nodes:
+                self._fail(f"{keyword} {name!r} lies outside the ROOT's braces")
+            self.repairs.add("the first joint is called JOINT, not ROOT", line=line)
+            kind = "root"
+        self._nodes.append(Node(kind, name.strip(), parent, line))
+        self._pending = len(self._nodes) - 1
+
+    def _close(self, node: Node) -> None:
+        if node.offset is None:
+            if node.kind == "joint" and not any("position" in c for c in node.channels):
+                self._fail(f"{node.name!r} of line {node.line} has no OFFSET")
+            self.repairs.add("an OFFSET is missing, taken as zero", line=node.line)
+            node.offset = (0.0, 0.0, 0.0)
+        if node.kind != "end" and not node.has_channels:
+            self.repairs.add(f"{node.name!r} has no CHANNELS, taken as none", line=node.line)
+
+    def _read_offset(self, node: Node) -> None:
+        line = self.line
+        if node.offset is not None:
+            self._fail(f"a second OFFSET for {node.name!r}")
+        numbers: list[float] = []
+        while len(numbers) < 3:
+            word = self._peek()
+            if word is None or word.upper() in _KEYWORDS:
+                self._fail(f"OFFSET needs 3 numbers, found {len(numbers)}", line=line)
+            self._next()
+            numbers += self._numbers_in(word)
+        while (extra := self._peek()) is not None and self._numbers_in(extra, tell=False):
+            self._next()
+            numbers += self._numbers_in(extra)
+        if len(numbers) == 6:
+            self.repairs.add(
+                "OFFSET has six numbers: the last three, angles of a rest pose, are not used",
+                line=line,
+            )
+        elif len(numbers) > 3:
+            self._fail(f"OFFSET needs 3 numbers, found {len(numbers)}", line=line)
+        x, y, z = numbers[:3]
+        if not all(abs(value) < 1e9 for value in (x, y, z)):  # also refuses infinity
+            self._fail(f"OFFSET {x:g} {y:g} {z:g} is not a place", line=line)
+        node.offset = (x, y, z)
+
+    def _numbers_in(self, word: str, *, tell: bool = True) -> list[float]:
+        """Numbers of one word: usually one; `0.0-7.509` holds two, `1,5` a decimal comma."""
+        if len(word) > 1 and word[-1] == ",":
+            word = word[:-1]
+            if tell:
+                self.repairs.add("values are separated by commas", line=self.line)
+        if _NUMBER.fullmatch(word):
+            return [float(word)]
+        parts = _NUMBER.findall(word)
+        if parts and "".join(parts) == word and all(p[0] in "+-" for p in parts[1:]):
+            if tell:
+                self.repairs.add("numbers run together, split at the sign", line=self.line)
+            return [float(part) for part in parts]
+        if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", word):
+            if tell:
+                self.repairs.add("decimal commas read as points", line=self.line)
+            return [float(word.replace(",", "."))]
+        if tell:
+            self._fail(f"expected a number, found {_short(word)}")
+        return []
+
+    def _read_channels(self, node: Node) -> None:
+        line = self.line
+        if node.kind == "end" and self._peek() == "0":
+            self._next()
+            self.repairs.add("an End Site with CHANNELS 0", line=line)
+            return
+        if node.kind == "end":
+            self._fail("an End Site has no CHANNELS")
+        if self._nodes[-1] is not node:
+            self._fail(f"CHANNELS of {node.name!r} behind its children: which columns are its?")
+        if node.has_channels:
+            self._fail(f"a second CHANNELS for {node.name!r}")
+        word = self._next()
+        if word is None or not re.fullmatch("[0-9]{1,9}", word):
+            self._fail(f"expected the number of channels, found {_short(word or 'nothing')}")
+        names: list[str] = []
+        while (word_ahead := self._peek()) is not None and word_ahead.upper() not in _KEYWORDS:
+            if word_ahead[-1] == "," and len(names) + 1 < int(word):
+                word_ahead = word_ahead[:-1]
+                self.repairs.add("values are separated by commas", line=line)
+            match = _CHANNEL.fullmatch(word_ahead)
+            if match is None:
+                if len(names) == int(word):
+                    break  # a statement of its own, for better or worse
+                self._next()
+                self._fail(
+                    f"unknown channel {_short(word_ahead)}; Xposition, Yposition, Zposition, "
+                    "Xrotation, Yrotation or Zrotation expected"
+                )
+            name = match[1].upper() + match[2].lower()
+            if name != word_ahead:
+                self.repairs.add("channel names in other case", line=self.line)
+            names.append(name)
+            self._next()
+        if len(names) != int(word):
+            # The rows of the motion are the judge: they must fit the names, and are checked.
+            self.repairs.add(
+                f"CHANNELS says {_short(word)} but lists {len(names)}; the list is taken",
+                line=line,
+            )
+        if len(names) > 9:
+            self._fail(f"{len(names)} channels for {node.name!r}; at most 9 make sense", line=line)
+        positions = [name for name in names if not name.endswith("rotation")]
+        turns = [name[0] for name in names if name.endswith("rotation")]
+        if len(set(positions)) < len(positions) or len(turns) > 3:
+            self._fail(f"channels of {node.name!r} repeat: {' '.join(names)}", line=line)
+        if any(a == b for a, b in zip(turns, turns[1:], strict=False)):
+            self._fail(f"channels of {node.name!r} repeat: {' '.join(names)}", line=line)
+        if len(set(turns)) < len(turns):
+            self.repairs.add(
+                f"{node.name!r} turns twice about one axis; taken as proper Euler angles",
+                line=line,
+            )
+        node.channels, node.has_channels = names, True
+
+    def _current(self, keyword: str) -> Node:
+        if self._pending is not None:
+            self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
+        if not self._open:
+            self._fail(f"{keyword} outside of ROOT and JOINT")
+        return self._nodes[self._open[-1]]
+
+    # --- words --------------------------------------------------------------------------
+
+    @property
+    def line(self) -> int:
+        """Line of the word read last."""
+        return self._first_line + bisect_right(self._line_ends, max(self._word_start, 0) - 1)
+
+    def _next(self) -> str | None:
+        match = self._ahead or self._pull()
+        self._ahead = None
+        if match is None:
+            self._word_start = max(len(self.text.rstrip()) - 1, 0)
+            return None
+        self._word_start, self.position = match.span()
+        return match[0]
+
+    def _peek(self) -> str | None:
+        if self._ahead is None:
+            self._ahead = self._pull()
+        return self._ahead[0] if self._ahead else None
+
+    def _pull(self) -> re.Match[str] | None:
+        """The next word that is neither part of a name nor of a comment."""
+        for match in self._words:
+            if match.start() < self.position:
+                continue
+            if match[0][0] != "#" and not match[0].startswith("//"):
+                return match
+            self._word_start = match.start()
+            self.repairs.add("comments skipped", line=self.line)
+            end = self.text.find("\n", match.end())
+            self.position = len(self.text) if end < 0 else end
+        return None
+
+    def _keyword(self, word: str) -> str:
+        upper = word.upper()
+        if upper in _KEYWORDS and word != upper and word not in ("End", "EndSite"):
+            self.repairs.add("keywords in other case", line=self.line)
+        return upper
+
+    def _rest_of_line(self) -> str:
+        end = self.text.find("\n", self.position)
+        end = len(self.text) if end < 0 else end
+        brace = self.text.find("{", self.position, end)
+        end = brace if brace >= 0 else end
+        if end - self.position > 10 * MAX_NAME:
+            self._fail(f"a joint's name is longer than {MAX_NAME} characters")
+        name = " ".join(self.text[self.position : end].split())
+        self.position = end
+        if len(name) > MAX_NAME:
+            self._fail(f"a joint's name is longer than {MAX_NAME} characters")
+        return name
+
+    def _fail(self, problem: str, *, line: int | None = None) -> NoReturn:
+        raise MotionFormatError(problem, path=self.path, line=line or self.line)
+
+
+def _short(word: str) -> str:
+    return repr(word if len(word) <= 40 else word[:37] + "...")

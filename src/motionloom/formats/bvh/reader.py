@@ -1,0 +1,371 @@
+"""BVH, as found in the wild.
+
+Reading repairs what has one sensible reading and records each repair; it refuses, with
+file and line, what has none. Position channels replace OFFSET, on every joint, as in
+Blender. Writing uses the dialect all readers agree on: root OFFSET zero, root with six
+channels, positions first, every other joint three rotations in one order, End Site on
+every leaf.
+
+One figure of a BVH file: its tree and its columns of the table, in file units.
+
+Here channels become rotations, and position channels find their meaning: they replace
+OFFSET, on every joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from motionloom.errors import MotionFormatError
+from motionloom.formats.bvh.hierarchy import Node, read_hierarchy
+from motionloom.formats.bvh.layout import Layout, channel_names, plain_layout
+from motionloom.formats.bvh.text import BvhText, read_rows, split_bvh
+from motionloom.formats.bvh.writer import write
+from motionloom.formats.conventions import (
+    Repairs,
+    check_fps,
+    check_up,
+    file_bytes,
+    in_metres,
+    nominal_rate,
+    upright,
+    with_given_roles,
+)
+from motionloom.formats.posture import infer_up, is_tpose_frame
+from motionloom.formats.units import Unit, infer_unit, unit_from
+from motionloom.motion import Motion, Origin, Skeleton
+
+
+class Figure:
+    """A figure's layout with its table of channel values (T, C).
+
+    Attributes
+    ----------
+    root : ndarray, shape (T, 3)
+        Path of the root.
+    moved : ndarray, shape (T, J, 3), or None
+        Offsets in every frame, where bones change their length.
+    warnings : list of str
+        What a user should know about the position channels.
+    """
+
+    def __init__(
+        self, layout: Layout, table: NDArray[np.float64], path: Path, repairs: Repairs
+    ) -> None:
+        self.layout, self.path, self.repairs, self.table = layout, path, repairs, table
+        self.warnings: list[str] = []
+        self.offsets = layout.offsets
+        self._refuse_scales()
+        self.root = self._positions(0).astype(np.float32)
+        self.moved = self._translations()
+
+    def skeleton(self) -> Skeleton:
+        """Joints and end sites with unique names, offsets in file units."""
+        for sentence, line in self.layout.names[2]:
+            self.repairs.add(sentence, line=line)
+        if self.offsets is self.layout.offsets:
+            return self.layout.skeleton
+        return self.layout.skeleton_with(self.offsets)
+
+    def rotations(self) -> NDArray[np.float32]:
+        """Local rotations ``wxyz``, shape (T, J, 4)."""
+        layout, table = self.layout, np.ascontiguousarray(self.table)
+        out = np.empty((len(table), len(layout.joints), 4), np.float32)
+        _rotations(table, layout.turn_columns, layout.turn_axes, out)
+        return out
+
+    def _positions(self, joint: int) -> NDArray[np.float64]:
+        """Place of a joint in its parent's frame in every frame, shape (T, 3)."""
+        place = np.tile(self.offsets[joint], (len(self.table), 1))
+        for axis, letter in enumerate("XYZ"):
+            column = self.layout.columns[joint].get(f"{letter}position")
+            if column is not None:
+                place[:, axis] = self.table[:, column]
+        return place
+
+    def _translations(self) -> NDArray[np.float32] | None:
+        """Where position channels below the root say something: new offsets, or (T, J, 3)."""
+        moving = self.layout.moving
+        if not moving:
+            return None
+        places = {joint: self._positions(joint) for joint in moving}
+        size = max(float(np.abs(p[0]).max()) for p in places.values()) or 1.0
+        steady = {j: float(np.ptp(p, axis=0).max()) < 1e-5 * size for j, p in places.items()}
+        told = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
+        if told and not any(places[joint].any() for joint in told):
+            # Taken at their word, these bones would have no length at all.
+            self.repairs.add(
+                "position channels below the root are all zero though the OFFSETs are not: "
+                "read as additions to OFFSET"
+            )
+            for joint in told:
+                places[joint] = places[joint] + self.offsets[joint]
+        travellers = [joint for joint in moving if not steady[joint]]
+        carrier = travellers[0] if travellers and not np.ptp(self.root, axis=0).any() else None
+        differ = [
+            joint
+            for joint in moving
+            if np.abs(places[joint][0] - self.offsets[joint]).max() > 1e-3 * size
+            and joint != carrier  # what carries the motion is not where OFFSET says, of course
+        ]
+        if differ:
+            self.warnings.append(
+                f"position channels replace the OFFSET of {self._counted(differ)}: they differ"
+            )
+        self.offsets = self.offsets.copy()
+        for joint in moving:
+            self.offsets[joint] = np.median(places[joint], axis=0)
+        if not travellers:
+            return None
+        if carrier is not None:
+            name = self._node(carrier).name
+            self.warnings.append(f"the root stands still; {name!r} carries the motion")
+        else:
+            self.warnings.append(f"bones change length: {self._counted(travellers)}")
+        moved = np.tile(self.offsets, (len(self.table), 1, 1))
+        for joint in moving:
+            moved[:, joint] = places[joint]
+        moved[:, 0] = 0.0
+        return moved.astype(np.float32)
+
+    def _refuse_scales(self) -> None:
+        for joint, columns in enumerate(self.layout.columns):
+            scales = [column for name, column in columns.items() if name.endswith("scale")]
+            if not scales:
+                continue
+            node = self._node(joint)
+            if np.abs(self.table[:, scales] - 1.0).max() > 1e-3:
+                raise MotionFormatError(
+                    f"{node.name!r} changes its scale; motionloom has no such thing. Bake the "
+                    "scale in the program that wrote the file",
+                    path=self.path,
+                    line=node.line,
+                )
+            self.repairs.add("scale channels, all 1, ignored", line=node.line)
+
+    def _counted(self, joints: list[int]) -> str:
+        name = repr(self._node(joints[0]).name)
+        return name if len(joints) == 1 else f"{len(joints)} joints, {name} the first"
+
+    def _node(self, joint: int) -> Node:
+        return self.layout.nodes[self.layout.joints[joint]]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rotations(table, columns, axes, out):
+    """Products of up to three turns about axes; degrees (T, C) in, quaternions (T, J, 4) out."""
+    sines = np.empty(table.shape[1], np.float32)
+    cosines = np.empty(table.shape[1], np.float32)
+    for t in range(out.shape[0]):
+        _half_angles(table[t], sines, cosines)
+        for j in range(out.shape[1]):
+            w, x, y, z = np.float32(1.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
+            for k in range(3):
+                column = columns[j, k]
+                if column < 0:
+                    break
+                c, s = cosines[column], sines[column]
+                if axes[j, k] == 0:
+                    w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
+                elif axes[j, k] == 1:
+                    w, x, y, z = w * c - y * s, x * c - z * s, y * c + w * s, z * c + x * s
+                else:
+                    w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
+            out[t, j, 0], out[t, j, 1], out[t, j, 2], out[t, j, 3] = w, x, y, z
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _half_angles(degrees, sines, cosines):
+    """Sines and cosines of half the angles, within 1e-7; vector code, unlike the library's.
+
+    The nearest quarter turn is taken off in double precision, so angles of many turns are
+    as good as small ones. What is left, at most an eighth of a turn, goes through the
+    polynomials of the Cephes library (sinf, cosf).
+    """
+    f = np.float32
+    for c in range(degrees.shape[0]):
+        half = degrees[c] * (np.pi / 360.0)
+        # Adding and taking off 1.5 * 2**52 rounds to the nearest whole number.
+        quarters = (half * (2.0 / np.pi) + 6755399441055744.0) - 6755399441055744.0
+        x = f(half - quarters * (np.pi / 2.0))
+        q = np.int32(quarters)
+        xx = x * x
+        tail = f(-1.6666654611e-1) + xx * (f(8.3321608736e-3) - xx * f(1.9515295891e-4))
+        sine = x + x * xx * tail
+        tail = f(-1.388731625493765e-3) + xx * f(2.443315711809948e-5)
+        cosine = f(1.0) - f(0.5) * xx + xx * xx * (f(4.166664568298827e-2) + xx * tail)
+        first, second = (cosine, sine) if q & 1 else (sine, cosine)
+        sines[c] = -first if q & 2 else first
+        cosines[c] = -second if (q + 1) & 2 else second
+
+
+__all__ = ["read", "write"]
+
+
+def read(
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    fps: float | None = None,
+    up: str | None = None,
+    root: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    tpose: bool | None = None,
+    partial: bool = False,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion from a BVH file.
+
+    Parameters
+    ----------
+    path : str or Path
+    unit : str or float, optional
+        ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"``, or metres per
+        unit. Default: inferred from the size of the skeleton.
+    fps : float, optional
+        Overrules the file's Frame Time.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Up axis of the file. Default: inferred; y unless rest pose and motion both say
+        otherwise.
+    root : str, optional
+        Which ROOT to read, where a file holds several figures.
+    roles : mapping or path of a mapping file, optional
+        Role to joint name, on top of what the names tell.
+    tpose : bool, optional
+        Whether frame 0 is a T-pose to be kept as the rest pose and not as motion.
+        Default: recognised.
+    partial : bool
+        Read the whole rows of a file that was cut off, instead of refusing it.
+    strict : bool
+        Refuse everything off the specification.
+
+    Returns
+    -------
+    motion : Motion
+        T frames, J joints, metres, y up. ``motion.origin`` says what was inferred.
+
+    Raises
+    ------
+    MotionFormatError
+        With file and line, if the file has no one sensible reading.
+    """
+    path = Path(path)
+    check_up(up)
+    check_fps(fps)
+    repairs = Repairs(path, strict=strict)
+    text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
+    known = plain_layout(text.hierarchy)
+    nodes = known.nodes if known else read_hierarchy(text.hierarchy, 1, path, repairs)
+    columns = known.channel_names if known else channel_names(nodes)
+    table = read_rows(text, columns or ["nothing"], path, repairs, partial=partial)
+    frame_time = _frame_time(text, fps, path, repairs)
+    nodes, table = _one_figure(nodes, table, root, path)
+    layout = known or Layout(nodes)
+    return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
+
+
+# --- from nodes and table to a motion ----------------------------------------------------
+
+
+def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
+    figure = Figure(layout, table, path, repairs)
+    skeleton = figure.skeleton()
+    skeleton = with_given_roles(skeleton, roles)
+    warnings = list(figure.warnings)
+    motion = Motion(
+        skeleton, figure.rotations(), figure.root, 1.0 / frame_time, path.stem, figure.moved
+    )
+    if up is None:
+        up, doubt = infer_up(motion)
+        warnings += [doubt] if doubt else []
+    motion = upright(motion, up)
+    is_tpose = is_tpose_frame(motion) if tpose is None else tpose
+    if is_tpose and len(motion) > 1:
+        rest = motion.rotations[0].astype(np.float64)
+        motion = replace(motion[1:], skeleton=replace(motion.skeleton, rest=rest))
+    scale = infer_unit(motion.skeleton) if unit is None else Unit(unit_from(unit), "given")
+    warnings += [scale.warning] if scale.warning else []
+    if frame_time >= 1.0:
+        warnings.append(
+            f"Frame Time is {frame_time:g} s: if these are milliseconds or frames per second, "
+            "give the rate with fps="
+        )
+    origin = Origin(
+        path=str(path),
+        format="bvh",
+        unit_m=scale.metres,
+        unit_reason=scale.reason,
+        up=up,
+        frame_time=frame_time,
+        tpose_frame=0 if is_tpose else None,
+        euler_order=layout.order,
+        repairs=repairs.sentences(),
+        warnings=tuple(warnings),
+    )
+    return replace(
+        in_metres(motion, scale.metres), fps=nominal_rate(1.0 / frame_time), origin=origin
+    )
+
+
+# --- small decisions ----------------------------------------------------------------------
+
+
+def _one_figure(nodes, table, root, path):
+    """The nodes and columns of one ROOT, when a file holds several."""
+    roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
+    names = [nodes[index].name for index in roots]
+    if root is None and len(roots) > 1:
+        raise MotionFormatError(
+            f"the file holds {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
+            "say which with root=",
+            path=path,
+            line=nodes[roots[1]].line,
+        )
+    if root is not None and root not in names:
+        raise MotionFormatError(
+            f"no ROOT is called {root!r}; there is {', '.join(map(repr, names))}", path=path
+        )
+    if len(roots) == 1:
+        return nodes, table
+    first = roots[names.index(root)]
+    last = min([index for index in roots if index > first], default=len(nodes))
+    skipped = sum(len(node.channels) for node in nodes[:first])
+    width = sum(len(node.channels) for node in nodes[first:last])
+    chosen = [
+        replace(node, parent=node.parent - first if node.parent >= 0 else -1)
+        for node in nodes[first:last]
+    ]
+    return chosen, table[:, skipped : skipped + width]
+
+
+def _frame_time(text: BvhText, fps: float | None, path, repairs) -> float:
+    if fps is not None:
+        return 1.0 / float(fps)
+    word = text.frame_time
+    if word is None:
+        raise MotionFormatError(
+            "Frame Time is missing; give the rate with fps=",
+            path=path,
+            line=text.frame_time_line,
+        )
+    number = word
+    if "," in word and "." not in word:
+        repairs.add("decimal commas read as points", line=text.frame_time_line)
+        number = word.replace(",", ".")
+    try:
+        value = float(number)
+    except ValueError:
+        value = float("nan")
+    if not (1e-5 <= value <= 1e5):
+        raise MotionFormatError(
+            f"Frame Time must be seconds per frame, found {word[:40]!r}; give the rate with fps=",
+            path=path,
+            line=text.frame_time_line,
+        )
+    return value

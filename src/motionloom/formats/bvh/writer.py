@@ -1,0 +1,275 @@
+"""Writing BVH in the dialect that all readers agree on.
+
+Writing BVH while the motion is still being made: hours of it in little memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import check_up, free_names, laid_along
+from motionloom.formats.units import unit_from
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+
+DEFAULT_ORDER = "ZYX"
+DEFAULT_UNIT = 0.01  # centimetres, for motions that did not come from a BVH file
+
+
+def write(
+    motion: Motion,
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    up: str = "y",
+    order: str | None = None,
+    rest_frame: bool = False,
+) -> None:
+    """Write a motion as BVH.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames, J joints.
+    path : str or Path
+    unit : str or float, optional
+        Unit of the file, as for reading. Default: that of the BVH file the motion came
+        from, else centimetres.
+    up : {"y", "z", "x", "-y", "-z", "-x"}
+        Up axis of the file; nearly all readers expect y.
+    order : str, optional
+        Order of the rotation channels. Default: the source's if it has one for all
+        joints, else ``"ZYX"``.
+    rest_frame : bool
+        Put the rest pose in front as a frame of its own, as CMU's conversion does.
+
+    Notes
+    -----
+    Joints are written depth first. Names lose spaces and colons, which some readers stumble
+    over. Joints whose bones change length get position channels; all others do not.
+    """
+    if len(motion) == 0:
+        raise InvalidInput(f"{path}: a BVH file needs at least one frame; this motion has none")
+    origin = motion.origin
+    metres = unit_from(unit) if unit is not None else _source_unit(motion)
+    order = (order or origin.euler_order or DEFAULT_ORDER).upper()
+    if sorted(order) != ["X", "Y", "Z"]:
+        raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
+    arrays = [motion.rotations, motion.root, motion.translations]
+    if not all(np.isfinite(array).all() for array in arrays if array is not None):
+        raise InvalidInput(f"{path}: the motion holds NaN or infinite values; mend it first")
+    check_up(up)
+    motion = laid_along(motion, up)
+    if rest_frame:
+        motion = _with_rest_frame(motion)
+    moving = _moving_joints(motion)
+    visit = depth_first(motion.skeleton)
+    table = _channel_table(motion, visit, moving, order, metres)
+    seconds = frame_time(motion.fps, origin.frame_time)
+    with bvh_file(path) as file:
+        file.writelines(head(motion.skeleton, moving, order, metres, len(motion), seconds))
+        file.writelines(rows(table))
+
+
+@contextmanager
+def bvh_file(path: str | Path) -> Iterator[TextIO]:
+    """A text file that appears when it is complete."""
+    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def head(skeleton, moving, order, metres, frames: int, seconds: str) -> Iterator[str]:
+    """The lines before the rows; `moving` (J,): joints that have position channels."""
+    yield "HIERARCHY\n"
+    yield from _hierarchy(skeleton, moving, order, metres)
+    yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
+
+
+def _source_unit(motion: Motion) -> float:
+    return motion.origin.unit_m if motion.origin.format == "bvh" else DEFAULT_UNIT
+
+
+def frame_time(fps: float, exact: float | None = None) -> str:
+    """Seconds per frame: the source's exact value if the rate is still the same."""
+    if exact is None or abs(exact * fps - 1.0) > 3e-4:
+        exact = 1.0 / fps
+    whole, _, decimals = f"{exact:.12f}".partition(".")
+    return f"{whole}.{decimals.rstrip('0').ljust(7, '0')}"
+
+
+def _with_rest_frame(motion: Motion) -> Motion:
+    rest = motion.rest_pose()
+    moved = motion.translations
+    return replace(
+        motion,
+        rotations=np.concatenate([rest.rotations, motion.rotations]),
+        root=np.concatenate([motion.root[:1], motion.root]),
+        translations=None if moved is None else np.concatenate([moved[:1], moved]),
+    )
+
+
+def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
+    """Joints whose offset changes over time, or differs from the skeleton's; shape (J,)."""
+    if motion.translations is None:
+        return np.zeros(len(motion.skeleton), bool)
+    away = np.abs(motion.translations - motion.skeleton.offsets).max(axis=(0, 2))
+    away[0] = 0.0
+    return away > 1e-6
+
+
+def depth_first(skeleton: Skeleton) -> list[int]:
+    """Joints in the order in which they are written."""
+    children = _children(skeleton)
+    visit, stack = [], [0]
+    while stack:
+        joint = stack.pop()
+        visit.append(joint)
+        stack.extend(reversed(children[joint]))
+    return visit
+
+
+def _children(skeleton: Skeleton) -> list[list[int]]:
+    children: list[list[int]] = [[] for _ in skeleton.names]
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(joint)
+    return children
+
+
+def rows(table: NDArray[np.float64]):
+    """The lines of a table of channels."""
+    template = " ".join(["%.6f"] * table.shape[1]) + "\n"
+    return (template % tuple(row) for row in table.tolist())
+
+
+def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
+    """Degrees and file units, one row per frame, in the order of the hierarchy."""
+    angles = np.degrees(np.unwrap(rot.to_euler(motion.rotations.astype(np.float64), order), axis=0))
+    columns = [motion.root.astype(np.float64) / metres]
+    for joint in visit:
+        if moving[joint]:
+            columns.append(motion.translations[:, joint].astype(np.float64) / metres)
+        columns.append(angles[:, joint])
+    # Adding zero turns -0.0 into 0.0 after rounding, so no file says "-0.000000".
+    return np.round(np.concatenate(columns, axis=1), 6) + 0.0
+
+
+def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterator[str]:
+    names = free_names(re.sub(r"[\s:{}]+", "_", name.strip()) or "joint" for name in skeleton.names)
+    children = _children(skeleton)
+    ends: list[list[int]] = [[] for _ in skeleton.names]
+    for end, parent in enumerate(skeleton.end_parents):
+        ends[parent].append(end)
+    rotations = " ".join(f"{axis}rotation" for axis in order)
+    positions = "Xposition Yposition Zposition"
+
+    def offset(values) -> str:
+        return " ".join(f"{value:.6f}" for value in np.round(values / metres, 6) + 0.0)
+
+    # A stack of lines to write and joints to open, so that deep trees need no recursion.
+    stack: list[tuple[int, int] | str] = [(0, 0)]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+            continue
+        joint, depth = item
+        tab = "\t" * depth
+        yield f"{tab}{'ROOT' if joint == 0 else 'JOINT'} {names[joint]}\n{tab}{{\n"
+        place = offset(np.zeros(3) if joint == 0 else skeleton.offsets[joint])
+        yield f"{tab}\tOFFSET {place}\n"
+        if joint == 0 or moving[joint]:
+            yield f"{tab}\tCHANNELS 6 {positions} {rotations}\n"
+        else:
+            yield f"{tab}\tCHANNELS 3 {rotations}\n"
+        tips = [skeleton.end_offsets[end] for end in ends[joint]]
+        if not tips and not children[joint]:
+            tips = [np.zeros(3)]  # a leaf without a tip still needs its End Site
+        for tip in tips:
+            yield f"{tab}\tEnd Site\n{tab}\t{{\n{tab}\t\tOFFSET {offset(tip)}\n{tab}\t}}\n"
+        stack.append(f"{tab}}}\n")
+        stack.extend((child, depth + 1) for child in reversed(children[joint]))
+
+
+class BvhStream:
+    """A BVH file that is being written; `bvh_stream` opens one."""
+
+    def __init__(self, file: TextIO, skeleton: Skeleton) -> None:
+        self._file, self._visit = file, depth_first(skeleton)
+        self._last: np.ndarray | None = None
+        self.frames = 0
+
+    def write(self, rotations: ArrayLike, root: ArrayLike) -> None:
+        """Add frames: rotations (n, J, 4) ``wxyz`` and root (n, 3) in metres."""
+        turned = np.asarray(rotations, np.float64)
+        if not len(turned):
+            return
+        if not (np.isfinite(turned).all() and np.isfinite(root).all()):
+            raise InvalidInput(
+                f"frames from {self.frames} on hold NaN or infinite values; mend them first"
+            )
+        angles = rot.to_euler(turned, DEFAULT_ORDER)
+        # Angles go on from those of the frame before, without jumps of a whole turn.
+        before = angles[:1] if self._last is None else self._last
+        angles = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
+        self._last = angles[-1:]
+        places = np.asarray(root, np.float64) / DEFAULT_UNIT
+        flat = np.degrees(angles)[:, self._visit].reshape(len(turned), -1)
+        table = np.round(np.concatenate([places, flat], axis=1), 6) + 0.0
+        self._file.writelines(rows(table))
+        self.frames += len(turned)
+
+
+@contextmanager
+def bvh_stream(
+    path: str | Path, skeleton: Skeleton, *, frames: int, fps: float
+) -> Iterator[BvhStream]:
+    """Open a BVH file to be written block by block; it appears when it is complete.
+
+    Parameters
+    ----------
+    path : str or Path
+    skeleton : Skeleton
+        J joints.
+    frames : int
+        How many there will be: the file says so before the first of them.
+    fps : float
+
+    Raises
+    ------
+    InvalidInput
+        If other than `frames` frames were written; no file is left then.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> walk = ml.demo.clip("walk")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with bvh_stream(f"{folder}/walk.bvh", walk.skeleton, frames=40, fps=30) as out:
+    ...         out.write(walk.rotations[:25], walk.root[:25])
+    ...         out.write(walk.rotations[25:40], walk.root[25:40])
+    ...     len(ml.load(f"{folder}/walk.bvh"))
+    40
+    """
+    if frames < 1:
+        raise InvalidInput(f"{path}: a BVH file needs at least one frame; got {frames}")
+    still = np.zeros(len(skeleton), bool)
+    seconds = frame_time(fps)
+    with bvh_file(path) as file:
+        file.writelines(head(skeleton, still, DEFAULT_ORDER, DEFAULT_UNIT, frames, seconds))
+        stream = BvhStream(file, skeleton)
+        yield stream
+        if stream.frames != frames:
+            raise InvalidInput(
+                f"{path}: {frames} frames were announced, {stream.frames} were written"
+            )

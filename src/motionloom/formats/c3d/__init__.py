@@ -1,0 +1,1 @@
+"""C3D files of optical motion capture."""

@@ -1,0 +1,179 @@
+"""The head of a C3D file: its header block and its parameters, in any of three byte orders.
+
+Everything here works on a slice of the file's bytes; no size is taken on the word of the
+file. A parameter is a value with up to seven dimensions in a named group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import MotionFormatError
+from motionloom.formats.conventions import Repairs
+
+BLOCK = 512
+FULL = 0xFFFF  # a 16-bit counter that ran full
+_MAGIC = 0x50
+_PROCESSORS = {84: "intel", 85: "dec", 86: "mips"}
+
+
+@dataclass(frozen=True)
+class C3dHead:
+    """What a C3D file says about its data before the data begins.
+
+    Attributes
+    ----------
+    processor : {"intel", "dec", "mips"}
+    points, analog : int
+        Points, and analogue values, in each frame.
+    first_frame, last_frame : int
+        As far as 16 bits go.
+    scale : float
+        Of integer data; negative where the data are floating point.
+    data_start : int
+        Byte where the data begin.
+    rate : float
+    parameters : dict
+        ``("POINT", "LABELS")`` to a list of str or an array.
+    """
+
+    processor: str
+    points: int
+    analog: int
+    first_frame: int
+    last_frame: int
+    scale: float
+    data_start: int
+    rate: float
+    parameters: dict[tuple[str, str], list[str] | NDArray] = field(repr=False)
+
+    def number(self, group: str, name: str) -> float | None:
+        """The first value of a numeric parameter; None if there is none."""
+        value = self.parameters.get((group, name))
+        if isinstance(value, np.ndarray) and value.size:
+            return float(value.flat[0])
+        return None
+
+    def unsigned(self, group: str, name: str) -> list[int]:
+        """Values of a 16-bit parameter read as unsigned, as C3D counts."""
+        value = self.parameters.get((group, name))
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
+            return []
+        return [int(v) & FULL for v in value.flat]
+
+    def strings(self, group: str, name: str) -> list[str]:
+        """A text parameter as a list; empty if there is none."""
+        value = self.parameters.get((group, name))
+        return value if isinstance(value, list) else []
+
+
+def read_head(data: bytes, path: Path, repairs: Repairs) -> C3dHead:
+    """Header and parameters of the bytes of a C3D file."""
+    if len(data) < 2 * BLOCK or data[1] != _MAGIC:
+        _refuse("this is no C3D file: its second byte must be 50 (hexadecimal)", path)
+    start = (data[0] - 1) * BLOCK
+    if start < BLOCK or start + 4 > len(data):
+        _refuse(f"the parameters should begin in block {data[0]}, which is not there", path)
+    processor = _PROCESSORS.get(data[start + 3])
+    if processor is None:
+        _refuse(
+            f"processor type {data[start + 3]} is none of 84 (Intel), 85 (DEC), 86 (MIPS)", path
+        )
+    words = np.frombuffer(data, ">u2" if processor == "mips" else "<u2", BLOCK // 2)
+    scale, rate = (float(floats(data[place : place + 4], processor)[0]) for place in (12, 20))
+    data_start = (int(words[8]) - 1) * BLOCK
+    blocks = data[start + 2]
+    end = min(len(data), start + blocks * BLOCK)
+    if blocks == 0:
+        end = data_start if start < data_start <= len(data) else len(data)
+        repairs.add("the length of the parameters is missing")
+    return C3dHead(
+        processor,
+        int(words[1]),
+        int(words[2]),
+        int(words[3]),
+        int(words[4]),
+        scale,
+        data_start,
+        rate,
+        _parameters(data[start + 4 : end], processor, repairs),
+    )
+
+
+def floats(data: bytes, processor: str) -> NDArray[np.float32]:
+    """Single-precision numbers of a processor's bytes."""
+    if processor != "dec":
+        return np.frombuffer(data, ">f4" if processor == "mips" else "<f4")
+    # DEC swaps the halves of a number, and its exponent is two larger.
+    pairs = np.frombuffer(data, "<u4")
+    with np.errstate(invalid="ignore"):
+        return ((pairs >> 16) | (pairs << 16)).view(np.float32) * np.float32(0.25)
+
+
+def _parameters(section: bytes, processor: str, repairs: Repairs):
+    """Walk the chain of groups and parameters; what comes before its group still finds it."""
+    groups: dict[int, str] = {}
+    found: list[tuple[int, str, list[str] | NDArray]] = []
+    order = "big" if processor == "mips" else "little"
+    place = 0
+    while place + 2 <= len(section):
+        name_length = abs(int.from_bytes(section[place : place + 1], "big", signed=True))
+        number = int.from_bytes(section[place + 1 : place + 2], "big", signed=True)
+        pointer = place + 2 + name_length
+        if name_length == 0 or number == 0 or pointer + 2 > len(section):
+            break
+        name = _text(section[place + 2 : pointer]).upper()
+        step = int.from_bytes(section[pointer : pointer + 2], order)  # type: ignore[arg-type]
+        if number < 0:
+            groups[-number] = name
+        else:
+            value = _value(section[pointer + 2 :], processor)
+            if value is None:
+                repairs.add("a parameter that runs past the end of the parameters, left out")
+            else:
+                found.append((number, name, value))
+        if step == 0:
+            break
+        place = pointer + step
+    return {(groups.get(number, ""), name): value for number, name, value in found}
+
+
+def _value(data: bytes, processor: str) -> list[str] | NDArray | None:
+    if len(data) < 2:
+        return None
+    kind = int.from_bytes(data[:1], "big", signed=True)
+    dims = [int(size) for size in data[2 : 2 + data[1]]]
+    start = 2 + data[1]
+    count = 1
+    for size in dims:
+        count *= size
+    size = abs(kind)
+    if len(dims) != data[1] or kind not in (-1, 1, 2, 4) or start + count * size > len(data):
+        return None
+    raw = data[start : start + count * size]
+    if kind == -1:
+        width = dims[0] if dims else 1
+        number = count // width if width else 0
+        return [_text(raw[k * width : (k + 1) * width]) for k in range(number)]
+    if kind == 1:
+        return np.frombuffer(raw, np.int8)
+    if kind == 2:
+        return np.frombuffer(raw, ">i2" if processor == "mips" else "<i2")
+    return floats(raw, processor)
+
+
+def _text(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.strip(" \x00\t\r\n")
+
+
+def _refuse(problem: str, path: Path) -> NoReturn:
+    raise MotionFormatError(problem, path=path)

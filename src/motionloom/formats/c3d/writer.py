@@ -1,0 +1,165 @@
+"""Writing C3D: floating point, Intel byte order, as programs of the field expect it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput
+from motionloom.formats.c3d.header import BLOCK, FULL
+from motionloom.formats.conventions import check_up, labelled_points
+from motionloom.formats.posture import with_up
+from motionloom.formats.units import UNITS, unit_from
+from motionloom.motion import Markers, Motion
+
+_UNIT_NAMES = {UNITS[name]: name for name in ("m", "dm", "cm", "mm")}
+_ROWS = 65_536  # values held at a time while writing
+
+
+def write(
+    motion: Motion | Markers,
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    up: str | None = None,
+) -> None:
+    """Write markers, or a motion's joints and end sites as points, to a C3D file.
+
+    Parameters
+    ----------
+    motion : Motion or Markers
+    path : str or Path
+    unit : {"m", "dm", "cm", "mm"}, optional
+        Unit of the file. Default: that of the C3D file the markers came from, else mm.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Up axis of the file. Default: that of the C3D file the markers came from, else z.
+
+    Notes
+    -----
+    Markers read from a floating-point file come back bit by bit. Residuals are not kept: a
+    point has residual 0, a gap -1.
+    """
+    check_up(up)
+    labels, positions, first = _points(motion)
+    origin = motion.origin
+    was_c3d = origin.format == "c3d"
+    metres = _metres(unit, origin.unit_m if was_c3d else UNITS["mm"])
+    up = up or (origin.up if was_c3d else "z")
+    head = _head(labels, len(positions), first, motion.fps, _UNIT_NAMES[metres], up)
+    with whole_file(path) as scratch, scratch.open("wb") as file:
+        file.write(head)
+        step = max(1, _ROWS // max(1, len(labels)))
+        for start in range(0, len(positions), step):
+            part = with_up(positions[start : start + step].astype(np.float64), up) / metres
+            rows = np.zeros((*part.shape[:2], 4), "<f4")
+            hidden = np.logical_not(np.isfinite(part).all(axis=-1))
+            rows[..., :3] = np.where(np.expand_dims(hidden, -1), 0.0, part)
+            rows[..., 3] = np.where(hidden, -1.0, 0.0)
+            file.write(rows.tobytes())
+        if len(positions) <= FULL:  # else readers count frames by the size of the file
+            file.write(bytes(-file.tell() % BLOCK))
+
+
+def _points(motion: Motion | Markers) -> tuple[tuple[str, ...], NDArray, int]:
+    labels, positions = labelled_points(motion)
+    first = motion.first_frame if isinstance(motion, Markers) else 1
+    if len(positions) == 0 or len(labels) == 0:
+        raise InvalidInput("a C3D file must hold at least one frame and one point")
+    if len(labels) > FULL:
+        raise InvalidInput(f"a C3D file holds up to {FULL} points; got {len(labels)}")
+    return labels, positions, first if first >= 1 else 1
+
+
+def _metres(unit: str | float | None, usual: float) -> float:
+    metres = usual if unit is None else unit_from(unit)
+    if metres not in _UNIT_NAMES:
+        if unit is None:
+            return UNITS["mm"]  # a source in inches or feet
+        raise InvalidInput(f"a C3D file is in {', '.join(_UNIT_NAMES.values())}; got {unit!r}")
+    return metres
+
+
+# --- header and parameters -----------------------------------------------------------------
+
+
+def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> bytes:
+    """Header block and parameter blocks; the data follow at once."""
+    last = first + frames - 1
+    draft = _parameters(labels, frames, first, last, fps, unit, up, 0)
+    blocks = -(-len(draft) // BLOCK)
+    if blocks > 255:
+        raise InvalidInput(
+            f"{len(labels)} labels of up to {max(map(len, labels))} letters are more than the "
+            "255 blocks of parameters of a C3D file; shorten them"
+        )
+    start = 2 + blocks
+    parameters = _parameters(labels, frames, first, last, fps, unit, up, start)
+    # Frames beyond 65,535: both counters full, the truth is in TRIAL.
+    if last > FULL:
+        shown = (1, min(frames, FULL))
+    else:
+        shown = (first, last)
+    header = struct.pack("<BBHHHHHfHHf", 2, 0x50, len(labels), 0, *shown, 0, -1.0, start, 0, fps)
+    return header.ljust(BLOCK, b"\0") + parameters.ljust(blocks * BLOCK, b"\0")
+
+
+def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes:
+    long = lambda number: struct.pack("<HH", number & FULL, number >> 16)  # noqa: E731
+    word = lambda number: struct.pack("<H", number)  # noqa: E731
+    single = lambda number: struct.pack("<f", number)  # noqa: E731
+    point = [
+        _parameter("USED", 2, [], word(len(labels))),
+        _parameter("SCALE", 4, [], single(-1.0)),
+        _parameter("RATE", 4, [], single(fps)),
+        _parameter("DATA_START", 2, [], word(start)),
+        _parameter("FRAMES", 2, [], word(min(frames, FULL))),
+        _texts("UNITS", [unit]),
+        _texts("X_SCREEN", ["+X" if up[-1] != "x" else "+Z"]),
+        _texts("Y_SCREEN", [up.upper() if up.startswith("-") else f"+{up.upper()}"]),
+    ]
+    for part in range(0, len(labels), 255):
+        number = "" if part == 0 else str(part // 255 + 1)
+        point.append(_texts(f"LABELS{number}", labels[part : part + 255]))
+        empty = [""] * len(labels[part : part + 255])
+        point.append(_texts(f"DESCRIPTIONS{number}", empty))
+    if frames > FULL:
+        point.append(_parameter("LONG_FRAMES", 4, [], single(frames)))
+    trial = [
+        _parameter("ACTUAL_START_FIELD", 2, [2], long(first)),
+        _parameter("ACTUAL_END_FIELD", 2, [2], long(last)),
+    ]
+    analog = [
+        _parameter("USED", 2, [], word(0)),
+        _parameter("GEN_SCALE", 4, [], single(1.0)),
+        _parameter("RATE", 4, [], single(fps)),
+    ]
+    groups = {"POINT": point, "ANALOG": analog, "TRIAL": trial}
+    items: list[tuple[str, int, bytes]] = []
+    for group_id, (name, parameters) in enumerate(groups.items(), start=1):
+        items.append((name, -group_id, b"\0"))
+        items += [(label, group_id, value) for label, value in parameters]
+    body = b"".join(_item(*item, is_last=item is items[-1]) for item in items)
+    blocks = -(-(4 + len(body)) // BLOCK)
+    return struct.pack("<BBBB", 1, 0x50, min(blocks, 255), 84) + body
+
+
+def _parameter(name: str, kind: int, dims: list[int], data: bytes) -> tuple[str, bytes]:
+    """Name, and type, dimensions, data and an empty description."""
+    return name, struct.pack("<bB", kind, len(dims)) + bytes(dims) + data + b"\0"
+
+
+def _texts(name: str, texts) -> tuple[str, bytes]:
+    coded = [text.encode("utf-8")[:255] for text in texts]
+    width = max(1, *(len(text) for text in coded))
+    data = b"".join(text.ljust(width) for text in coded)
+    return _parameter(name, -1, [width, len(coded)] if len(coded) != 1 else [width], data)
+
+
+def _item(name: str, number: int, value: bytes, *, is_last: bool) -> bytes:
+    """One link of the chain, with the distance to the next; 0 for the last."""
+    step = 0 if is_last else 2 + len(value)
+    return struct.pack("<bb", len(name), number) + name.encode() + struct.pack("<H", step) + value

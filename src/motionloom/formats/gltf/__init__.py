@@ -1,0 +1,1 @@
+"""glTF files, ``.glb`` and ``.gltf``."""

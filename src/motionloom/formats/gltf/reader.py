@@ -1,0 +1,398 @@
+"""glTF, ``.glb`` and ``.gltf``: a skinned animation in, skeletons with stick figures out.
+
+Read are the nodes of one skin and one animation, whatever its curves; meshes, materials
+and inverse bind matrices are not needed. glTF is in metres with y up by definition.
+
+Animation curves of glTF: keys at their own times, sampled at a steady rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import MotionFormatError
+from motionloom.formats.conventions import (
+    Repairs,
+    check_fps,
+    check_up,
+    free_names,
+    in_metres,
+    nominal_rate,
+    upright,
+    with_given_roles,
+)
+from motionloom.formats.gltf.container import GltfFile
+from motionloom.formats.gltf.joint_tree import (
+    JointTree,
+    joint_tree,
+    node_scale,
+    placing,
+    skin_members,
+)
+from motionloom.formats.gltf.writer import write
+from motionloom.formats.node_motion import NodeCourse, node_motion
+from motionloom.formats.units import unit_from
+from motionloom.motion import Motion, Origin
+from motionloom.motion.body_height import standing_height
+from motionloom.motion.rotations import quaternions as rot
+
+_USUAL_RATE = 30.0
+_SLOWEST, _FASTEST = 10.0, 1000.0  # frames per second; other key spacings are no frame rate
+_STEADY = 0.02  # of a frame: keys this near a frame lie on it (times are single precision)
+_KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Keys of one node's translation, rotation (``wxyz``) or scale.
+
+    Attributes
+    ----------
+    times : ndarray, shape (K,)
+        Seconds, rising.
+    values : ndarray, shape (K, 3) or (K, 4)
+    tangents : ndarray, shape (K, 2, 3) or (K, 2, 4), or None
+        In and out, of cubic splines.
+    step : bool
+        A key holds until the next.
+    """
+
+    times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    tangents: NDArray[np.float64] | None
+    step: bool
+
+    def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values at times (T,), shape (T, 3) or (T, 4); the first and last key hold outside."""
+        keys = self.times
+        if len(keys) == 1:
+            return np.repeat(self.values, len(times), axis=0)
+        before = np.clip(np.searchsorted(keys, times, side="right") - 1, 0, len(keys) - 2)
+        span = keys[before + 1] - keys[before]
+        share = np.clip((times - keys[before]) / span, 0.0, 1.0)
+        if self.step:
+            return self.values[np.where(share >= 1.0, before + 1, before)]
+        a, b = self.values[before], self.values[before + 1]
+        if self.tangents is not None:
+            out = self.tangents[before, 1] * span[:, None]
+            into = self.tangents[before + 1, 0] * span[:, None]
+            return self._hermite(a, out, b, into, share[:, None])
+        if self.values.shape[1] == 4:
+            return rot.slerp(a, b, share)
+        return a + share[:, None] * (b - a)
+
+    def _hermite(self, a, out, b, into, s) -> NDArray[np.float64]:
+        values = (
+            (2 * s**3 - 3 * s**2 + 1) * a
+            + (s**3 - 2 * s**2 + s) * out
+            + (3 * s**2 - 2 * s**3) * b
+            + (s**3 - s**2) * into
+        )
+        return rot.normalize(values) if values.shape[1] == 4 else values
+
+
+def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> dict[tuple[int, str], Curve]:
+    """Curves of the nodes in `wanted`, by (node, "translation" | "rotation" | "scale")."""
+    channels, samplers = animation.get("channels"), animation.get("samplers")
+    if not isinstance(channels, list) or not isinstance(samplers, list):
+        file.refuse("an animation must have channels and samplers")
+    curves: dict[tuple[int, str], Curve] = {}
+    for channel in channels:
+        target = channel.get("target") if isinstance(channel, dict) else None
+        if not isinstance(target, dict):
+            file.refuse("a channel of the animation has no target")
+        node, way = target.get("node"), target.get("path")
+        if way not in _KINDS or not isinstance(node, int) or node not in wanted:
+            continue
+        sampler = samplers[file.index("samplers", channel.get("sampler"), len(samplers))]
+        if not isinstance(sampler, dict):
+            file.refuse("a sampler of the animation is no object")
+        if (node, way) in curves:
+            file.refuse(f"two channels for the {way} of node {node}")
+        curves[node, way] = _curve(file, sampler, way)
+    return curves
+
+
+def steady_times(
+    curves: dict[tuple[int, str], Curve], fps: float | None, told: float | None
+) -> tuple[NDArray[np.float64], float]:
+    """Times of all frames from the first key to the last, and the rate.
+
+    Parameters
+    ----------
+    curves : dict
+    fps : float or None
+        The user's rate.
+    told : float or None
+        The rate a file notes beside its skin, as ours do; for motions of one frame.
+    """
+    if not curves:
+        return np.zeros(1), fps or told or _USUAL_RATE
+    start, end, finest = _extent(curves)
+    if fps is None:
+        fps = _key_rate(finest) or told or _USUAL_RATE
+    count = int(np.floor((end - start) * fps + _STEADY)) + 1
+    times = start + np.arange(count) / fps
+    # Frames that lie on a key but for rounding take the key itself.
+    nearest = np.clip(np.searchsorted(finest, times - 0.5 / fps), 0, len(finest) - 1)
+    close = np.abs(finest[nearest] - times) * fps < _STEADY
+    return np.where(close, finest[nearest], times), fps
+
+
+def frame_count(curves: dict[tuple[int, str], Curve], fps: float | None) -> float:
+    """About how many frames `steady_times` would give."""
+    if not curves:
+        return 1.0
+    start, end, finest = _extent(curves)
+    return (end - start) * (fps or _key_rate(finest) or _USUAL_RATE) + 1.0
+
+
+def _extent(curves: dict[tuple[int, str], Curve]) -> tuple[float, float, NDArray[np.float64]]:
+    """First and last time of any key, and the times of the curve with most."""
+    times = [curve.times for curve in curves.values()]
+    return min(float(t[0]) for t in times), max(float(t[-1]) for t in times), max(times, key=len)
+
+
+def _key_rate(times: NDArray[np.float64]) -> float | None:
+    """Rate of evenly spaced keys; that of the usual spacing where some are left out."""
+    if len(times) < 2:
+        return None
+    spacing = float(np.median(np.diff(times)))
+    even = (times[-1] - times[0]) / (len(times) - 1)
+    if np.abs(np.diff(times) - even).max() < _STEADY * even + 1e-4 * spacing:
+        spacing = even
+    rate = nominal_rate(1.0 / spacing)
+    return rate if _SLOWEST <= rate <= _FASTEST else None
+
+
+def _curve(file: GltfFile, sampler: dict, way: str) -> Curve:
+    times = file.accessor(sampler.get("input"), "SCALAR")[:, 0]
+    values = file.accessor(sampler.get("output"), _KINDS[way])
+    how = sampler.get("interpolation", "LINEAR")
+    if how not in ("LINEAR", "STEP", "CUBICSPLINE"):
+        file.refuse(f"interpolation must be LINEAR, STEP or CUBICSPLINE, found {str(how)[:20]!r}")
+    keys = 3 if how == "CUBICSPLINE" else 1
+    if len(values) != keys * len(times):
+        file.refuse(f"a {way} has {len(times)} times and {len(values)} values")
+    if np.any(np.diff(times) <= 0.0):
+        file.refuse(f"the times of a {way} do not rise")
+    if way == "rotation":
+        values = values[:, [3, 0, 1, 2]]
+    tangents = None
+    if how == "CUBICSPLINE":
+        triples = values.reshape(len(times), 3, values.shape[1])
+        tangents, values = triples[:, [0, 2]], triples[:, 1]
+    if way == "rotation":
+        length = np.linalg.norm(values, axis=1, keepdims=True)
+        if np.any(length < 1e-6):
+            file.refuse("a rotation is the zero quaternion")
+        if tangents is None:
+            values = values / length
+    return Curve(times, values, tangents, how == "STEP")
+
+
+__all__ = ["read", "write"]
+
+_ROOM = 4_000_000  # joints times frames that any file may give
+_GROWTH = 64  # ... and that a file with many keys may give, per key
+
+
+def read(
+    path: str | Path,
+    *,
+    skin: str | int | None = None,
+    animation: str | int | None = None,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion from a glTF file.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.glb``, or ``.gltf`` with its buffers inside or beside it.
+    skin, animation : str or int, optional
+        Which one, by name or number. Default: the first. A file without a skin gives the
+        nodes that its animation moves.
+    fps : float, optional
+        Rate to sample the curves at. Default: that of the keys, else 30.
+    unit : str or float, optional
+        Default: metres, as glTF says.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Default: y, as glTF says.
+    roles : mapping or path of a mapping file, optional
+        Role to joint name, on top of what the names tell.
+    strict : bool
+        Refuse everything that would be repaired.
+
+    Returns
+    -------
+    motion : Motion
+        T frames, J joints, metres, y up. Nodes above the root are part of its path.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file has no one sensible reading.
+    """
+    path = Path(path)
+    check_up(up)
+    check_fps(fps)
+    repairs = Repairs(path, strict=strict)
+    file = GltfFile(path)
+    warnings: list[str] = []
+    chosen_skin = _chosen(file, "skins", skin, warnings)
+    chosen = _chosen(file, "animations", animation, warnings)
+    if chosen_skin is not None:
+        members = skin_members(file, chosen_skin)
+    else:
+        members = _animated(file, chosen)
+        repairs.add("no skin; the nodes that the animation moves are taken as the skeleton")
+    everything = set(range(len(file.items("nodes"))))
+    curves = {} if chosen is None else read_curves(file, chosen, everything)
+    tree = joint_tree(file, members, {node for node, _ in curves})
+    used = set(tree.joints) | set(tree.above) | set(tree.ends)
+    curves = {key: curve for key, curve in curves.items() if key[0] in used}
+    if not curves:
+        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+    _check_room(file, curves, fps, len(tree.joints))
+    times, rate = steady_times(curves, fps, _told_rate(chosen_skin))
+    motion = _motion(file, tree, curves, times, rate, repairs)
+    name = path.stem if skin is None else str((chosen_skin or {}).get("name") or path.stem)
+    motion = replace(motion, skeleton=with_given_roles(motion.skeleton, roles), name=name)
+    metres = 1.0 if unit is None else unit_from(unit)
+    motion = in_metres(upright(motion, up or "y"), metres)
+    height = standing_height(motion.skeleton)
+    if height is not None and not 0.5 <= height <= 4.0:
+        warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
+    origin = Origin(
+        path=str(path),
+        format="gltf",
+        unit_m=metres,
+        unit_reason="glTF is in metres" if unit is None else "given",
+        up=up or "y",
+        frame_time=1.0 / rate,
+        repairs=repairs.sentences(),
+        warnings=tuple(warnings),
+    )
+    return replace(motion, origin=origin)
+
+
+# --- from nodes and curves to a motion -----------------------------------------------------
+
+
+def _motion(
+    file: GltfFile,
+    tree: JointTree,
+    curves: dict[tuple[int, str], Curve],
+    times: NDArray[np.float64],
+    rate: float,
+    repairs: Repairs,
+) -> Motion:
+    def moving(node: int) -> NodeCourse:
+        rest = placing(file, node, repairs)
+        parts = {
+            "translation": rest.translation[None],
+            "rotation": rest.rotation[None],
+            "scale": np.array([rest.scale]),
+        }
+        for way in parts:
+            if (node, way) in curves:
+                parts[way] = curves[node, way].at(times)
+                if way == "scale":
+                    parts[way] = node_scale(file, parts[way], node, repairs)
+        return NodeCourse(parts["translation"], parts["rotation"], parts["scale"], rest.rotation)
+
+    names, end_names = _names(file, tree, repairs)
+    return node_motion(
+        [moving(node) for node in tree.above],
+        (moving(node) for node in tree.joints),
+        names=names,
+        parents=tree.parents,
+        end_names=end_names,
+        end_parents=tree.end_parents,
+        end_steps=[placing(file, node, repairs).translation for node in tree.ends],
+        frames=len(times),
+        fps=rate,
+        refuse=file.refuse,
+    )
+
+
+def _names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
+    nodes = [*tree.joints, *tree.ends]
+    given = [str(file.item("nodes", node).get("name") or f"node_{node}") for node in nodes]
+    names = free_names(given)
+    for old, new in zip(given, names, strict=True):
+        if old != new:
+            repairs.add(f"a second joint called {old[:40]!r}, renamed {new[:40]!r}")
+    return names[: len(tree.joints)], names[len(tree.joints) :]
+
+
+# --- small decisions -----------------------------------------------------------------------
+
+
+def _chosen(
+    file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
+) -> dict[str, Any] | None:
+    """A skin or an animation by name or number; the first by default, None if there is none."""
+    items = file.items(kind)
+    names = [str(item.get("name", number)) for number, item in enumerate(items)]
+    if which is None:
+        if len(items) > 1 and not (kind == "skins" and _same_joints(items)):
+            others = ", ".join(names[1:9])
+            warnings.append(
+                f"the first of {len(items)} {kind}, {names[0]!r}, is read; the others are "
+                f"{others}. Choose with {kind[:-1]}="
+            )
+        return items[0] if items else None
+    number = which if isinstance(which, int) else names.index(which) if which in names else -1
+    if not 0 <= number < len(items):
+        known = ", ".join(names[:20]) or "none"
+        raise MotionFormatError(f"no {kind[:-1]} {which!r}; there is {known}", path=file.path)
+    return items[number]
+
+
+def _same_joints(skins: list[dict[str, Any]]) -> bool:
+    """Whether all skins hang on one skeleton, as where hair and clothes are meshes apart."""
+    first = skins[0].get("joints")
+    base = set(map(str, first)) if isinstance(first, list) else set()
+    return all(
+        isinstance(skin.get("joints"), list) and base & set(map(str, skin["joints"]))
+        for skin in skins
+    )
+
+
+def _animated(file: GltfFile, animation: dict[str, Any] | None) -> list[int]:
+    """Nodes that an animation turns or moves, for files without a skin."""
+    if animation is None:
+        file.refuse("there is neither a skin nor an animation")
+    everything = set(range(len(file.items("nodes"))))
+    nodes = [node for node, _ in read_curves(file, animation, everything)]
+    if not nodes:
+        file.refuse("there is no skin, and the animation moves no node")
+    return list(dict.fromkeys(nodes))
+
+
+def _told_rate(skin: dict[str, Any] | None) -> float | None:
+    extras = (skin or {}).get("extras")
+    rate = extras.get("fps") if isinstance(extras, dict) else None
+    if isinstance(rate, (int, float)) and not isinstance(rate, bool) and 1e-3 <= rate <= 1e6:
+        return float(rate)
+    return None
+
+
+def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
+    """Two keys may lie years apart; what they would expand to must stay in proportion."""
+    keys = sum(len(curve.times) for curve in curves.values())
+    frames = frame_count(curves, fps)
+    if frames * joints > max(_ROOM, _GROWTH * keys):
+        file.refuse(f"the animation would be {frames:.3g} frames long; give a lower fps=")

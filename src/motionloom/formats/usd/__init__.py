@@ -1,0 +1,1 @@
+"""USD files with UsdSkel skeletons."""

@@ -1,0 +1,146 @@
+"""Reads a USD file in a process of its own: ``python -m motionloom.formats.usd.child_process``.
+
+USD is a C++ library, and a damaged file can bring its process down. So the parent asks a
+child, which writes plain arrays to a file and one line of JSON to its output.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+
+END_SITES = "motionloom:endSites"  # how many of the joints, the last ones, are end sites
+_ROOM = 4_000_000  # joints times frames that any file may give
+_GROWTH = 64  # ... and that a file with many samples may give, per sample
+
+
+class Refused(Exception):
+    """Why a file is not read; the parent tells it."""
+
+
+def main(arguments: list[str]) -> None:
+    """Read ``{"path", "skeleton", "fps", "output", "memory"}``, given as JSON."""
+    asked = json.loads(arguments[0])
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (asked["memory"], asked["memory"]))
+    except (ImportError, ValueError, OSError):
+        pass  # no such limit on this system
+    try:
+        answer = _read(asked)
+    except Refused as refusal:
+        answer = {"refused": str(refusal)}
+    except MemoryError:
+        answer = {"refused": "it would need more memory than its size explains"}
+    except Exception as error:  # whatever the library makes of damaged data
+        answer = {"refused": f"USD cannot read it ({type(error).__name__}: {str(error)[:120]})"}
+    print("\n" + json.dumps(answer), flush=True)
+
+
+def _read(asked: dict) -> dict:
+    from pxr import Usd, UsdGeom, UsdSkel
+
+    stage = Usd.Stage.Open(asked["path"])
+    bones = _skeleton(stage, asked["skeleton"])
+    cache = UsdSkel.Cache()
+    holder = UsdSkel.Root.Find(bones.GetPrim())
+    if holder:
+        cache.Populate(holder, Usd.PrimDefaultPredicate)
+    query = cache.GetSkelQuery(bones)
+    if not query:
+        raise Refused(f"the skeleton {bones.GetPath()} is not valid")
+    joints = [str(token) for token in query.GetJointOrder()]
+    if not joints:
+        raise Refused(f"the skeleton {bones.GetPath()} has no joints")
+    parents = np.array([query.GetTopology().GetParent(k) for k in range(len(joints))])
+    animation = query.GetAnimQuery()
+    samples = list(animation.GetJointTransformTimeSamples()) if animation else []
+    times, rate = sample_times(samples, stage.GetTimeCodesPerSecond(), asked["fps"], len(joints))
+    count = len(joints)
+    turns = np.empty((len(times), count, 3, 3), np.float32)
+    steps = np.empty((len(times), count, 3))
+    world = np.empty((len(times), 4, 4))
+    for frame, time in enumerate(times):
+        matrices = np.array(query.ComputeJointLocalTransforms(float(time)))
+        if matrices.shape != (count, 4, 4):
+            raise Refused("the animation does not fit its skeleton")
+        turns[frame] = matrices[:, :3, :3]
+        steps[frame] = matrices[:, 3, :3]
+        at = UsdGeom.XformCache(float(time)).GetLocalToWorldTransform(bones.GetPrim())
+        world[frame] = np.array(at)
+    rest = np.array(query.ComputeJointLocalTransforms(Usd.TimeCode.Default(), True))
+    names = bones.GetJointNamesAttr().Get() if bones.GetJointNamesAttr() else None
+    ends = bones.GetPrim().GetCustomDataByKey(END_SITES)
+    np.savez(asked["output"], turns=turns, steps=steps, world=world, rest=rest, parents=parents)
+    up = str(UsdGeom.GetStageUpAxis(stage)).lower()
+    return {
+        "joints": joints,
+        "names": [str(name) for name in names] if names and len(names) == count else None,
+        "ends": ends if isinstance(ends, int) and 0 <= ends < count else 0,
+        "fps": rate,
+        "unit": float(UsdGeom.GetStageMetersPerUnit(stage)),
+        "up": up if up in ("y", "z") else "y",
+        "animated": bool(samples),
+        "skeletons": [str(prim.GetPath()) for prim in _skeletons(stage)],
+        "name": holder.GetPrim().GetDisplayName() or holder.GetPrim().GetName() if holder else "",
+    }
+
+
+def _skeletons(stage) -> list:
+    from pxr import UsdSkel
+
+    found = []
+    for prim in stage.Traverse():
+        if prim.IsA(UsdSkel.Skeleton):
+            found.append(prim)
+        if len(found) > 1000:
+            raise Refused("there are more than 1000 skeletons")
+    return found
+
+
+def _skeleton(stage, wanted: str | None):
+    from pxr import UsdSkel
+
+    prims = _skeletons(stage)
+    if not prims:
+        raise Refused("there is no skeleton (UsdSkel)")
+    if wanted is not None:
+        prims_by_name = {}
+        for prim in reversed(prims):
+            holder = UsdSkel.Root.Find(prim)
+            names = [str(prim.GetPath()), prim.GetName()]
+            if holder:
+                names += [holder.GetPrim().GetName(), holder.GetPrim().GetDisplayName()]
+            prims_by_name.update(dict.fromkeys(names, prim))
+        if wanted not in prims_by_name:
+            known = ", ".join(str(prim.GetPath()) for prim in prims[:20])
+            raise Refused(f"no skeleton is called {wanted!r}; there is {known}")
+        return UsdSkel.Skeleton(prims_by_name[wanted])
+    return UsdSkel.Skeleton(prims[0])
+
+
+def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):
+    """Time codes to sample at, and the rate they make."""
+    if not (np.isfinite(codes) and 1e-3 <= codes <= 1e6):
+        raise Refused(f"timeCodesPerSecond is {codes:g}")
+    if len(samples) < 2:
+        return samples or [0.0], fps or codes
+    gaps = np.diff(samples)
+    spacing = float(np.median(gaps))
+    if spacing <= 0.0 or not np.all(np.isfinite(samples)):
+        raise Refused("the times of the animation do not rise")
+    even = (samples[-1] - samples[0]) / (len(samples) - 1)
+    if fps is None and np.abs(gaps - even).max() < 0.02 * even:
+        return samples, codes / even
+    step = spacing if fps is None else codes / fps
+    frames = (samples[-1] - samples[0]) / step + 1
+    if frames * joints > max(_ROOM, _GROWTH * len(samples) * joints):
+        raise Refused(f"the animation would be {frames:.3g} frames long; give a lower fps=")
+    return samples[0] + np.arange(int(frames + 1e-3)) * step, codes / step
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

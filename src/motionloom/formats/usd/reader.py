@@ -1,0 +1,213 @@
+"""USD, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons with their animation.
+
+Needs the extra ``usd`` (usd-core). Files are read by a process of their own, see
+`motionloom.formats.usd.child_process`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.formats.conventions import (
+    Repairs,
+    check_fps,
+    check_up,
+    free_names,
+    in_metres,
+    nominal_rate,
+    refuse_folder,
+    upright,
+    with_given_roles,
+)
+from motionloom.formats.node_motion import NodeCourse, node_motion, one_scale
+from motionloom.formats.units import unit_from
+from motionloom.formats.usd.writer import usd_library, write
+from motionloom.motion import Motion, Origin
+from motionloom.motion.rotations import quaternions as rot
+
+__all__ = ["read", "write"]
+
+_MEMORY = 4 << 30  # bytes a child may use for any file
+_GROWTH = 200  # ... and for a large one, per byte
+
+
+def read(
+    path: str | Path,
+    *,
+    skeleton: str | None = None,
+    fps: float | None = None,
+    unit: str | float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    timeout: float = 120.0,
+    strict: bool = False,
+) -> Motion:
+    """Read one motion from a USD file.
+
+    Parameters
+    ----------
+    path : str or Path
+    skeleton : str, optional
+        Which one, by name or path of the Skeleton or by name of its SkelRoot. Default: the
+        first.
+    fps : float, optional
+        Rate to sample at. Default: that of the samples.
+    unit : str or float, optional
+        Overrules metersPerUnit.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Overrules upAxis.
+    roles : mapping or path of a mapping file, optional
+        Role to joint name, on top of what the names tell.
+    timeout : float
+        Seconds after which reading is given up.
+    strict : bool
+        Refuse everything that would be repaired.
+
+    Returns
+    -------
+    motion : Motion
+        T frames, J joints, metres, y up.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file has no one sensible reading.
+    MissingExtra
+        If usd-core is not installed.
+    """
+    path = Path(path)
+    check_up(up)
+    check_fps(fps)
+    if not timeout > 0.0:
+        raise InvalidInput(f"timeout must be positive; got {timeout}")
+    usd_library()
+    refuse_folder(path, "a USD file")
+    repairs = Repairs(path, strict=strict)
+    facts, arrays = _asked(path, skeleton, fps, timeout)
+    motion = _motion(facts, arrays, path, repairs)
+    warnings = []
+    others = facts["skeletons"]
+    if skeleton is None and len(others) > 1:
+        warnings.append(
+            f"the first of {len(others)} skeletons is read; they are {', '.join(others[:8])}. "
+            "Choose with skeleton="
+        )
+    if not facts["animated"]:
+        warnings.append("no animation moves this skeleton: one frame in its rest pose")
+    name = path.stem if skeleton is None else facts["name"] or path.stem
+    motion = replace(motion, skeleton=with_given_roles(motion.skeleton, roles), name=name)
+    metres = facts["unit"] if unit is None else unit_from(unit)
+    if not 1e-6 <= metres <= 1e6:
+        raise MotionFormatError(f"metersPerUnit is {metres:g}; give unit=", path=path)
+    up = up or facts["up"]
+    origin = Origin(
+        path=str(path),
+        format="usd",
+        unit_m=metres,
+        unit_reason="metersPerUnit says so" if unit is None else "given",
+        up=up,
+        frame_time=1.0 / motion.fps,
+        repairs=repairs.sentences(),
+        warnings=tuple(warnings),
+    )
+    return replace(in_metres(upright(motion, up), metres), origin=origin)
+
+
+def _asked(path: Path, skeleton, fps, timeout: float) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """What the child says about the file, and its arrays."""
+    size = path.stat().st_size  # raises if there is no such file
+    with tempfile.TemporaryDirectory(prefix="motionloom-usd-") as folder:
+        output = f"{folder}/arrays.npz"
+        asked = {
+            "path": str(path.resolve()),
+            "skeleton": skeleton,
+            "fps": fps,
+            "output": output,
+            "memory": max(_MEMORY, _GROWTH * size),
+        }
+        command = [sys.executable, "-m", "motionloom.formats.usd.child_process", json.dumps(asked)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                timeout=timeout,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            raise MotionFormatError(
+                f"reading took more than {timeout:g} s; for more, use timeout=", path=path
+            ) from None
+        try:
+            facts = json.loads(done.stdout.splitlines()[-1])
+        except (IndexError, ValueError):
+            raise MotionFormatError(
+                f"USD broke down on this file (exit code {done.returncode}): it is damaged",
+                path=path,
+            ) from None
+        if "refused" in facts:
+            raise MotionFormatError(facts["refused"], path=path)
+        with np.load(output, allow_pickle=False) as held:
+            return facts, {name: held[name] for name in held.files}
+
+
+def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repairs) -> Motion:
+    def refuse(problem: str) -> NoReturn:
+        raise MotionFormatError(problem, path=path)
+
+    parents = arrays["parents"].tolist()
+    count = len(parents)
+    if parents[0] != -1 or any(not 0 <= parents[k] < k for k in range(1, count)):
+        refuse("the joints must have one root, and parents must come before their children")
+    rests = _parts(arrays["rest"][None, :, :3, :3], refuse, repairs)[0][0]
+    turns, scales = _parts(arrays["turns"], refuse, repairs)
+    world = arrays["world"]
+    world_turn, world_scale = _parts(world[:, None, :3, :3], refuse, repairs)
+    frame = NodeCourse(world[:, 3, :3], world_turn[:, 0], world_scale[:, 0], world_turn[0, 0])
+    leaves = set(range(count)) - set(parents)
+    ends = [k for k in range(count - facts["ends"], count) if k in leaves and k > 0]
+    tips = set(ends)
+    joints = [k for k in range(count) if k not in tips]
+    number = {k: place for place, k in enumerate(joints)}
+    names = _names(facts)
+    return node_motion(
+        [frame],
+        (NodeCourse(arrays["steps"][:, k], turns[:, k], scales[:, k], rests[k]) for k in joints),
+        names=[names[k] for k in joints],
+        parents=[-1, *(number[parents[k]] for k in joints[1:])],
+        end_names=[names[k] for k in ends],
+        end_parents=[number[parents[k]] for k in ends],
+        end_steps=[arrays["steps"][0, k] for k in ends],
+        frames=len(turns),
+        fps=nominal_rate(facts["fps"]),
+        refuse=refuse,
+    )
+
+
+def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArray]:
+    """Rotations (..., 4) and scales (...) of matrices (..., 3, 3) for row vectors."""
+    rows = matrices.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=-1)
+    if not np.all(np.isfinite(rows)) or np.any(lengths < 1e-9) or np.any(np.linalg.det(rows) <= 0):
+        refuse("a joint is mirrored, flattened or not finite")
+    turns = rot.from_matrix(np.swapaxes(rows / lengths[..., None], -1, -2))
+    return turns, one_scale(lengths, repairs)
+
+
+def _names(facts: dict[str, Any]) -> list[str]:
+    """Names as they were before USD's rules, where the file keeps them; else the last of a path."""
+    wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
+    return free_names(wanted)

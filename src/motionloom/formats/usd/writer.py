@@ -1,0 +1,203 @@
+"""Writing USD: UsdSkel skeletons with their animation, and stick figures to see them by.
+
+Characters of one skeleton share it: skeleton and stick figure are in the file once, as a class
+that each refers to. The references are not marked instanceable, for Blender shows instances of
+a skeleton as one that does not move.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.formats.conventions import free_names
+from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh, transform_matrices
+from motionloom.formats.usd.child_process import END_SITES
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.rotations import quaternions as rot
+
+
+def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = True) -> None:
+    """Write one motion, or several characters of one rate, as USD.
+
+    Parameters
+    ----------
+    motion : Motion or sequence of Motion
+        Several share one stage, so they must share one rate.
+    path : str or Path
+        ``.usd`` and ``.usdc`` are binary, ``.usda`` is text.
+    mesh : bool
+        Add stick figures, so that there is something to see in any viewer.
+
+    Notes
+    -----
+    The stage is in metres, y up; frame k is at time code k. Joint names that USD does not
+    allow are changed; the skeleton's ``jointNames`` keep the original ones.
+    """
+    pxr = usd_library()
+    motions = [motion] if isinstance(motion, Motion) else list(motion)
+    if not motions or any(len(one) == 0 for one in motions):
+        raise InvalidInput("a USD file needs at least one motion, and each at least one frame")
+    rates = {one.fps for one in motions}
+    if len(rates) > 1:
+        raise InvalidInput(
+            f"motions in one USD file must share one rate; got {sorted(rates)}. Resample first"
+        )
+    stage = pxr.Usd.Stage.CreateInMemory()
+    pxr.UsdGeom.SetStageUpAxis(stage, pxr.UsdGeom.Tokens.y)
+    pxr.UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    stage.SetTimeCodesPerSecond(motions[0].fps)
+    stage.SetFramesPerSecond(motions[0].fps)
+    stage.SetStartTimeCode(0)
+    stage.SetEndTimeCode(max(len(one) for one in motions) - 1)
+    top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
+    stage.SetDefaultPrim(top.GetPrim())
+    shared = _shared_figures(pxr, stage, [one.skeleton for one in motions], mesh)
+    wanted = [_identifier(pxr, one.name or "Character") for one in motions]
+    names = free_names(wanted, taken=["Looks"])
+    for number, (one, name) in enumerate(zip(motions, names, strict=True)):
+        place = f"/Characters/{name}"
+        _add_character(pxr, stage, one, place, shared.get(one.skeleton.key), mesh)
+        if mesh:
+            _paint(pxr, stage, f"{place}/Sticks", number % len(COLOURS))
+    with whole_file(path) as scratch:
+        if not stage.GetRootLayer().Export(str(scratch)):
+            raise InvalidInput(f"USD could not write {path}")
+
+
+def usd_library():
+    """The modules of usd-core as attributes of one; `MissingExtra` if it is not installed."""
+    try:
+        import pxr
+        from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: F401
+    except ImportError:
+        raise MissingExtra(
+            "USD files need usd-core; install it with: pip install 'motionloom[usd]'"
+        ) from None
+    return pxr
+
+
+def _shared_figures(pxr, stage, skeletons: Sequence[Skeleton], mesh: bool) -> dict[str, str]:
+    """Paths of figures that several characters share, by the key of their skeleton."""
+    places: dict[str, str] = {}
+    for key, count in Counter(skeleton.key for skeleton in skeletons).items():
+        if count > 1:
+            places[key] = f"/Figures/Figure_{len(places) + 1}"
+            stage.CreateClassPrim("/Figures")
+            figure = next(skeleton for skeleton in skeletons if skeleton.key == key)
+            _add_figure(pxr, stage, figure, places[key], mesh)
+    return places
+
+
+def _add_character(pxr, stage, motion: Motion, place: str, shared: str | None, mesh: bool) -> None:
+    holder = pxr.UsdSkel.Root.Define(stage, place)
+    holder.GetPrim().SetDisplayName(motion.name or "Character")
+    points = motion.positions(end_sites=True).reshape(-1, 3)
+    extent = np.stack([points.min(axis=0), points.max(axis=0)]).astype(np.float32)
+    holder.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(extent))
+    if shared is None:
+        _add_figure(pxr, stage, motion.skeleton, place, mesh)
+    else:
+        holder.GetPrim().GetReferences().AddInternalReference(shared)
+    _add_animation(pxr, stage, motion, f"{place}/Animation")
+    binding = pxr.UsdSkel.BindingAPI.Apply(stage.OverridePrim(f"{place}/Skeleton"))
+    binding.CreateAnimationSourceRel().SetTargets([f"{place}/Animation"])
+
+
+def _add_figure(pxr, stage, skeleton: Skeleton, place: str, mesh: bool) -> None:
+    """Skeleton and stick figure: what does not move."""
+    bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
+    paths = _joint_paths(pxr, skeleton)
+    frames = rest_frames(skeleton)
+    unturned = np.tile(rot.IDENTITY, (len(skeleton.end_names), 1))
+    rest_turns = np.concatenate([skeleton.rest_rotations, unturned])
+    rest_places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
+    local = transform_matrices(rest_places, rest_turns)
+    # USD multiplies row vectors from the left: its matrices are transposed.
+    row_vectors = lambda m: pxr.Vt.Matrix4dArray.FromNumpy(  # noqa: E731
+        np.ascontiguousarray(np.swapaxes(m, 1, 2))
+    )
+    bones.CreateJointsAttr(paths)
+    bones.CreateJointNamesAttr(list(skeleton.point_names))
+    bones.CreateBindTransformsAttr(row_vectors(frames.matrices()))
+    bones.CreateRestTransformsAttr(row_vectors(local))
+    bones.GetPrim().SetCustomDataByKey(END_SITES, len(skeleton.end_names))
+    if mesh:
+        _add_sticks(pxr, stage, skeleton, place)
+
+
+def _add_animation(pxr, stage, motion: Motion, place: str) -> None:
+    skeleton = motion.skeleton
+    joints = len(skeleton)
+    animation = pxr.UsdSkel.Animation.Define(stage, place)
+    animation.CreateJointsAttr(_joint_paths(pxr, skeleton)[:joints])
+    scales = animation.CreateScalesAttr()
+    scales.Set(pxr.Vt.Vec3hArray.FromNumpy(np.ones((joints, 3), np.float16)))
+    turns = animation.CreateRotationsAttr()
+    places = animation.CreateTranslationsAttr()
+    quaternions = np.ascontiguousarray(rot.unroll(motion.rotations)[..., [1, 2, 3, 0]])
+    steps = skeleton.offsets.astype(np.float32)
+    for frame in range(len(motion)):
+        turns.Set(pxr.Vt.QuatfArray.FromNumpy(quaternions[frame]), frame)
+        if motion.translations is not None:
+            steps = np.array(motion.translations[frame])
+        steps[0] = motion.root[frame]
+        places.Set(pxr.Vt.Vec3fArray.FromNumpy(steps), frame)
+
+
+def _add_sticks(pxr, stage, skeleton: Skeleton, place: str) -> None:
+    sticks = stick_mesh(skeleton)
+    count = len(sticks.vertices)
+    figure = pxr.UsdGeom.Mesh.Define(stage, f"{place}/Sticks")
+    figure.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(sticks.vertices))
+    figure.CreateNormalsAttr(pxr.Vt.Vec3fArray.FromNumpy(sticks.normals))
+    figure.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
+    figure.CreateFaceVertexCountsAttr([3] * (count // 3))
+    figure.CreateFaceVertexIndicesAttr(list(range(count)))
+    figure.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
+    bounds = np.stack([sticks.vertices.min(axis=0), sticks.vertices.max(axis=0)])
+    figure.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(bounds))
+    binding = pxr.UsdSkel.BindingAPI.Apply(figure.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([f"{place}/Skeleton"])
+    joints = np.ascontiguousarray(sticks.joints, np.int32)
+    binding.CreateJointIndicesPrimvar(False, 1).Set(pxr.Vt.IntArray.FromNumpy(joints))
+    weights = np.ones(count, np.float32)
+    binding.CreateJointWeightsPrimvar(False, 1).Set(pxr.Vt.FloatArray.FromNumpy(weights))
+    binding.CreateGeomBindTransformAttr(pxr.Gf.Matrix4d(1.0))
+
+
+def _paint(pxr, stage, place: str, number: int) -> None:
+    """Give sticks a colour: for viewers that go by materials, and for those that do not."""
+    colour = pxr.Gf.Vec3f(*COLOURS[number])
+    sticks = stage.OverridePrim(place)
+    pxr.UsdGeom.Mesh(sticks).CreateDisplayColorAttr([colour])
+    look = f"/Characters/Looks/Sticks_{number + 1}"
+    if not stage.GetPrimAtPath(look):
+        stage.DefinePrim("/Characters/Looks", "Scope")
+        material = pxr.UsdShade.Material.Define(stage, look)
+        surface = pxr.UsdShade.Shader.Define(stage, f"{look}/Surface")
+        surface.CreateIdAttr("UsdPreviewSurface")
+        surface.CreateInput("diffuseColor", pxr.Sdf.ValueTypeNames.Color3f).Set(colour)
+        surface.CreateInput("roughness", pxr.Sdf.ValueTypeNames.Float).Set(0.8)
+        material.CreateSurfaceOutput().ConnectToSource(surface.ConnectableAPI(), "surface")
+    material = pxr.UsdShade.Material(stage.GetPrimAtPath(look))
+    pxr.UsdShade.MaterialBindingAPI.Apply(sticks).Bind(material)
+
+
+def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
+    """Paths of joints and end sites, as in ``Hips/Spine/Head``, in names that USD allows."""
+    names = free_names(_identifier(pxr, name) for name in skeleton.point_names)
+    paths: list[str] = []
+    for plain, parent in zip(names, skeleton.point_parents, strict=True):
+        paths.append(plain if parent < 0 else f"{paths[parent]}/{plain}")
+    return paths
+
+
+def _identifier(pxr, name: str) -> str:
+    """A name that USD allows: letters, digits and underscores, no digit in front."""
+    return pxr.Tf.MakeValidIdentifier(f"_{name}" if name[:1].isdigit() else name)

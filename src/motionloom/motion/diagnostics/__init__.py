@@ -1,0 +1,1 @@
+"""Diagnostics of a motion: measurements, issues, repairs, quality report."""

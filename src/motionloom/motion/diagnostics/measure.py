@@ -1,0 +1,161 @@
+"""What an examination measures on a moving body, each thing once.
+
+Positions of roles, foot contacts, the acceleration of the centre of mass, frames in which a
+joint turns as no joint can, and how far the ground under the body lies from y = 0.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import savgol_filter
+
+from motionloom.errors import RoleError
+from motionloom.motion.feet.contacts import FootContacts, foot_contacts
+from motionloom.motion.kinematics.centre_of_mass import centre_of_mass
+from motionloom.motion.motion import Motion
+from motionloom.motion.rotations import quaternions as rot
+
+Array = NDArray[np.float64]
+
+GRAVITY = 9.81
+_TORSO = ("hips", "spine", "chest", "neck", "head")
+_LIMBS = tuple(
+    f"{side}_{part}" for side in ("left", "right") for part in ("shoulder", "elbow", "hip", "knee")
+)
+_FEET = ("left_ankle", "right_ankle", "left_foot", "right_foot")
+
+# Metres, set on the CMU database: in 98 % of its takes the balls of the feet stand between
+# 0.5 and 17 cm above y = 0, and a quarter of the lowest points is no deeper than 9 cm.
+_BALLS_ABOVE, _BALLS_BELOW, _SUNK = 0.195, -0.06, -0.13
+_ANY_LOW = 0.08  # a body that comes this low has been on the floor, and climbed since
+_STEADY = 0.13  # spread of the lowest point of a body that rests on a floor, lying or sitting
+_BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
+
+_VISIBLE_LEAP = 0.20  # metres in one frame, beyond the steps before and after
+
+
+class VitalSigns:
+    """Measurements on a motion of T frames, each computed when first asked for."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion = motion
+        self.roles = motion.skeleton.roles
+
+    def has(self, *roles: str) -> bool:
+        """Whether the skeleton has all these roles."""
+        return all(role in self.roles for role in roles)
+
+    def place(self, role: str) -> Array:
+        """World positions of a role, shape (T, 3)."""
+        return self._points[:, self.motion.skeleton.point(role)].astype(np.float64)
+
+    @cached_property
+    def _points(self) -> NDArray[np.float32]:
+        return self.motion.positions(end_sites=True)
+
+    @cached_property
+    def lowest(self) -> Array:
+        """Height of the body's lowest point in metres, shape (T,)."""
+        return self._points[:, :, 1].min(axis=1).astype(np.float64)
+
+    @cached_property
+    def contacts(self) -> FootContacts | None:
+        """When the feet stand; None without feet."""
+        return foot_contacts(self.motion) if self.has(*_FEET) and len(self.motion) else None
+
+    # --- the ground ---------------------------------------------------------------------
+
+    @cached_property
+    def ground_offset(self) -> float | None:
+        """How far the ground lies above y = 0, in metres; None where it lies well enough."""
+        if not len(self.motion):
+            return None
+        low, quarter, high = np.percentile(self.lowest, [5.0, 25.0, 75.0])
+        if self.contacts is not None:
+            balls = self.contacts.floor
+            on_feet = np.median(self.lowest) > balls - 0.2
+            upright = not self.has("head") or np.median(self.place("head")[:, 1]) > balls + 0.8
+            rests = (on_feet and upright) or high - low < _STEADY
+            if balls > _BALLS_ABOVE and low > _ANY_LOW and rests:
+                return balls - _BALL_HEIGHT
+            if balls < _BALLS_BELOW and on_feet:
+                return balls - _BALL_HEIGHT
+        return float(quarter) if quarter < _SUNK else None
+
+    # --- jumps and flips ----------------------------------------------------------------
+
+    @cached_property
+    def turns(self) -> dict[str, NDArray[np.intp]]:
+        """Role -> frames at which its joint turns, or the root travels, as no body can."""
+        motion = self.motion
+        found: dict[str, NDArray[np.intp]] = {}
+        if len(motion) < 2:
+            return found
+        for role in (*_TORSO, *_LIMBS):
+            name = self.roles.get(role)
+            if name not in motion.skeleton.names:
+                continue
+            turn = motion.rotations[:, motion.skeleton.joint(name)]
+            steps = np.degrees(rot.angle_between(turn[1:], turn[:-1]))
+            limit = 20.0 + 900.0 / motion.fps if role in _TORSO else 30.0 + 2000.0 / motion.fps
+            frames = np.flatnonzero(steps > limit) + 1
+            if len(frames):
+                found[role] = frames
+        leaps = np.linalg.norm(np.diff(motion.root.astype(np.float64), axis=0), axis=1)
+        frames = np.flatnonzero(leaps > 0.15 + 12.0 / motion.fps) + 1
+        if len(frames):
+            found["root path"] = frames
+        return found
+
+    @cached_property
+    def turn_frames(self) -> NDArray[np.intp]:
+        """Frames of all `turns`, in order."""
+        if not self.turns:
+            return np.zeros(0, np.intp)
+        return np.unique(np.concatenate(list(self.turns.values())))
+
+    @cached_property
+    def jump_frames(self) -> NDArray[np.intp]:
+        """Frames among `turn_frames` at which some point of the body leaps visibly.
+
+        It must leap beyond its steps in the nearest sound frames before and after: what moves
+        fast for several frames does not leap.
+        """
+        if not len(self.turn_frames):
+            return self.turn_frames
+        steps = np.linalg.norm(np.diff(self._points.astype(np.float64), axis=0), axis=2)
+        sound = np.setdiff1d(np.arange(len(steps)), self.turn_frames - 1)
+        after = np.searchsorted(sound, self.turn_frames - 1)
+        seen = []
+        for frame, k in zip(self.turn_frames, after, strict=True):
+            around = steps[sound[max(k - 1, 0) : k + 1]]
+            usual = around.max(axis=0) if len(around) else 0.0
+            seen.append((steps[frame - 1] - usual).max() > _VISIBLE_LEAP)
+        return self.turn_frames[np.array(seen)]
+
+    # --- the centre of mass -------------------------------------------------------------
+
+    @cached_property
+    def acceleration(self) -> Array | None:
+        """Acceleration of the centre of mass in g, shape (T, 3), over a tenth of a second.
+
+        NaN at both ends, and around jumps: these are a fault of their own, and what they do
+        to their neighbours says nothing here. None if the body has too few roles or frames.
+        """
+        motion = self.motion
+        window = max(5, round(0.1 * motion.fps) | 1)
+        if len(motion) < window + 4:
+            return None
+        try:
+            centre = centre_of_mass(motion)
+        except RoleError:
+            return None
+        curve = savgol_filter(centre, window, 3, deriv=2, delta=1.0 / motion.fps, axis=0)
+        curve /= GRAVITY
+        curve[: window // 2] = curve[len(curve) - window // 2 :] = np.nan
+        for frame in self.turn_frames:
+            curve[max(0, frame - window) : frame + window] = np.nan
+        return curve if np.isfinite(curve[:, 0]).sum() > 4 else None

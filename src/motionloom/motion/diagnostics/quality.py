@@ -1,0 +1,255 @@
+"""How well a motion behaves: slide in contact, depth below the floor, jerks at its seams.
+
+One report for clean-up, retargeting and everything synthesised later, so that their figures
+can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.feet.contacts import (
+    FOOT_PARTS,
+    SIDES,
+    FootContacts,
+    foot_contacts,
+    part_path,
+)
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
+_SEAM_REACH = 0.25  # seconds on either side of a seam that a hand-over may disturb
+_USUAL = 99.9  # percentile of the sources' accelerations that a seam is held against
+
+
+@dataclass(frozen=True)
+class FootSlide:
+    """How far feet travel over the floor while they should stand.
+
+    Attributes
+    ----------
+    per_contact_m : float
+        Horizontal way travelled within a contact, mean over contacts of heels and balls.
+    speed_m_s : float
+        Horizontal speed, mean over all frames in contact.
+    worst_m : float
+        Way of the contact that slides most.
+    contacts : int
+        How many contacts were measured.
+    """
+
+    per_contact_m: float
+    speed_m_s: float
+    worst_m: float
+    contacts: int
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """What is measured on every motion that comes out of motionloom.
+
+    Attributes
+    ----------
+    foot_slide_m : float
+        Horizontal travel per contact.
+    floor_penetration_m : float
+        Depth of the balls below the ground, mean over frames.
+    seam_acceleration_ratio : float or None
+        Largest joint acceleration near a seam, over the 99.9th percentile of those of the
+        sources; None for a motion without seams.
+    """
+
+    foot_slide_m: float
+    floor_penetration_m: float
+    seam_acceleration_ratio: float | None = None
+
+    @classmethod
+    def worst_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
+        """The largest of each figure over several motions; at least one.
+
+        Examples
+        --------
+        >>> QualityReport.worst_of([QualityReport(0.01, 0.0, 0.9), QualityReport(0.0, 0.002)])
+        QualityReport(foot_slide_m=0.01, floor_penetration_m=0.002, seam_acceleration_ratio=0.9)
+        """
+        return cls._summed_up(reports, max)
+
+    @classmethod
+    def mean_of(cls, reports: Sequence[QualityReport]) -> QualityReport:
+        """The mean of each figure over several motions; at least one."""
+        return cls._summed_up(reports, lambda figures: float(np.mean(figures)))
+
+    @classmethod
+    def _summed_up(
+        cls, reports: Sequence[QualityReport], measure: Callable[[list[float]], float]
+    ) -> QualityReport:
+        ratios = [report.seam_acceleration_ratio for report in reports]
+        with_seams = [ratio for ratio in ratios if ratio is not None]
+        return cls(
+            measure([report.foot_slide_m for report in reports]),
+            measure([report.floor_penetration_m for report in reports]),
+            measure(with_seams) if with_seams else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return asdict(self)
+
+
+def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlide:
+    """Horizontal travel of heels and balls during contact.
+
+    Parameters
+    ----------
+    motion : Motion
+        Needs ankles and feet.
+    contacts : FootContacts, optional
+        When the feet should stand. Give the contacts of the source to measure what was made
+        from it. Default: the motion's own.
+
+    Returns
+    -------
+    slide : FootSlide
+        All zero where there are no contacts.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> slide = foot_slide(ml.demo.clip("walk"))
+    >>> slide.per_contact_m < 0.05
+    True
+    """
+    contacts = _contacts_of(motion, contacts)
+    ways, steps, still = [], 0, 0.0
+    for part in FOOT_PARTS:
+        path = part_path(motion, part)[:, [0, 2]]
+        step = np.linalg.norm(np.diff(path, axis=0), axis=-1)
+        for start, end in contacts.intervals(part):
+            ways.append(float(step[start : end - 1].sum()))
+            steps += end - 1 - start
+            still += ways[-1]
+    if not ways:
+        return FootSlide(0.0, 0.0, 0.0, 0)
+    speed = still * motion.fps / max(steps, 1)
+    return FootSlide(float(np.mean(ways)), speed, max(ways), len(ways))
+
+
+def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> float:
+    """How far the balls sink below the ground they stand on: mean over frames, metres.
+
+    The ground under a foot is the height of its ball in the nearest contact. Of the two feet
+    the deeper one counts.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> floor_penetration(ml.demo.clip("walk")) < 0.005
+    True
+    """
+    contacts = _contacts_of(motion, contacts)
+    depth = np.zeros((len(motion), 2))
+    for k, side in enumerate(SIDES):
+        plants = contacts.plants.get(f"{side}_ball", ())
+        if not plants:
+            continue
+        ball = part_path(motion, f"{side}_ball")[:, 1]
+        middles = np.array([(p.start_frame + p.end_frame) / 2.0 for p in plants])
+        ground = np.array([p.height for p in plants])
+        nearest = np.argmin(np.abs(np.arange(len(motion))[:, None] - middles), axis=1)
+        depth[:, k] = np.maximum(ground[nearest] - ball, 0.0)
+    return float(depth.max(axis=1).mean()) if len(motion) else 0.0
+
+
+def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
+    """Sizes of the joints' world accelerations in m/s^2, shape (T - 2, J), frame by frame.
+
+    Row k belongs to frame k + 1.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> joint_accelerations(walk).shape == (len(walk) - 2, len(walk.skeleton))
+    True
+    """
+    places = motion.positions().astype(np.float64)
+    return np.linalg.norm(np.diff(places, n=2, axis=0), axis=-1) * motion.fps**2
+
+
+def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
+    """Largest joint acceleration within 0.25 s of each seam in m/s^2, shape (seams,)."""
+    seams = () if motion.provenance is None else motion.provenance.seams
+    largest = joint_accelerations(motion).max(axis=1, initial=0.0)
+    reach = max(1, round(_SEAM_REACH * motion.fps))
+    near = (largest[max(seam - 1 - reach, 0) : max(seam + reach, 0)] for seam in seams)
+    return np.array([window.max(initial=0.0) for window in near])
+
+
+def usual_acceleration(motions: Iterable[Motion]) -> float:
+    """99.9th percentile over all joints and frames of the motions' accelerations, m/s^2."""
+    sizes = [joint_accelerations(motion).ravel() for motion in motions]
+    return float(np.percentile(np.concatenate(sizes), _USUAL)) if sizes else 0.0
+
+
+def seam_ratio(motion: Motion, usual: float) -> float | None:
+    """Largest acceleration at a seam over the `usual_acceleration` of what it was made of.
+
+    None for a motion without seams, or where nothing moves that it could be held against.
+    """
+    jerks = seam_accelerations(motion)
+    return float(jerks.max()) / usual if len(jerks) and usual > 0.0 else None
+
+
+def quality_report(
+    motion: Motion,
+    contacts: FootContacts | None = None,
+    *,
+    sources: Iterable[Motion] | None = None,
+    usual: float | None = None,
+) -> QualityReport:
+    """Slide per contact, floor penetration and smoothness of the seams of a motion.
+
+    Parameters
+    ----------
+    motion : Motion
+    contacts : FootContacts, optional
+        When the feet should stand; default: the motion's own.
+    sources : iterable of Motion, optional
+        What it was made of, on the same skeleton and at the same rate: what joint
+        accelerations at its seams are held against. Without them that is left out.
+    usual : float, optional
+        Their `usual_acceleration`, where several motions are held against the same.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> quality_report(ml.demo.clip("walk")).foot_slide_m < 0.05
+    True
+    """
+    contacts = _contacts_of(motion, contacts)
+    has_seams = motion.provenance is not None and bool(motion.provenance.seams)
+    if usual is None and sources is not None and has_seams:
+        usual = usual_acceleration(sources)
+    return QualityReport(
+        foot_slide(motion, contacts).per_contact_m,
+        floor_penetration(motion, contacts),
+        None if usual is None else seam_ratio(motion, usual),
+    )
+
+
+def _contacts_of(motion: Motion, contacts: FootContacts | None) -> FootContacts:
+    if contacts is None:
+        return foot_contacts(motion)
+    if contacts.frames != len(motion):
+        raise InvalidInput(
+            f"contacts must be those of {len(motion)} frames; got contacts of {contacts.frames}. "
+            "Resample first, then find the contacts"
+        )
+    return contacts

@@ -1,0 +1,96 @@
+"""Mending what an examination found and can be put right without asking.
+
+Short flips are replaced by what lies between their neighbours; feet that stand above or
+below the floor are set down on it. Units, axes and rates are for the user to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion.diagnostics.measure import VitalSigns
+from motionloom.motion.motion import Motion
+from motionloom.motion.rotations import quaternions as rot
+
+Array = NDArray[np.float64]
+
+_LONGEST_FLIP = 0.2  # seconds; a longer one is no glitch, and what to put there a guess
+
+
+def mend(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
+    """The motion with flips and floor put right, and what was done, a sentence each.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk").transform(shift=(0, 0.3, 0))
+    >>> mended, done = mend(walk)
+    >>> done
+    ('set down by 0.30 m on the floor',)
+    """
+    done: list[str] = []
+    signs = VitalSigns(motion)
+    if len(signs.jump_frames):
+        motion, frames = _without_flips(signs)
+        if frames:
+            done.append(f"{frames} flipped frames replaced by what lies between their neighbours")
+            signs = VitalSigns(motion)
+    ground = signs.ground_offset
+    if ground is not None:
+        motion = motion.transform(shift=(0.0, -ground, 0.0))
+        done.append(f"set {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m on the floor")
+    return motion, tuple(done)
+
+
+def _without_flips(signs: VitalSigns) -> tuple[Motion, int]:
+    motion = signs.motion
+    rotations = motion.rotations.astype(np.float64)
+    root = motion.root.astype(np.float64)
+    longest = max(1, round(_LONGEST_FLIP * motion.fps))
+    changed: set[int] = set()
+    for role, frames in signs.turns.items():
+        for start, end in _flips(frames, longest, len(motion)):
+            if not np.isin([start, end], signs.jump_frames).any():
+                continue  # unseen: a joint below turns back what this one turns
+            if role == "root path":
+                root[start:end] = _between(root, start, end, _straight)
+            else:
+                joint = motion.skeleton.joint(signs.roles[role])
+                rotations[start:end, joint] = _between(rotations[:, joint], start, end, rot.slerp)
+            changed.update(range(start, end))
+    return replace(motion, rotations=rotations, root=root), len(changed)
+
+
+def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int, int]]:
+    """Ranges [start, end) between a jump away and the next jump back, if it comes soon.
+
+    Both ends of the motion count as jumps: a take may begin or end with a bad frame.
+    """
+    marks = [0, *(int(frame) for frame in frames), total]
+    ranges: list[tuple[int, int]] = []
+    # A short piece at the start is bad only if a long one follows, not if the next is the flip.
+    k = 0 if marks[2] - marks[1] > longest else 1
+    while k + 1 < len(marks):
+        start, end = marks[k], marks[k + 1]
+        if end - start <= longest:
+            ranges.append((start, end))
+            k += 2
+        else:
+            k += 1
+    return ranges
+
+
+def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
+    """What leads from the frame before `start` to the frame `end`; held where one is missing."""
+    before = values[start - 1] if start > 0 else values[end]
+    after = values[end] if end < len(values) else before
+    share = (np.arange(start, end) - (start - 1)) / (end - start + 1)
+    return mix(before, after, share)
+
+
+def _straight(before: Array, after: Array, share: Array) -> Array:
+    return before + share[:, None] * (after - before)

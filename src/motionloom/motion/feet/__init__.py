@@ -1,0 +1,1 @@
+"""Feet: ground contacts, foot-skate clean-up of a whole motion, streaming foot lock."""

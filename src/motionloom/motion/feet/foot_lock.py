@@ -1,0 +1,287 @@
+"""One foot held still while it stands: where its ankle should be and how it should be turned.
+
+The ball is held at one point per contact, and rolls off over the toes as captured. While the
+heel is down too, the foot does not turn or tilt, and rocks only slowly. Heels that come down
+before the ball stay where they will be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from motionloom.motion.easing import eased, smooth_step
+from motionloom.motion.feet.contacts import FootContacts, Plant
+from motionloom.motion.kinematics.forward import global_rotations
+from motionloom.motion.kinematics.limbs import Limb, limb_of, with_world_rotations
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.segment import intervals
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_FIRM = 0.01  # metres of rise within which a ball in contact is all but held down
+_FIRM_BELOW = 0.03  # the same for a ball that was captured below the ground
+_SOLE_SMOOTHING = 0.015
+_KNEE_SMOOTHING = 0.05  # seconds; what is faster in a held leg goes to the foot's pitch
+_MOST_ROCK = np.radians(5.0)  # a foot whose heel and ball are down rocks no further
+_LIFT_ONSET = 0.003  # metres of depth over which a foot in the air begins to be lifted
+_MOST_TOE_BEND = np.radians(40.0)
+_MOST_PITCH = np.radians(8.0)  # a foot on its ball gives way by no more than this
+
+
+@dataclass(frozen=True)
+class Foot:
+    """One leg of a motion: its joints, where they are, and when its foot stands."""
+
+    joints: tuple[int, int, int]
+    limb: Limb
+    sole: Array  # world rotation of the ankle joint, (T, 4)
+    lever: Array  # from ankle to ball in the ankle's frame, (T, 3)
+    ball: Mask
+    heel: Mask
+
+
+@dataclass(frozen=True)
+class FootPath:
+    """Where an ankle should be (T, 3) and how its joint should be turned (T, 4)."""
+
+    ankle: Array
+    sole: Array
+
+
+def foot_of(motion: Motion, side: str, contacts: FootContacts) -> Foot:
+    """The leg and foot of one side."""
+    joints, limb = limb_of(motion, (f"{side}_hip", f"{side}_knee", f"{side}_ankle"))
+    world = global_rotations(motion.rotations, motion.skeleton.parents).astype(np.float64)
+    sole = world[:, joints[2]]
+    ball = motion.role_positions([f"{side}_foot"])[:, 0].astype(np.float64)
+    return Foot(
+        joints=joints,
+        limb=limb,
+        sole=sole,
+        lever=rot.rotate(rot.inverse(sole), ball - limb.end),
+        ball=contacts[f"{side}_ball"],
+        heel=contacts[f"{side}_heel"],
+    )
+
+
+def stood_spots(
+    foot: Foot, plants: Sequence[Plant], levels: Array, *, most: float | None = None
+) -> Array:
+    """Where the ball stands (T, 3), at one of `levels` per plant; NaN where it does not.
+
+    `most` limits in metres how far it is from its level when it rolls off.
+    """
+    ball = foot.limb.end + rot.rotate(foot.sole, foot.lever)
+    spots = np.full_like(ball, np.nan)
+    for plant, level in zip(plants, levels, strict=True):
+        held = slice(plant.start_frame, plant.end_frame)
+        spots[held] = np.median(ball[held], axis=0)
+        spots[held, 1] = level + _given_way(ball[held, 1] - plant.height, most)
+    return spots
+
+
+def held_sole(foot: Foot, reach: float, fps: float) -> Array:
+    """World rotation (T, 4) of the ankle joint of a foot that is held.
+
+    All but constant while the whole sole is down; while the ball is, without the jitter that
+    the ankle would have to follow.
+    """
+    sole = _calm_sole(foot, reach, fps)
+    turn = np.full((len(sole), 3), np.nan)
+    for start, end in intervals(foot.ball & foot.heel):
+        here = rot.unroll(sole[start:end])
+        mean = rot.normalize(here.mean(axis=0))
+        ahead = rot.rotate(mean, foot.lever[start:end].mean(axis=0))
+        held = rot.multiply(rot.exp(_slow_pitch(here, mean, ahead)), mean)
+        turn[start:end] = rot.log(rot.multiply(held, rot.inverse(here)))
+    return rot.multiply(rot.exp(eased(turn, reach)), sole)
+
+
+def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
+    """The captured rotation (T, 4), smoothed while the ball is down."""
+    turn = np.full((len(foot.sole), 3), np.nan)
+    for start, end in intervals(foot.ball):
+        here = rot.unroll(foot.sole[start:end])
+        slow = gaussian_filter1d(here, _SOLE_SMOOTHING * fps, axis=0, mode="nearest")
+        turn[start:end] = rot.log(rot.multiply(rot.normalize(slow), rot.inverse(here)))
+    return rot.multiply(rot.exp(eased(turn, reach)), foot.sole)
+
+
+def held_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
+    """Ankle of a foot turned by `sole` (T, 4) whose ball stands at `spots` (T, 3)."""
+    hold = spots - rot.rotate(sole, foot.lever)
+    for start, end in intervals(foot.heel):
+        down = np.arange(start, end)
+        both = down[foot.ball[down]]
+        only = down[~foot.ball[down]]
+        if len(both):  # the heel stays where it is once the whole sole is down
+            after = np.searchsorted(both, only)
+            last, first = both[np.maximum(after - 1, 0)], both[np.minimum(after, len(both) - 1)]
+            share = np.clip((only - last) / np.maximum(first - last, 1), 0.0, 1.0)
+            share = smooth_step(share)[:, None]
+            hold[only] = (1.0 - share) * hold[last] + share * hold[first]
+        else:
+            hold[only] = np.median(foot.limb.end[only], axis=0)
+    return FootPath(foot.limb.end + eased(hold - foot.limb.end, reach), sole)
+
+
+def relieved(
+    foot: Foot,
+    path: FootPath,
+    spots: Array,
+    shift: Array,
+    grounds: tuple[Array, Array],
+    reach: float,
+    fps: float,
+) -> FootPath:
+    """`path` with what would turn the knee left to the foot, wherever it is free to.
+
+    While the heel is up the ankle can go round the ball, and in the air it can go anywhere:
+    there the knee bends as it did, but for what is left over from the nearest frames with
+    the heel down. In those the knee takes what is slow, and the ankle goes round the ball by
+    a millimetre or so for the rest. `grounds` are the heights (T,) of the ground before and
+    after: a foot in the air goes no deeper below it than it went.
+    """
+    hip = foot.limb.start + shift
+    bones = _bones(foot.limb)
+    before = _bend(np.linalg.norm(foot.limb.end - foot.limb.start, axis=-1), bones)
+    excess = _bend(np.linalg.norm(path.ankle - hip, axis=-1), bones) - before
+    for start, end in intervals(foot.heel):
+        excess[start:end] = gaussian_filter1d(
+            excess[start:end], _KNEE_SMOOTHING * fps, mode="nearest"
+        )
+    left_over = eased(np.where(foot.heel, excess, np.nan)[:, None], reach)[:, 0]
+    span = _span(np.abs(before + left_over), bones)
+
+    lever = rot.rotate(path.sole, -foot.lever)
+    lateral = np.cross([0.0, 1.0, 0.0], lever)
+    lateral /= np.maximum(np.linalg.norm(lateral, axis=-1, keepdims=True), 1e-9)
+    pitch = _turn_to_span(lever, lateral, hip - np.where(foot.ball[:, None], spots, 0.0), span)
+    known = np.where(foot.ball, pitch, np.nan)
+    turn = rot.from_axis_angle(lateral, eased(known[:, None], reach)[:, 0])
+    path = held_path(foot, rot.multiply(turn, path.sole), spots, reach)
+
+    line = path.ankle - hip
+    length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
+    loose = ~(foot.ball | foot.heel)
+    ankle = np.where(loose[:, None], hip + line * (span / length)[:, None], path.ankle)
+    ankle[:, 1] += np.where(loose, _lift(ankle, path.sole, foot, grounds), 0.0)
+    return replace(path, ankle=ankle)
+
+
+def toes_above(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
+    """Local rotations (T, J, 4) of `after`, its toes bent up where they sink into the ground.
+
+    `grounds` are the heights (T,) of the ground under the ball before and after. Toes may be
+    as far below it as they were, and no further.
+    """
+    q = after.rotations.astype(np.float64)
+    skeleton, roles = after.skeleton, after.skeleton.roles
+    if roles.get(f"{side}_toe") in (None, roles[f"{side}_foot"]):
+        return q
+    joint, tip = skeleton.points([f"{side}_foot", f"{side}_toe"])
+    if joint >= len(skeleton):
+        return q
+    sunk = np.minimum(before.positions(end_sites=True)[:, tip, 1] - grounds[0], 0.0)
+    place = after.positions(end_sites=True).astype(np.float64)
+    toes = place[:, tip] - place[:, joint]
+    length = np.maximum(np.linalg.norm(toes, axis=-1), 1e-9)
+    lowest = grounds[1] + sunk - place[:, joint, 1]
+    missing = np.arcsin(np.clip(lowest / length, -0.9, 0.9)) - np.arcsin(toes[:, 1] / length)
+    axis = np.cross(toes, [0.0, 1.0, 0.0])
+    bend = rot.from_axis_angle(axis, np.clip(missing, 0.0, _MOST_TOE_BEND))
+    world = global_rotations(q, skeleton.parents)[:, joint].astype(np.float64)
+    return with_world_rotations(q, skeleton, {int(joint): rot.multiply(bend, world)})
+
+
+def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
+    """Height (T,) of the ground under a foot: constant in contacts, linear in between."""
+    if not plants:
+        return np.full(frames, -np.inf)
+    times = [t for plant in plants for t in (plant.start_frame, plant.end_frame - 1)]
+    return np.interp(np.arange(frames), times, np.repeat(levels, 2))
+
+
+def _lift(ankle: Array, sole: Array, foot: Foot, grounds: tuple[Array, Array]) -> Array:
+    """How far (T,) an ankle must rise for its ball to be no deeper in the ground than it was."""
+    before = foot.limb.end[:, 1] + rot.rotate(foot.sole, foot.lever)[:, 1]
+    after = ankle[:, 1] + rot.rotate(sole, foot.lever)[:, 1]
+    sunk = np.maximum(grounds[1] - after, 0.0) - np.maximum(grounds[0] - before, 0.0)
+    sunk = np.where(np.isfinite(sunk), np.maximum(sunk, 0.0), 0.0)
+    return sunk**2 / (sunk + _LIFT_ONSET)
+
+
+def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
+    """Turn (T, 3) from `mean` about the foot's lateral axis alone, without its noise.
+
+    A sole that is down may rock slowly from heel to ball, but not turn or tilt sideways.
+    """
+    lateral = np.cross([0.0, 1.0, 0.0], ahead)
+    lateral = lateral / max(float(np.linalg.norm(lateral)), 1e-9)
+    pitch = rot.log(rot.multiply(sole, rot.inverse(mean))) @ lateral
+    times = np.linspace(-1.0, 1.0, len(pitch))
+    degree = min(2, len(pitch) - 1)
+    slow = np.polynomial.polynomial.polyval(
+        times, np.polynomial.polynomial.polyfit(times, pitch, degree)
+    )
+    return _MOST_ROCK * np.tanh(slow / _MOST_ROCK)[:, None] * lateral
+
+
+def _given_way(rise: Array, most: float | None) -> Array:
+    """How high (T,) a ball is held above its ground that was captured `rise` above it.
+
+    Next to nothing at first, all but a few millimetres later: the ball stands firm and still
+    rolls off over the toes. A ball captured below the ground comes up, from a few
+    centimetres all the way, from further down as much as the leg can bear. With `most` it
+    is never further from the ground than that.
+    """
+    firm = np.where(rise > 0.0, _FIRM, _FIRM_BELOW)
+    way = rise * np.abs(rise) / (np.abs(rise) + firm)
+    return way if most is None else most * np.tanh(way / most)
+
+
+def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
+    """Angle (T,) to turn `lever` about `axis` so that its tip is at distance `span` of `hip`.
+
+    All (T, 3) and relative to the ball. |hip - lever|^2 is a sine of the angle; of the two
+    solutions the smaller is taken, and where there is none, the nearest there is.
+    """
+    square = np.cross(axis, lever)
+    level = np.sum(hip**2, axis=-1) + np.sum(lever**2, axis=-1) - span**2
+    a, b = 2.0 * np.sum(hip * lever, axis=-1), 2.0 * np.sum(hip * square, axis=-1)
+    size, phase = np.hypot(a, b), np.arctan2(b, a)
+    open_ = np.arccos(np.clip(level / np.maximum(size, 1e-12), -1.0, 1.0))
+    angles = np.stack([phase + open_, phase - open_])
+    angles = (angles + np.pi) % (2.0 * np.pi) - np.pi
+    smaller = np.where(np.abs(angles[0]) < np.abs(angles[1]), angles[0], angles[1])
+    return _MOST_PITCH * np.tanh(smaller / _MOST_PITCH)
+
+
+def _bones(limb: Limb) -> tuple[Array, Array]:
+    """Lengths (T,) of the two bones."""
+    return (
+        np.linalg.norm(limb.middle - limb.start, axis=-1),
+        np.linalg.norm(limb.end - limb.middle, axis=-1),
+    )
+
+
+def _bend(span: Array, bones: tuple[Array, Array]) -> Array:
+    """Angle (T,) between two bones whose ends are `span` apart; 0 is straight."""
+    a, b = bones
+    return np.arccos(np.clip((span**2 - a**2 - b**2) / (2.0 * a * b), -1.0, 1.0))
+
+
+def _span(bend: Array, bones: tuple[Array, Array]) -> Array:
+    """How far apart (T,) the ends of two bones are that are bent by `bend`."""
+    a, b = bones
+    return np.sqrt(a**2 + b**2 + 2.0 * a * b * np.cos(bend))

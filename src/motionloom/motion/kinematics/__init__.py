@@ -1,0 +1,1 @@
+"""Forward kinematics, two-bone inverse kinematics, centre of mass."""

@@ -1,0 +1,1 @@
+"""Retargeting: a motion transferred to another skeleton."""

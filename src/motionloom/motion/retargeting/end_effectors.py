@@ -1,0 +1,186 @@
+"""Hands that touch something go on touching it, on a body of another size.
+
+The importance of a hand's place, from 0 to 1, is found from how near the hand is to
+something: the floor, the other hand, the head, the trunk, the knees. A hand that is
+important keeps its place relative to that thing; one that is not keeps the angles of its arm
+(Shin, Lee, Shin and Gleicher 2001, in its simple form).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.body_height import leg_length
+from motionloom.motion.easing import smooth_step
+from motionloom.motion.kinematics.limbs import Limb, limb_of, reaching, with_world_rotations
+from motionloom.motion.rotations import quaternions as rot
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
+Array = NDArray[np.float64]
+
+HANDS = ("left_hand", "right_hand")
+# Roles a hand may touch. Joints lie inside the body: a hand on the head is a hand's breadth
+# from the joint. Hands that hang or swing at the side of a walker are further off.
+_TOUCHED = ("head", "chest", "hips", "left_knee", "right_knee", "left_shoulder", "right_shoulder")
+_TOUCHING, _APART = 0.08, 0.20  # metres, for a leg of 0.85 m: surely touching, surely not
+_USUAL_LEG = 0.85
+_SMOOTHING = 0.08  # seconds
+_LONGEST = 0.98  # share of its length to which an arm may be pulled that was not so straight
+
+
+def hands_placed(
+    source: Motion,
+    moved: Motion,
+    *,
+    scale: float,
+    floor: float | None = None,
+    importance: Mapping[str, ArrayLike] | None = None,
+) -> Motion:
+    """`moved` with its hands where the source's hands are, as far as that is important.
+
+    Parameters
+    ----------
+    source : Motion
+        The original, T frames.
+    moved : Motion
+        The same frames on another skeleton, arms by angles alone.
+    scale : float
+        How much longer the legs of `moved` are.
+    floor : float, optional
+        Height of the source's floor in metres; None for no floor.
+    importance : mapping, optional
+        For ``left_hand``, ``right_hand``: a number in 0 to 1 or one per frame (T,), for the
+        hand's own place in the world. Default: found from what the hand is near to.
+    """
+    given = {hand: _given(hand, value, len(moved)) for hand, value in (importance or {}).items()}
+    goals = {}
+    for hand in HANDS:
+        if _has_arm(source, hand) and _has_arm(moved, hand):
+            goals[hand] = _goal(source, moved, hand, scale, floor, given.get(hand))
+    q = moved.rotations.astype(np.float64)
+    for hand, goal in goals.items():
+        side = hand.split("_")[0]
+        shift = goal - _place(moved, hand)
+        if not np.any(np.abs(shift) > 1e-6):
+            continue
+        joints, arm = limb_of(moved, (f"{side}_shoulder", f"{side}_elbow", f"{side}_wrist"))
+        wrist = moved.global_rotations()[:, joints[2]].astype(np.float64)
+        reached = reaching(arm, arm.start, _in_reach(arm, arm.end + shift))
+        still = np.all(np.abs(shift) < 1e-6, axis=-1)[:, None]
+        turned = {
+            joints[0]: np.where(still, arm.upper, reached.upper),
+            joints[1]: np.where(still, arm.lower, reached.lower),
+            joints[2]: wrist,
+        }
+        q = with_world_rotations(q, moved.skeleton, turned)
+    return replace(moved, rotations=rot.unroll(q))
+
+
+def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
+    """Importance (T,) of a hand at `distance` (T,) metres of something; smooth in time.
+
+    Examples
+    --------
+    >>> hand_importance(np.array([0.05, 0.05, 0.05]), 30.0)
+    array([1., 1., 1.])
+    >>> hand_importance(np.array([0.5, 0.5]), 30.0)
+    array([0., 0.])
+    """
+    near = np.clip((size * _APART - distance) / (size * (_APART - _TOUCHING)), 0.0, 1.0)
+    near = smooth_step(near)
+    if len(near) > 1 and near.any():
+        near = gaussian_filter1d(near, _SMOOTHING * fps, mode="nearest")
+    return near
+
+
+def _goal(
+    source: Motion,
+    moved: Motion,
+    hand: str,
+    scale: float,
+    floor: float | None,
+    given: Array | None,
+) -> Array:
+    """Where a hand should be, (T, 3)."""
+    own, here = _place(source, hand), _place(moved, hand)
+    if given is not None:
+        return here + given[:, None] * (scale * own - here)
+    size = leg_length(source.skeleton) / _USUAL_LEG
+    total = np.zeros(len(here))
+    pull = np.zeros_like(here)
+    strongest = np.zeros(len(here))
+    for there_source, there_moved in _things(source, moved, hand, scale, floor, own, here):
+        apart = own - there_source
+        weight = hand_importance(np.linalg.norm(apart, axis=-1), source.fps, size=size)
+        pull += weight[:, None] * (there_moved + scale * apart - here)
+        total += weight
+        strongest = np.maximum(strongest, weight)
+    return here + strongest[:, None] * pull / np.maximum(total, 1e-9)[:, None]
+
+
+def _in_reach(arm: Limb, target: Array) -> Array:
+    """`target` (T, 3), nearer to the shoulder where the arm would be pulled straight."""
+    before = np.linalg.norm(arm.end - arm.start, axis=-1)
+    line = target - arm.start
+    asked = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
+    longest = np.maximum(before, _LONGEST * arm.length)
+    return arm.start + line * np.minimum(1.0, longest / asked)[:, None]
+
+
+def _things(source, moved, hand, scale, floor, own, here):
+    """What a hand may touch: its place on the source and on the other body, (T, 3) each."""
+    if floor is not None:
+        below, below_moved = own.copy(), here.copy()
+        below[:, 1], below_moved[:, 1] = floor, scale * floor
+        yield below, below_moved
+    other = HANDS[1 - HANDS.index(hand)]
+    if _has_arm(source, other) and _has_arm(moved, other):
+        # Both hands meet half-way between where their arms would bring them.
+        yield (
+            _place(source, other),
+            0.5 * (_place(moved, other) + here - scale * (own - _place(source, other))),
+        )
+    for role in _TOUCHED:
+        if role.startswith(hand.split("_")[0]) and role.endswith("shoulder"):
+            continue
+        if role in source.skeleton.roles and role in moved.skeleton.roles:
+            yield (
+                source.role_positions([role])[:, 0].astype(np.float64),
+                moved.role_positions([role])[:, 0].astype(np.float64),
+            )
+
+
+def _has_arm(motion: Motion, hand: str) -> bool:
+    side = hand.split("_")[0]
+    roles, skeleton = motion.skeleton.roles, motion.skeleton
+    arm = [roles.get(f"{side}_{part}") for part in ("shoulder", "elbow", "wrist")]
+    return all(name in skeleton.names for name in arm) and len(set(arm)) == 3
+
+
+def _place(motion: Motion, hand: str) -> Array:
+    """The knuckles, or the wrist of a skeleton that has none."""
+    role = hand if hand in motion.skeleton.roles else hand.replace("hand", "wrist")
+    return motion.role_positions([role])[:, 0].astype(np.float64)
+
+
+def _given(hand: str, value: ArrayLike, frames: int) -> Array:
+    if hand not in HANDS:
+        raise InvalidInput(f"importance is given for {' or '.join(HANDS)}; got {hand!r}")
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim > 1 or (array.ndim == 1 and len(array) != frames):
+        raise InvalidInput(
+            f"importance of {hand} must be one number or one per frame ({frames}); "
+            f"got shape {array.shape}"
+        )
+    if not np.all((array >= 0.0) & (array <= 1.0)):
+        raise InvalidInput(f"importance of {hand} must lie in 0 to 1")
+    return np.broadcast_to(array, (frames,)).astype(np.float64)

@@ -1,0 +1,319 @@
+"""A motion on another skeleton: other proportions, other joints, another rest pose.
+
+Body parts turn in the world as they did since a posture both skeletons share (see
+`motionloom.motion.retargeting.rest_alignment`), so joint angles are kept. The path is scaled by
+the length of the legs, the hips come to where legs of the new length carry them, and feet stand on
+the ground at the same times as before and nowhere slide. Hands that touch something go on
+touching it, as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`);
+elsewhere the arms keep their angles, after Shin, Lee, Shin and Gleicher (2001).
+
+References
+----------
+H. J. Shin, J. Lee, S. Y. Shin, M. Gleicher. Computer puppetry: an importance-based approach.
+ACM Transactions on Graphics 20(2), 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion.body_height import leg_length
+from motionloom.motion.feet.clean import planted
+from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
+from motionloom.motion.retargeting.end_effectors import hands_placed
+from motionloom.motion.retargeting.rest_alignment import TRUNK, global_rest_rotations, into_posture
+from motionloom.motion.rotations import quaternions as rot
+
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+    from motionloom.motion.skeleton import Skeleton
+
+Array = NDArray[np.float64]
+
+_NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
+# Contacts whose heights differ by less than this from one to the next are on one level ...
+_SAME_LEVEL = 0.04
+# ... unless that chain climbs further than a tilted floor can explain.
+_MOST_TILT = 0.12
+_TILT_SECONDS = 0.3
+
+
+def retarget(
+    motion: Motion,
+    skeleton: Skeleton,
+    *,
+    importance: Mapping[str, ArrayLike] | None = None,
+    keep_contacts: bool = True,
+    contacts: FootContacts | None = None,
+) -> Motion:
+    """`motion` as the other `skeleton` would do it.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames. Needs hips and legs; with `keep_contacts` also feet.
+    skeleton : Skeleton
+        Needs the same roles. Roles it does not share with the source, and joints without a
+        role, keep their rest pose relative to their parent; joints without a role whose
+        name is the same in both (fingers, for example) are copied.
+    importance : mapping, optional
+        How much the place of a hand counts against the angles of its arm: a number from 0
+        to 1, or one per frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand
+        at its place in the world, scaled as the path is. Default: found from how near the
+        hand is to the floor, the other hand and the body.
+    keep_contacts : bool
+        Whether feet are held to the ground in the source's contacts.
+    contacts : FootContacts, optional
+        When the source's feet stand. Default: `foot_contacts` of the motion.
+
+    Returns
+    -------
+    moved : Motion
+        As many frames at the same rate. The floor is where the source's floor was, scaled.
+
+    Raises
+    ------
+    RoleError
+        If the source or the target lacks a role that is needed.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> small = retarget(walk, walk.skeleton.scaled(0.5))
+    >>> bool(abs(small.root[:, 1].mean() / walk.root[:, 1].mean() - 0.5) < 0.01)
+    True
+    """
+    needed = [*_NEEDED, *(f"{side}_foot" for side in SIDES if keep_contacts)]
+    _require("the motion's skeleton", motion.skeleton, needed)
+    _require("the target skeleton", skeleton, needed)
+    if not len(motion):
+        raise InvalidInput("cannot retarget a motion without frames")
+    if contacts is not None and contacts.frames != len(motion):
+        raise InvalidInput(
+            f"contacts must be those of the motion's {len(motion)} frames; "
+            f"got contacts of {contacts.frames}"
+        )
+    if contacts is None and _has_feet(motion.skeleton) and _has_feet(skeleton):
+        contacts = foot_contacts(motion)
+    scale = leg_length(skeleton) / leg_length(motion.skeleton)
+    turned = turned_onto(motion, skeleton)
+    levels = _levels(contacts) if contacts is not None else {}
+    moved = _on_scaled_path(motion, turned, scale, contacts, levels)
+    if contacts is not None and keep_contacts:
+        heights = {part: scale * level for part, level in levels.items()}
+        moved = planted(moved, _contacts_on(moved, contacts), heights=heights)
+    floor = contacts.floor if contacts is not None else None
+    return hands_placed(motion, moved, scale=scale, floor=floor, importance=importance)
+
+
+def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
+    """`motion` at `fps` and on `skeleton`, if one is given; itself where it is so already.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> tall, short = ml.demo.clip("walk", performer=2), ml.demo.clip("walk", performer=3)
+    >>> conformed(tall, short.skeleton, 60.0).fps
+    60.0
+    >>> conformed(short, short.skeleton, 30.0) is short
+    True
+    """
+    if abs(motion.fps - fps) > 1e-6 * fps:
+        motion = motion.resample(fps)
+    if skeleton is not None and motion.skeleton.key != skeleton.key:
+        motion = retarget(motion, skeleton)
+    return motion
+
+
+def _has_feet(skeleton: Skeleton) -> bool:
+    return all(f"{side}_{part}" in skeleton.roles for side in SIDES for part in ("ankle", "foot"))
+
+
+def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
+    try:
+        skeleton.role_assignment.require(roles)
+    except RoleError as error:
+        raise RoleError(f"cannot retarget: in {whose} {error}") from None
+    if leg_length(skeleton) <= 0.0:
+        raise InvalidInput(f"cannot retarget: the legs of {whose} have no length")
+
+
+def turned_onto(motion: Motion, skeleton: Skeleton) -> Motion:
+    """`motion` on another `skeleton`, turned part by part, its root at the origin.
+
+    Joint angles only: where body and feet stand is for the caller to say.
+    """
+    source = motion.skeleton
+    # The turn of every source joint in the world since rest.
+    since_rest = rot.multiply(
+        motion.global_rotations().astype(np.float64), rot.inverse(global_rest_rotations(source))
+    )
+    postures = into_posture(skeleton, source)
+    joint_of = {name: joint for joint, name in enumerate(source.names)}
+    world_turn: dict[int, Array] = {}
+    turn_of_role: dict[str, Array] = {}
+    target_joint = {name: joint for joint, name in enumerate(skeleton.names)}
+    for role, name in skeleton.roles.items():
+        origin = joint_of.get(source.roles.get(role, ""))
+        if name in target_joint and origin is not None:
+            turn_of_role[role] = rot.multiply(since_rest[:, origin], postures[role])
+            world_turn[target_joint[name]] = turn_of_role[role]
+    _copy_by_name(source, skeleton, since_rest, postures, world_turn)
+    _spread_over_trunk(skeleton, turn_of_role, world_turn)
+    _carry_to_root(skeleton, world_turn)
+
+    rest, rest_local = global_rest_rotations(skeleton), skeleton.rest_rotations
+    local = np.empty((len(motion), len(skeleton), 4))
+    world = np.empty_like(local)
+    for joint, parent in enumerate(skeleton.parents):
+        if joint in world_turn:
+            world[:, joint] = rot.multiply(world_turn[joint], rest[joint])
+        else:
+            world[:, joint] = rot.multiply(world[:, parent], rest_local[joint])
+        above = rot.IDENTITY if parent < 0 else world[:, parent]
+        local[:, joint] = rot.multiply(rot.inverse(above), world[:, joint])
+    return replace(
+        motion,
+        skeleton=skeleton,
+        rotations=rot.unroll(rot.normalize(local)),
+        root=np.zeros((len(motion), 3)),
+        translations=None,
+    )
+
+
+def _copy_by_name(
+    source: Skeleton,
+    target: Skeleton,
+    since_rest: Array,
+    postures: Mapping[str, Array],
+    world_turn: dict[int, Array],
+) -> None:
+    """Joints without a role that are called the same in both skeletons turn the same."""
+    with_role = set(source.roles.values()) | set(target.roles.values())
+    role_of = {name: role for role, name in target.roles.items()}
+    for joint, name in enumerate(target.names):
+        if name in with_role or name not in source.names:
+            continue
+        parent = joint
+        while parent >= 0 and target.names[parent] not in role_of:
+            parent = int(target.parents[parent])
+        posture = postures[role_of[target.names[parent]]] if parent >= 0 else postures["hips"]
+        world_turn[joint] = rot.multiply(since_rest[:, source.names.index(name)], posture)
+
+
+def _spread_over_trunk(
+    skeleton: Skeleton, turn_of_role: Mapping[str, Array], world_turn: dict[int, Array]
+) -> None:
+    """Joints of the trunk between two that are known share their turn by bone length."""
+    known = [role for role in TRUNK if role in turn_of_role]
+    for low, high in zip(known, known[1:], strict=False):
+        bottom, top = skeleton.points([low, high])
+        way, joint = [], int(top)
+        while joint >= 0 and joint != bottom:
+            way.append(joint)
+            joint = int(skeleton.point_parents[joint])
+        if joint != bottom or len(way) < 2:
+            continue
+        bones = [float(np.linalg.norm(skeleton.offsets[j])) for j in way[::-1]]
+        share = np.cumsum(bones) / max(sum(bones), 1e-9)
+        for between, part in zip(way[:0:-1], share, strict=False):
+            if between not in world_turn:
+                world_turn[between] = rot.slerp(
+                    turn_of_role[low], turn_of_role[high], np.asarray(part)
+                )
+
+
+def _carry_to_root(skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
+    """Joints above the hips go with them."""
+    hips = int(skeleton.point("hips"))
+    joint = hips
+    while skeleton.parents[joint] >= 0:
+        joint = int(skeleton.parents[joint])
+        world_turn.setdefault(joint, world_turn[hips])
+
+
+def _on_scaled_path(
+    motion: Motion,
+    turned: Motion,
+    scale: float,
+    contacts: FootContacts | None,
+    levels: Mapping[str, Array],
+) -> Motion:
+    """`turned` moved so that its hip joints follow the source's, scaled.
+
+    Heights count from the ankle of a flat foot, because feet do not scale as legs do.
+    """
+    hips = ["left_hip", "right_hip"]
+    middle = motion.role_positions(hips).astype(np.float64).mean(axis=1)
+    goal = scale * middle
+    if contacts is not None:
+        goal[:, 1] -= scale * _tilt(contacts, levels)
+        instep = _instep(motion, contacts)
+        goal[:, 1] += _instep(turned, contacts) - scale * instep
+    carried = turned.role_positions(hips).astype(np.float64).mean(axis=1)
+    return replace(turned, root=goal - carried)
+
+
+def _instep(motion: Motion, contacts: FootContacts) -> float:
+    """Height of the ankle above the ball of a foot that stands flat, metres."""
+    rises = []
+    for side in SIDES:
+        flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]
+        foot = motion.role_positions([f"{side}_ankle", f"{side}_foot"]).astype(np.float64)
+        rises.append((foot[:, 0, 1] - foot[:, 1, 1])[flat])
+    rise = np.concatenate(rises)
+    return float(np.median(rise)) if len(rise) else 0.0
+
+
+def _levels(contacts: FootContacts) -> dict[str, Array]:
+    """Height of the level ground under each contact of each ball.
+
+    Floors of captures tilt a little; contacts that differ by no more than that stand on one
+    level. Stairs and rough ground keep their heights.
+    """
+    parts = [f"{side}_ball" for side in SIDES]
+    heights = np.array([plant.height for part in parts for plant in contacts.plants[part]])
+    order = np.argsort(heights)
+    level = heights.copy()
+    cuts = np.flatnonzero(np.diff(heights[order]) > _SAME_LEVEL) + 1
+    for group in np.split(order, cuts):
+        if len(group) and np.ptp(heights[group]) <= _MOST_TILT:
+            here = heights[group]
+            on_floor = here.min() <= contacts.floor <= here.max()
+            level[group] = contacts.floor if on_floor else np.median(here)
+    ends = np.cumsum([len(contacts.plants[part]) for part in parts])
+    return dict(zip(parts, np.split(level, ends[:-1]), strict=True))
+
+
+def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
+    """How far (T,) the captured ground is above the level ground."""
+    rows = [
+        (0.5 * (plant.start_frame + plant.end_frame - 1), plant.height - level)
+        for part, part_levels in levels.items()
+        for plant, level in zip(contacts.plants[part], part_levels, strict=True)
+    ]
+    if not rows:
+        return np.zeros(contacts.frames)
+    times, rises = np.array(sorted(rows)).T
+    tilt = np.interp(np.arange(contacts.frames), times, rises)
+    return gaussian_filter1d(tilt, _TILT_SECONDS * contacts.fps, mode="nearest")
+
+
+def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
+    """The same contacts, with the heights this motion's feet have in them."""
+    plants = {}
+    for part, rows in contacts.plants.items():
+        height = part_path(motion, part)[:, 1]
+        plants[part] = tuple(
+            Plant(p.start_frame, p.end_frame, float(np.median(height[p.start_frame : p.end_frame])))
+            for p in rows
+        )
+    return replace(contacts, plants=plants)

@@ -1,0 +1,232 @@
+"""Roles from the shape of the tree alone, for names that say nothing.
+
+A standing person is two joints that each carry a pair of twin branches: the hips with the
+legs, and above them, on a third branch, the chest with the arms. Legs point away from the
+chest; what else grows on the chest along the trunk is the neck. The toes tell front from
+back, and so left from right. Everything is measured relative to the body itself, so the
+axes of the file do not matter. Quadrupeds (legs square to the trunk), spiders (more than
+one pair of legs) and chains are not people and get no roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from motionloom.motion.roles.body_tree import BodyTree
+from motionloom.motion.roles.from_names import Found
+from motionloom.motion.roles.joint_names import Label
+
+_SURE = 0.6  # toes told front from back, or names told the sides
+_GUESSED = 0.4  # no toes: the character is taken to face +Z, as our convention says
+_UPRIGHT = -0.6  # cosine between trunk and legs: about 127 degrees apart or more
+_TWIN = 0.8  # twins' lengths differ by no more than a fifth
+_LIMB_RATIO = 2.0  # upper and lower half of a limb: neither twice as long as the other
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """The main line of a branch: points at distinct places, from the trunk outwards."""
+
+    points: list[int]
+    bones: list[float]  # length of the bone that ends at each point
+    length: float
+
+
+def shape_roles(tree: BodyTree, labels: Sequence[Label]) -> Found:
+    """Roles of an upright two-legged, two-armed tree; empty where it is none."""
+    places = tree.rest_positions()
+    if not tree.near > 0.0:
+        return {}
+    farthest = _farthest(tree)
+    for hips in range(tree.joints):
+        legs = _twins(tree, farthest, hips, least_bones=2)
+        if legs is None:
+            continue
+        below_legs = {leg.points[0] for leg in legs}
+        for chest in tree.below(hips):
+            if tree.is_end_site(chest) or any(tree.is_above(top, chest) for top in below_legs):
+                continue
+            arms = _twins(tree, farthest, chest, least_bones=2)
+            if arms is None or arms[0].length < 0.3 * legs[0].length:
+                continue
+            found = _body(tree, labels, places, farthest, hips, legs, chest, arms)
+            if found:
+                return found
+    return {}
+
+
+def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> Found:
+    up = places[chest] - places[hips]
+    trunk = float(np.linalg.norm(up))
+    leg_parts = [part for part in map(_limb, legs) if part]
+    arm_parts = [part for part in map(_limb, arms) if part]
+    if trunk <= tree.near or len(leg_parts) < 2 or len(arm_parts) < 2:
+        return {}
+    up = up / trunk
+    ankles = [leg.points[part[2]] for leg, part in zip(legs, leg_parts, strict=True)]
+    down = np.mean([places[ankle] for ankle in ankles], axis=0) - places[hips]
+    if float(up @ down) > _UPRIGHT * float(np.linalg.norm(down)):
+        return {}
+    left, sure = _left_direction(places, up, legs, ankles)
+    found: Found = {"hips": (hips, sure), "chest": (chest, sure)}
+    by_label = _labelled_sides(labels, tree, legs, arms)
+    for pair, parts, read in ((legs, leg_parts, _leg_roles), (arms, arm_parts, _arm_roles)):
+        order = by_label or _by_place(places, pair, left)
+        for side, which in zip(("left", "right"), order, strict=True):
+            for part, point in read(pair[which], parts[which]).items():
+                found[f"{side}_{part}"] = (point, max(sure, _SURE if by_label else 0.0))
+    way = [p for p in tree.between(hips, chest) if tree.apart(hips, p)]
+    if way:
+        found["spine"] = (way[0], sure)
+    for side in ("left", "right"):
+        first = tree.between(chest, found[f"{side}_shoulder"][0])[0]
+        if first != found[f"{side}_shoulder"][0]:
+            found[f"{side}_collar"] = (first, sure)
+    _head_roles(tree, places, farthest, chest, arms, up, sure, found)
+    return found
+
+
+# --- pairs of branches --------------------------------------------------------------------
+
+
+def _farthest(tree: BodyTree) -> list[int]:
+    """For every point the tip below it that lies farthest along the bones."""
+    tips = list(range(len(tree.parents)))
+    for point in sorted(range(len(tips)), key=lambda p: -len(tree.path_up(p))):
+        parent = tree.parents[point]
+        if parent >= 0 and tree.reach[tips[point]] > tree.reach[tips[parent]]:
+            tips[parent] = tips[point]
+    return tips
+
+
+def _branch(tree: BodyTree, farthest: list[int], parent: int, child: int) -> _Branch:
+    points, bones = [], []
+    last = parent
+    for point in tree.between(parent, farthest[child]):
+        bone = tree.reach[point] - tree.reach[last]
+        if bone > tree.near:
+            points.append(point)
+            bones.append(bone)
+            last = point
+    return _Branch(points, bones, sum(bones))
+
+
+def _twins(tree, farthest, joint, *, least_bones) -> tuple[_Branch, _Branch] | None:
+    """The one pair of like branches on a joint, the longest if there are several pairs."""
+    branches = [_branch(tree, farthest, joint, child) for child in tree.children[joint]]
+    branches = [branch for branch in branches if len(branch.bones) > least_bones]
+    branches.sort(key=lambda branch: -branch.length)
+    for place, first in enumerate(branches[:-1]):
+        alike = [branch for branch in branches[place + 1 :] if _alike(first, branch)]
+        if len(alike) == 1:
+            return first, alike[0]
+        if alike:  # three or more like limbs: a spider, a hand, a table
+            return None
+    return None
+
+
+def _alike(a: _Branch, b: _Branch) -> bool:
+    if abs(len(a.bones) - len(b.bones)) > 1:
+        return False
+    return min(a.length, b.length) >= _TWIN * max(a.length, b.length)
+
+
+def _limb(branch: _Branch) -> tuple[int, int, int] | None:
+    """Places in the branch of (hip, knee, ankle) or (shoulder, elbow, wrist).
+
+    Thigh and shin, or upper arm and forearm, are the two neighbouring bones that are
+    longest together.
+    """
+    starts = range(1, len(branch.bones) - 1)  # bone 0 leads from the trunk to the limb
+    if not starts:
+        return None
+    upper = max(starts, key=lambda bone: branch.bones[bone] + branch.bones[bone + 1])
+    a, b = branch.bones[upper], branch.bones[upper + 1]
+    if max(a, b) > _LIMB_RATIO * min(a, b):
+        return None
+    return upper - 1, upper, upper + 1
+
+
+# --- left and right -----------------------------------------------------------------------
+
+
+def _left_direction(places, up, legs, ankles):
+    """Direction to the character's left, and how sure we are of it."""
+    feet = [places[leg.points[-1]] - places[ankle] for leg, ankle in zip(legs, ankles, strict=True)]
+    forward = np.mean(feet, axis=0)
+    forward = forward - (forward @ up) * up
+    if float(np.linalg.norm(forward)) > 0.05 * legs[0].length:
+        return np.cross(up, forward), _SURE
+    return np.array([1.0, 0.0, 0.0]), _GUESSED
+
+
+def _by_place(places, pair, left) -> tuple[int, int]:
+    ahead = [float(places[branch.points].mean(axis=0) @ left) for branch in pair]
+    return (0, 1) if ahead[0] >= ahead[1] else (1, 0)
+
+
+_ORDERS: dict[tuple[str | None, str | None], tuple[int, int]] = {
+    ("left", "right"): (0, 1),
+    ("right", "left"): (1, 0),
+}
+
+
+def _labelled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
+    """Sides as names give them, where they do so for legs and arms alike."""
+    orders = []
+    for pair in (legs, arms):
+        sides = []
+        for branch in pair:
+            said = [labels[p].side for p in branch.points if not tree.is_end_site(p)]
+            known = {side for side in said if side}
+            sides.append(known.pop() if len(known) == 1 else None)
+        orders.append(_ORDERS.get((sides[0], sides[1])))
+    return orders[0] if orders[0] == orders[1] else None
+
+
+# --- roles along a branch -----------------------------------------------------------------
+
+
+def _leg_roles(leg: _Branch, part: tuple[int, int, int]) -> dict[str, int]:
+    hip, knee, ankle = part
+    roles = {"hip": leg.points[hip], "knee": leg.points[knee], "ankle": leg.points[ankle]}
+    if ankle + 1 < len(leg.points):
+        roles["foot"] = leg.points[ankle + 1]
+        roles["toe"] = leg.points[-1]
+    return roles
+
+
+def _arm_roles(arm: _Branch, part: tuple[int, int, int]) -> dict[str, int]:
+    shoulder, elbow, wrist = part
+    roles = {
+        "shoulder": arm.points[shoulder],
+        "elbow": arm.points[elbow],
+        "wrist": arm.points[wrist],
+    }
+    if wrist + 1 < len(arm.points):
+        roles["hand"] = arm.points[wrist + 1]
+    return roles
+
+
+def _head_roles(tree, places, farthest, chest, arms, up, sure, found) -> None:
+    """Neck and head: the branch on the chest that goes on in the trunk's direction."""
+    taken = {point for arm in arms for point in arm.points}
+    best: list[int] = []
+    height = 0.0
+    for child in tree.children[chest]:
+        branch = _branch(tree, farthest, chest, child)
+        if not branch.points or taken.intersection(branch.points):
+            continue
+        rise = float((places[branch.points[-1]] - places[chest]) @ up)
+        if rise > max(height, 0.3 * branch.length):
+            best, height = branch.points, rise
+    joints = [point for point in best if not tree.is_end_site(point)]
+    if joints:
+        found["head"] = (joints[-1], sure)
+        if len(joints) > 1:
+            found["neck"] = (joints[0], sure)
+        if best[-1] != joints[-1]:
+            found["head_top"] = (best[-1], sure)

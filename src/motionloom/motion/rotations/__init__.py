@@ -1,0 +1,1 @@
+"""Rotations: quaternions on arrays, scalar kernels, planar transforms."""

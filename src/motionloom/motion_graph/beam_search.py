@@ -1,0 +1,356 @@
+"""The best way through a motion graph, by a beam search in order of progress."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.rotations.planar_transform import composed
+from motionloom.motion_graph.goals import STEP, Wish
+from motionloom.motion_graph.routes import Route
+from motionloom.store.ingest.importing import Progress
+
+if TYPE_CHECKING:
+    from motionloom.motion_graph.graph import MotionGraph
+
+_WIDTH = 96  # ways followed at each stage
+_STARTS = 200  # places to begin that are tried
+_HORIZON = 4.0  # seconds that a motion is followed before it must be left
+_SMOOTHING = 0.2  # seconds: what a body sways while it walks is no progress
+_STAGE = 0.25  # metres of a stage along a path
+_STAGE_SECONDS = 0.15
+_LOOK_AHEAD = 0.7  # metres along a path, or seconds along a guide, that a walker steers for
+_STEERS = 2.5  # 1/s: how fast it turns there
+_MOST = 0.35  # rad/s: more than this one sees
+_ONSET = 0.15  # seconds to full turning
+_SLOWEST = 0.25  # m/s: whoever gets along a path more slowly is given up
+
+# Costs of a frame, in square metres: of being there at all, of a motion without the wanted
+# label, of being away from the guide, of turning by 1 rad/s; and of the last frame being away
+# from the goal.
+_TIME, _UNFIT, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """Floor paths ``z + ix`` and headings of all motions, one after the other."""
+
+    floor: NDArray[np.complex128]
+    headings: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graph: MotionGraph) -> _Ground:
+        paths, headings = [], []
+        for motion in graph.motions:
+            root = gaussian_filter1d(
+                motion.root.astype(np.float64), _SMOOTHING * motion.fps, axis=0, mode="nearest"
+            )
+            paths.append(root[:, 2] + 1j * root[:, 0])
+            headings.append(motion.headings())
+        starts = np.cumsum([0, *map(len, graph.motions)])
+        return cls(np.concatenate(paths), np.concatenate(headings), starts)
+
+
+@dataclass
+class _Way:
+    """A way so far: at a frame of a motion, in the middle of the transition that led there."""
+
+    cost: float
+    motion: int
+    frame: int
+    free: int  # the first frame at which the motion may be left
+    move: NDArray[np.float64]
+    progress: float
+    time: int
+    parent: _Way | None
+    transition: int
+    turning: float = 0.0  # radians by which the last frame was turned
+
+
+def best_route(
+    graph: MotionGraph,
+    wish: Wish,
+    rng: np.random.Generator,
+    start: tuple[int, int] | None,
+    progress: Progress | None = None,
+) -> Route:
+    """The route that costs least, as far as the beam sees.
+
+    Parameters
+    ----------
+    graph : MotionGraph
+    wish : Wish
+    rng : Generator
+        Draws the places to begin.
+    start : (int, int), optional
+        Motion and frame to begin with; default: any.
+    progress : callable, optional
+        Called with the number of ways followed since the last call.
+
+    Raises
+    ------
+    InvalidInput
+        If no route gets there.
+    """
+    ground = _Ground.of(graph)
+    stages: dict[int, list[_Way]] = {}
+    for way in _beginnings(graph, ground, wish, rng, start):
+        stages.setdefault(0, []).append(way)
+    queue = [0]
+    latest = _latest(wish, graph.fps)
+    best: tuple[float, _Way, int] | None = None
+    while queue:
+        stage = heapq.heappop(queue)
+        fittest = _fittest(stages.pop(stage))
+        if progress is not None:
+            progress(len(fittest))
+        for way in fittest:
+            if best is not None and way.cost >= best[0]:
+                break
+            ended, further = _followed(graph, ground, wish, way)
+            if ended is not None and (best is None or ended[0] < best[0]):
+                best = (ended[0], way, ended[1])
+            for one in further:
+                if one.time > latest:
+                    continue
+                place = max(_stage(wish, graph.fps, one), stage + 1)
+                if place not in stages:
+                    stages[place] = []
+                    heapq.heappush(queue, place)
+                stages[place].append(one)
+    if best is None:
+        raise InvalidInput(
+            "no route through the graph serves this: its motions do not go that far. Add motions "
+            "that walk, or start elsewhere"
+        )
+    return _route(graph, ground, wish, *best)
+
+
+def _beginnings(graph, ground: _Ground, wish: Wish, rng, start) -> list[_Way]:
+    if start is not None:
+        places = [start]
+    else:
+        places = sorted({(int(m), int(f)) for m, f in graph.transitions.enter})
+        if len(places) > _STARTS:
+            places = [places[k] for k in rng.choice(len(places), _STARTS, replace=False)]
+    aim = wish.path[1] - wish.path[0] if len(wish.path) else None
+    origin = wish.path[0] if len(wish.path) else 0.0
+    ways = []
+    for motion, frame in places:
+        row = int(ground.starts[motion]) + frame
+        ahead = min(row + round(0.3 * graph.fps), int(ground.starts[motion + 1]) - 1)
+        going = ground.floor[ahead] - ground.floor[row]
+        if aim is None or abs(going) < 0.1:
+            yaw = (0.0 if aim is None else float(np.angle(aim))) - ground.headings[row]
+        else:
+            yaw = float(np.angle(aim / going))
+        shift = origin - np.exp(1j * yaw) * ground.floor[row]
+        move = np.array([shift.imag, shift.real, yaw])
+        ways.append(_Way(0.0, motion, frame, frame, move, 0.0, 0, None, -1))
+    return ways
+
+
+def _followed(graph: MotionGraph, ground: _Ground, wish: Wish, way: _Way):
+    """Cost and frame at which a way comes to its end, if it does; and the ways on."""
+    half = graph.transitions.blend // 2
+    frames, which = graph.departures(way.motion, way.free)
+    trace = _traced(graph, ground, wish, way)
+    stop = trace.stop
+    ended = None
+    if stop >= 0 and way.frame + stop + 1 >= way.free:
+        row = int(ground.starts[way.motion]) + way.frame + stop
+        facing = ground.headings[row] + way.move[2] + trace.turned[stop]
+        ended = (
+            way.cost + trace.costs[stop] + _final(wish, trace.places[stop], facing),
+            way.frame + stop + 1,
+        )
+    elif stop >= 0 and len(wish.path):  # past the end of the path within a blend
+        ended = (way.cost + trace.costs[stop], way.free)
+    reach = len(trace.costs) if stop < 0 else stop
+    steps = frames + half - way.frame
+    good = (steps < reach) & (steps >= 0)
+    steps, which = steps[good], which[good]
+    moves = composed(_moves(ground, way, trace, steps), graph.transitions.moves[which])
+    further = []
+    for k, number in enumerate(which):
+        motion, frame = graph.transitions.target[number]
+        step = int(steps[k])
+        further.append(
+            _Way(
+                way.cost + float(trace.costs[step]),
+                int(motion),
+                int(frame),
+                int(graph.transitions.enter[number, 1]),
+                moves[k],
+                float(trace.progress[step]),
+                way.time + step,
+                way,
+                int(number),
+                float(trace.turns[step]),
+            )
+        )
+    return ended, further
+
+
+class _Trace(NamedTuple):
+    """What happens along a stretch, frame by frame; `stop` is the frame at which it ends or -1."""
+
+    costs: NDArray[np.float64]
+    progress: NDArray[np.float64]
+    places: NDArray[np.complex128]
+    turns: NDArray[np.float64]
+    turned: NDArray[np.float64]
+    stop: int
+
+
+def _traced(graph: MotionGraph, ground: _Ground, wish: Wish, way: _Way) -> _Trace:
+    half = graph.transitions.blend // 2
+    row = int(ground.starts[way.motion]) + way.frame
+    last = min(int(ground.starts[way.motion + 1]), row + round(_HORIZON * graph.fps) + 2 * half)
+    segments = np.searchsorted(wish.stretches, np.arange(way.time, way.time + last - row), "right")
+    return _Trace(
+        *_trace(
+            ground.floor[row:last], complex(way.move[1], way.move[0]), way.move[2], way.turning,
+            way.progress, way.time, wish.path, STEP, wish.guide,
+            _unfit(wish, segments, way.motion), wish.frames, 1.0 / graph.fps,
+        )
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _trace(
+    floor, shift, yaw, turning, progress, time, path, step, guide, unfit, frames, dt
+):  # fmt: skip
+    """Kernel of `_traced`: the stretch `floor`, moved, and steered along the path."""
+    count = len(floor)
+    costs, along = np.empty(count), np.empty(count)
+    turns, turned = np.zeros(count), np.zeros(count)
+    places = np.empty(count, np.complex128)
+    total, stop, bend = 0.0, -1, 0.0
+    length = (len(path) - 1) * step
+    place = shift + np.exp(1j * yaw) * floor[0]
+    for k in range(count):
+        total += _TIME + unfit[k]
+        if k > 0:
+            gone = np.exp(1j * (yaw + bend)) * (floor[k] - floor[k - 1])
+            place += gone
+            if len(path) > 0:
+                at = min(int(progress / step), len(path) - 2)
+                tangent = (path[at + 1] - path[at]) / step
+                progress += gone.real * tangent.real + gone.imag * tangent.imag
+                progress = max(progress, 0.0)
+            if len(path) > 0 or len(guide) > 0:
+                if len(path) > 0:
+                    aim = path[min(int((progress + _LOOK_AHEAD) / step), len(path) - 1)]
+                else:
+                    aim = guide[min(time + k + int(_LOOK_AHEAD / dt), len(guide) - 1)]
+                turning = _turning(turning, gone, aim - place, dt)
+                bend += turning
+                total += _TURN * (turning / dt) ** 2
+        if len(path) > 0:
+            at = min(int(progress / step), len(path) - 2)
+            share = min(progress / step - at, 1.0)
+            away = place - (path[at] + share * (path[at + 1] - path[at]))
+            total += away.real**2 + away.imag**2
+        if len(guide) > 0:
+            away = place - guide[min(time + k, len(guide) - 1)]
+            total += _GUIDE * (away.real**2 + away.imag**2)
+        costs[k], along[k], places[k] = total, progress, place
+        turned[k] = bend
+        turns[k] = turning  # of the first frame, that of the way before: it is its last
+        if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
+            stop = k
+            break
+    return costs, along, places, turns, turned, stop
+
+
+@njit(cache=True)
+def _turning(turning, gone, aim, dt):
+    """Radians by which a walker who is going `gone` turns in this frame, towards `aim`."""
+    wanted = 0.0
+    if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
+        off = np.angle(aim * np.conj(gone))
+        wanted = min(max(_STEERS * off, -_MOST), _MOST) * dt
+    most = _MOST * dt * dt / _ONSET
+    return turning + min(max(wanted - turning, -most), most)
+
+
+def _moves(ground: _Ground, way: _Way, trace: _Trace, steps: NDArray[np.int64]):
+    """Where the way's motion stands on the floor after so many frames, shape (n, 3)."""
+    row = int(ground.starts[way.motion]) + way.frame
+    yaw = way.move[2] + trace.turned[steps]
+    shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
+    return np.stack([shift.imag, shift.real, yaw], axis=-1)
+
+
+def _unfit(wish: Wish, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:
+    """Cost of each frame for what labels say; behind the last of them, none."""
+    if not len(wish.stretches):
+        return np.zeros(len(segments))
+    column = np.append(wish.unfit[:, motion].astype(np.float64), 0.0)
+    return _UNFIT * column[segments]
+
+
+def _final(wish: Wish, place: complex, facing: float) -> float:
+    cost = 0.0
+    if wish.goal is not None:
+        cost += _GOAL * abs(place - wish.goal) ** 2
+    if wish.heading is not None:
+        cost += _FACING * abs(np.exp(1j * (facing - wish.heading)) - 1.0) ** 2
+    return float(cost)
+
+
+def _fittest(ways: list[_Way]) -> list[_Way]:
+    """The best ways of a stage, at most two that came the same last step."""
+    ways.sort(key=lambda way: way.cost)
+    seen: dict[int, int] = {}
+    kept = []
+    for way in ways:
+        if way.transition >= 0 and seen.get(way.transition, 0) >= 2:
+            continue
+        seen[way.transition] = seen.get(way.transition, 0) + 1
+        kept.append(way)
+        if len(kept) == _WIDTH and way.transition >= 0:
+            break
+    return kept
+
+
+def _latest(wish: Wish, fps: float) -> float:
+    """The frame by which a way must have come to its end."""
+    if len(wish.path):
+        return fps * (len(wish.path) * STEP / _SLOWEST + _HORIZON)
+    return float(wish.frames)
+
+
+def _stage(wish: Wish, fps: float, way: _Way) -> int:
+    if len(wish.path):
+        return int(way.progress / _STAGE)
+    return int(way.time / (_STAGE_SECONDS * fps))
+
+
+def _route(graph, ground: _Ground, wish: Wish, cost: float, way: _Way, end_frame: int) -> Route:
+    taken: list[int] = []
+    frames = way.time + end_frame - way.frame
+    turns = np.zeros(frames)
+    until = frames
+    while True:
+        along = _traced(graph, ground, wish, way).turns[: until - way.time]
+        turns[way.time : way.time + len(along)] = along
+        until = way.time
+        if way.parent is None:
+            break
+        taken.append(way.transition)
+        way = way.parent
+    taken.reverse()
+    turns[np.abs(turns) < 1e-12] = 0.0
+    return Route(
+        (way.motion, way.frame), way.move, tuple(taken), end_frame, frames, cost / frames, turns
+    )

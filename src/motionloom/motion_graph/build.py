@@ -1,0 +1,175 @@
+"""Making a motion graph: motions brought together, transitions found, dead ends removed.
+
+Motions brought together: one skeleton and one rate for all that a graph is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from motionloom.distance import FrameDistance, frame_distance
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality import usual_acceleration
+from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.foot_support import Footing
+from motionloom.motion_graph.graph import MotionGraph, Removed
+from motionloom.motion_graph.pair_candidates import LibraryTakes
+from motionloom.motion_graph.transitions import Finding, Found, Transitions, find_transitions
+from motionloom.store.ingest.importing import Progress
+
+
+def alike(motions: Sequence[Motion]) -> list[Motion]:
+    """Motions on the skeleton and at the rate of the first, with names of their own."""
+    if not motions:
+        raise InvalidInput("a motion graph needs at least one motion; got none")
+    first = motions[0]
+    ready, names = [], set()
+    for number, motion in enumerate(motions):
+        if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
+            motion = motion.onto(first.skeleton)
+        if abs(motion.fps - first.fps) > 1e-6 * first.fps:
+            motion = motion.resample(first.fps)
+        name = motion.name or f"motion_{number}"
+        if name in names:
+            raise InvalidInput(f"motions of a graph need names of their own; {name!r} occurs twice")
+        names.add(name)
+        ready.append(motion if name == motion.name else replace(motion, name=name))
+    return ready
+
+
+def motion_graph(
+    motions: Sequence[Motion],
+    *,
+    distance: str | FrameDistance = "jrd",
+    labels: Mapping[str, tuple[str, ...]] | None = None,
+    takes: LibraryTakes | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> MotionGraph:
+    """A motion graph of motions.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        Of any skeletons and rates: they are brought onto the skeleton and to the rate of the
+        first.
+    distance : str or FrameDistance
+        How frames are compared: ``"jrd"``, ``"pc11"``, ...
+    labels : mapping, optional
+        Labels of the motions, by name.
+    takes : LibraryTakes, optional
+        Where workers find the same motions; without it all is done in this process.
+    workers : int, optional
+        Processes. Default: one per core, or this one for little work.
+    progress : callable, optional
+        Called with the number of pairs of motions compared since the last call.
+    **options
+        As in `motionloom.motion_graph.transitions.Finding`: ``method``,
+        ``threshold`` or ``per_minute``, ``blend_seconds``, ``sector_seconds``,
+        ``apart_seconds``, ``footing``, ``connect``, ``smooth``.
+
+    Raises
+    ------
+    InvalidInput
+        If no transitions are found, or none of them lead back to where they came from.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> graph = motion_graph([ml.demo.clip("walk"), ml.demo.clip("walk_left")])
+    >>> len(graph) > 0
+    True
+    """
+    finding = checked_finding(options)
+    chosen = frame_distance(distance)
+    ready = alike(motions)
+    footings = [Footing.of(motion) for motion in ready]
+    found = find_transitions(
+        ready, chosen, finding, footings, takes=takes, workers=workers, progress=progress
+    )
+    return connected(ready, found, chosen.name, labels or {})
+
+
+def connected(
+    motions: Sequence[Motion],
+    found: Found,
+    distance: str,
+    labels: Mapping[str, tuple[str, ...]],
+) -> MotionGraph:
+    """The graph of what was found, without dead ends and what cannot be reached."""
+    transitions = found.transitions
+    if not len(transitions):
+        raise InvalidInput(
+            f"no transitions were found among {len(motions)} motions at threshold "
+            f"{found.threshold:g}; raise the threshold or per_minute, add motions that are more "
+            "alike, or let the feet disagree (footing=False)"
+        )
+    kept = endless(transitions.leave, transitions.enter)
+    abrupt = 0
+    while kept.any() and found.smooth is not None:
+        # The motions that remain may be calmer than all of them together.
+        used = np.unique(transitions.source[kept, 0])
+        limit = found.smooth * usual_acceleration([motions[number] for number in used])
+        rough = transitions.accelerations > limit
+        if not np.any(kept & rough):
+            break
+        abrupt += int(rough.sum())
+        transitions = transitions.kept(~rough)
+        kept = endless(transitions.leave, transitions.enter)
+    if not kept.any():
+        raise InvalidInput(
+            f"the {len(found.transitions)} transitions that were found have no cycle: whichever "
+            "way one goes, the motion ends. Raise the threshold or per_minute, or add longer "
+            "motions"
+        )
+    left = transitions.kept(kept)
+    used = np.unique(left.source[:, 0])
+    renumbered = np.full(len(motions), -1, np.int64)
+    renumbered[used] = np.arange(len(used))
+    source, target = left.source.copy(), left.target.copy()
+    source[:, 0], target[:, 0] = renumbered[source[:, 0]], renumbered[target[:, 0]]
+    left = replace(left, source=source, target=target)
+    remaining = tuple(motions[number] for number in used)
+    removed = Removed(
+        int(np.sum(~kept)),
+        tuple(motion.name for n, motion in enumerate(motions) if renumbered[n] < 0),
+        found.footing,
+        found.abrupt + abrupt,
+        _idle_frames(remaining, left),
+    )
+    prunings = {
+        (motions[a].name, motions[b].name): counts for (a, b), counts in found.prunings.items()
+    }
+    return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
+
+
+def checked_finding(options: Mapping[str, Any]) -> Finding:
+    """Options of a search for transitions, or a clear word on what is wrong with them."""
+    known = Finding.__dataclass_fields__
+    for name in options:
+        if name not in known:
+            raise InvalidInput(f"no option {name!r}; there are {', '.join(known)}")
+    finding = Finding(**options)
+    for name in ("per_minute", "blend_seconds", "sector_seconds", "threshold", "smooth"):
+        value = getattr(finding, name)
+        if value is not None and not (np.isfinite(value) and value > 0.0):
+            raise InvalidInput(f"{name} must be positive; got {value}")
+    if not finding.apart_seconds >= 0.0:
+        raise InvalidInput(f"apart_seconds must be zero or more; got {finding.apart_seconds}")
+    return finding
+
+
+def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:
+    """Frames before the first arrival and behind the last departure of each motion."""
+    idle = 0
+    for number, motion in enumerate(motions):
+        first = transitions.target[transitions.target[:, 0] == number, 1].min(initial=len(motion))
+        last = transitions.source[transitions.source[:, 0] == number, 1].max(initial=0)
+        idle += len(motion) - max(int(last) - int(first), 0)
+    return idle

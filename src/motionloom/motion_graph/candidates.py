@@ -1,0 +1,230 @@
+"""Sweet spots: where one motion may be left for the other.
+
+Two ways to find them on an error function:
+
+``sectors``
+    The least error of every sector of so many by so many frames, and three prunings: it must
+    be below a threshold; of neighbouring minima that are one sweet spot one is kept; and the
+    mean error over the frames that will be blended must be below the threshold too, which
+    it is only where both motions go on alike.
+``minima``
+    Every local minimum below the threshold (Kovar, Gleicher & Pighin 2002).
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance import FrameDistance
+from motionloom.errors import InvalidInput
+from motionloom.motion_graph.error_function import error_bands
+
+Method = Literal["sectors", "minima"]
+METHODS: tuple[Method, ...] = ("sectors", "minima")
+
+_PAIRED = 64  # pairs of frames compared at once, by the diagonal of a small grid
+
+Ints = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spots:
+    """Pairs of frames at which two motions are alike, n of them.
+
+    Attributes
+    ----------
+    frames : ndarray of int64, shape (n, 2)
+        Frame of the first motion, frame of the second.
+    errors : ndarray, shape (n,)
+        Error there.
+    means : ndarray, shape (n,)
+        Mean error over the frames that are blended.
+    sectors : ndarray of int64, shape (n, 2)
+        Sector along the first motion, sector along the second.
+    examined : int
+        Sectors that the error function has; of a motion against itself, those above and on
+        the diagonal.
+    """
+
+    frames: Ints
+    errors: Array
+    means: Array
+    sectors: Ints
+    examined: int = 0
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    @property
+    def scores(self) -> Array:
+        """The least threshold that each spot holds, shape (n,)."""
+        return np.maximum(self.errors, self.means)
+
+    def kept(self, mask: NDArray[Any]) -> Spots:
+        """Those where `mask` (n,) is true, or those numbered."""
+        return replace(
+            self,
+            frames=self.frames[mask],
+            errors=self.errors[mask],
+            means=self.means[mask],
+            sectors=self.sectors[mask],
+        )
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """How many spots were left after each condition, as the tables of the field have it."""
+
+    sectors: int
+    below_threshold: int
+    not_doubled: int
+    alike_around: int
+
+
+def candidates(
+    distance: FrameDistance,
+    a: NDArray[Any],
+    b: NDArray[Any] | None = None,
+    *,
+    method: Method = "sectors",
+    sector: int = 15,
+    blend: int = 12,
+    apart: int = 15,
+) -> Spots:
+    """All spots of two motions before a threshold is set.
+
+    Parameters
+    ----------
+    distance : FrameDistance
+    a, b : ndarray, shapes (M, D), (N, D)
+        What `distance.prepare` gave. Without `b`: `a` against itself, where spots nearer
+        than `apart` frames to the diagonal lead nowhere and are left out, and of each spot
+        and its mirror image the one with the earlier frame first is given.
+    method : {"sectors", "minima"}
+    sector : int
+        Frames along each side of a sector.
+    blend : int
+        Frames that are blended, around the spot; all of them must lie in both motions.
+    apart : int
+
+    Returns
+    -------
+    spots : Spots
+    """
+    if method not in METHODS:
+        raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    found: list[tuple[Ints, Array]] = []
+    columns = len(a if b is None else b)
+    margin = 0 if method == "sectors" else 1  # a minimum is told by the rows beside it
+    for band in error_bands(distance, a, b, multiple=sector, margin=margin):
+        cells = np.where(np.isnan(band.cells), np.inf, band.cells)
+        _forbid(cells, band.row, band.column, len(a), columns, blend, apart if b is None else None)
+        if method == "sectors":
+            spots, errors = _sector_minima(cells, sector)
+        else:
+            spots, errors = _local_minima(cells, band.inner)
+        found.append((spots + np.array([band.row, band.column], np.int64), errors))
+    frames = np.concatenate([spots for spots, _ in found]) if found else np.zeros((0, 2), np.int64)
+    errors = np.concatenate([errors for _, errors in found]) if found else np.zeros(0)
+    means = mean_errors(distance, a, a if b is None else b, frames, blend)
+    high, wide = -(-len(a) // sector), -(-columns // sector)
+    examined = high * (high + 1) // 2 if b is None else high * wide
+    return Spots(frames, errors, means, frames // sector, examined)
+
+
+def pruned(
+    spots: Spots, threshold: float, *, method: Method = "sectors", blend: int = 12
+) -> tuple[Spots, Pruning]:
+    """Spots that hold a threshold, and how many each condition left.
+
+    Parameters
+    ----------
+    spots : Spots
+        What `candidates` gave.
+    threshold : float
+        In the distance's unit.
+    method, blend
+        As for `candidates`.
+    """
+    first = spots.kept(spots.errors <= threshold)
+    second = first if method == "minima" else first.kept(~_doubled(first, blend))
+    third = second.kept(second.means <= threshold)
+    return third, Pruning(spots.examined, len(first), len(second), len(third))
+
+
+def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
+    """Put infinity where no blend fits, or where a motion would meet itself."""
+    before, after = blend // 2, blend - blend // 2
+    i = np.arange(row, row + cells.shape[0])
+    j = np.arange(column, column + cells.shape[1])
+    cells[(i < before) | (i > rows - after)] = np.inf
+    cells[:, (j < before) | (j > columns - after)] = np.inf
+    if apart is not None:
+        cells[j[None, :] - i[:, None] < apart] = np.inf
+
+
+def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
+    """Place and error of the least cell of each sector that has one."""
+    high, wide = (-(-side // sector) for side in cells.shape)
+    padded = np.full((high * sector, wide * sector), np.inf, dtype=cells.dtype)
+    padded[: cells.shape[0], : cells.shape[1]] = cells
+    blocks = padded.reshape(high, sector, wide, sector).transpose(0, 2, 1, 3)
+    flat = blocks.reshape(high, wide, sector * sector)
+    best = flat.argmin(axis=-1)
+    errors = np.take_along_axis(flat, best[..., None], axis=-1)[..., 0].astype(np.float64)
+    r, c = np.nonzero(np.isfinite(errors))
+    inside = best[r, c]
+    frames = np.stack([r * sector + inside // sector, c * sector + inside % sector], axis=1)
+    return frames.astype(np.int64), errors[r, c]
+
+
+def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
+    """Place and error of cells of the inner rows that none of their neighbours is below."""
+    from scipy.ndimage import minimum_filter
+
+    least = np.isfinite(cells) & (cells <= minimum_filter(cells, size=3, mode="nearest"))
+    least[: inner.start] = False
+    least[inner.stop :] = False
+    return np.argwhere(least).astype(np.int64), cells[least].astype(np.float64)
+
+
+def mean_errors(
+    distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
+) -> Array:
+    """Mean error over the `blend` frames around each of `frames` (n, 2), shape (n,)."""
+    if not len(frames):
+        return np.zeros(0)
+    steps = np.arange(-(blend // 2), blend - blend // 2)
+    i, j = ((frames[:, k, None] + steps).ravel() for k in (0, 1))
+    errors = np.empty(len(i))
+    for start in range(0, len(i), _PAIRED):
+        part = slice(start, start + _PAIRED)
+        errors[part] = np.diagonal(distance.grid(a[i[part]], b[j[part]]))
+    return errors.reshape(len(frames), len(steps)).mean(axis=1)
+
+
+def _doubled(spots: Spots, near: int) -> NDArray[np.bool_]:
+    """Spots that a neighbouring sector has too, shape (n,).
+
+    With the first motion from left to right and the second from top to bottom, spots are
+    visited from top right to bottom left: one that has another within `near` frames in a
+    sector still to come is left out, so that of each cluster the one at bottom left stays.
+    """
+    at = {(int(i), int(j)): k for k, (i, j) in enumerate(spots.sectors)}
+    out = np.zeros(len(spots), dtype=bool)
+    for (i, j), k in at.items():
+        for step in ((-1, 0), (-1, 1), (0, 1), (1, 1)):  # left; below left, below, below right
+            other = at.get((i + step[0], j + step[1]))
+            if other is not None and np.max(np.abs(spots.frames[k] - spots.frames[other])) < near:
+                out[k] = True
+                break
+    return out

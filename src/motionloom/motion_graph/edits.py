@@ -1,0 +1,253 @@
+"""What people change about a library's motion graphs: transitions ruled out, or insisted on.
+
+No distance knows what looks right. A transition that somebody has watched and *removed* is in
+no graph of the library any more, however it is built; one that was *locked* is in all of them
+that hold its two motions, whatever the threshold. What leads to a dead end after that is left
+out as ever. Edits are kept with the library, by names and frames, beside the graphs: they
+outlive graphs that are built anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance import FrameDistance
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.motion import Motion
+from motionloom.motion_graph.build import connected
+from motionloom.motion_graph.graph import MotionGraph
+from motionloom.motion_graph.transitions import Found, Transitions, at_spots
+from motionloom.store.store import Shelf
+
+KIND = "motion-graph-edits"
+ACTIONS = ("remove", "lock", "restore")
+STATES = ("played", "locked", "removed", "cut off")
+_NAME = "edits"
+_WRITTEN = re.compile(r"^\s*(.+):(\d+)\s*,\s*(.+):(\d+)\s*$")
+
+
+@dataclass(frozen=True, order=True)
+class Spot:
+    """A directed transition by what it joins: motion and frame, motion and frame."""
+
+    source: str
+    source_frame: int
+    target: str
+    target_frame: int
+
+    @property
+    def text(self) -> str:
+        """As the command line writes it: ``NAME:FRAME,NAME:FRAME``."""
+        return f"{self.source}:{self.source_frame},{self.target}:{self.target_frame}"
+
+    @classmethod
+    def of(cls, text: str) -> Spot:
+        """The other way round.
+
+        >>> Spot.of("walk_p0:30,walk_p1:42").target
+        'walk_p1'
+        """
+        found = _WRITTEN.match(text)
+        if found is None:
+            raise InvalidInput(f"a transition is written NAME:FRAME,NAME:FRAME; got {text!r}")
+        return cls(found[1], int(found[2]), found[3].strip(), int(found[4]))
+
+
+@dataclass(frozen=True)
+class Edits:
+    """Transitions that are ruled out, and those that must be there.
+
+    Examples
+    --------
+    >>> edits = Edits().after("remove", Spot("walk", 30, "jog", 12))
+    >>> sorted(edits.removed)[0].text
+    'walk:30,jog:12'
+    >>> edits.after("restore", Spot("walk", 30, "jog", 12)) == Edits()
+    True
+    """
+
+    removed: frozenset[Spot] = field(default_factory=frozenset)
+    locked: frozenset[Spot] = field(default_factory=frozenset)
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.locked)
+
+    def after(self, action: str, spot: Spot) -> Edits:
+        """With one more edit: ``remove``, ``lock``, or ``restore`` as it was found."""
+        if action not in ACTIONS:
+            raise InvalidInput(f"transitions are edited by {', '.join(ACTIONS)}; got {action!r}")
+        removed, locked = self.removed - {spot}, self.locked - {spot}
+        if action == "remove":
+            removed |= {spot}
+        elif action == "lock":
+            locked |= {spot}
+        return Edits(removed, locked)
+
+
+@dataclass(frozen=True, eq=False)
+class EditedGraph:
+    """A motion graph, and all transitions there are besides those it plays.
+
+    Attributes
+    ----------
+    graph : MotionGraph
+        What can be played.
+    motions : tuple of Motion
+        All that were asked for.
+    transitions : Transitions
+        All n: found, and locked; their motions are numbered as in `motions`.
+    states : ndarray of uint8, shape (n,)
+        Number in `STATES` of each.
+    """
+
+    graph: MotionGraph
+    motions: tuple[Motion, ...]
+    transitions: Transitions
+    states: NDArray[np.uint8]
+
+    def spot(self, number: int) -> Spot:
+        """What a transition joins."""
+        (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
+        return Spot(self.motions[a].name, int(i), self.motions[b].name, int(j))
+
+    @cached_property
+    def everything(self) -> MotionGraph:
+        """A graph with all transitions, dead ends too: to look at one, not to walk in."""
+        return replace(self.graph, motions=self.motions, transitions=self.transitions)
+
+
+def library_edits(library: Shelf) -> Edits:
+    """The edits that a library keeps.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> bool(library_edits(lib)), len(edit(lib, "lock", "walk:30,jog:12").locked)
+    (False, 1)
+    """
+    row = library.catalogue.kept(KIND).get(_NAME)
+    if row is None:
+        return Edits()
+    try:
+        about = json.loads(row[0])
+        return Edits(
+            frozenset(Spot(*row) for row in about["removed"]),
+            frozenset(Spot(*row) for row in about["locked"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise LibraryError(
+            f"{library.path}: edits of its motion graphs are damaged: {error}"
+        ) from None
+
+
+def edit(library: Shelf, action: str, spot: Spot | str) -> Edits:
+    """Change what a library keeps by one edit; see `Edits.after`.
+
+    Two who edit at once wait for one another, and nothing of either is lost.
+    """
+    wanted = Spot.of(spot) if isinstance(spot, str) else spot
+    with library.writing():
+        edits = library_edits(library).after(action, wanted)
+        about = {
+            "removed": [_row(one) for one in sorted(edits.removed)],
+            "locked": [_row(one) for one in sorted(edits.locked)],
+        }
+        library.catalogue.keep(KIND, _NAME, json.dumps(about), "")
+    return edits
+
+
+def with_edits(
+    graph: MotionGraph, edits: Edits, motions: Sequence[Motion], distance: FrameDistance
+) -> EditedGraph:
+    """A graph as it was found, after edits.
+
+    Parameters
+    ----------
+    graph : MotionGraph
+    edits : Edits
+        Those of motions that are not here are passed over.
+    motions : sequence of Motion
+        All that the graph was made of, on one skeleton and at one rate.
+    distance : FrameDistance
+        Tells the error of locked transitions that were not found.
+
+    Raises
+    ------
+    InvalidInput
+        If so much was removed that whichever way one goes, the motion ends.
+    """
+    number = {motion.name: k for k, motion in enumerate(motions)}
+    known = np.array([number[name] for name in graph.names], np.int64)
+    found = graph.transitions
+    source, target = found.source.copy(), found.target.copy()
+    source[:, 0], target[:, 0] = known[source[:, 0]], known[target[:, 0]]
+    every = replace(found, source=source, target=target)
+    mine = [{_key(one, number) for one in spots} for spots in (edits.removed, edits.locked)]
+    removed, locked = (keys - {None} for keys in mine)
+    added = locked - set(_keys(every))
+    if added:
+        every = Transitions.joined([every, _at(motions, added, distance, every.blend)])
+    keys = _keys(every)
+    out = np.array([key in removed for key in keys])
+    if not out.any() and not added:
+        plain = np.array([1 if key in locked else 0 for key in keys], np.uint8)
+        return EditedGraph(graph, tuple(motions), every, plain)
+    left = Found(every.kept(~out), graph.threshold, {}, 0, 0)
+    try:
+        made = connected(motions, left, graph.distance, graph.labels)
+    except InvalidInput:
+        raise InvalidInput(
+            f"{int(out.sum())} of {len(out)} transitions were removed by hand, and what is left "
+            "has no cycle: whichever way one goes, the motion ends. Restore some of them"
+        ) from None
+    there = replace(
+        graph.removed,
+        transitions=graph.removed.transitions + made.removed.transitions,
+        motions=made.removed.motions,
+        frames=made.removed.frames,
+        by_hand=int(out.sum()),
+    )
+    made = replace(made, removed=there, prunings=graph.prunings)
+    back = np.array([number[name] for name in made.names], np.int64)
+    plays = {(int(back[a]), int(i), int(back[b]), int(j)) for a, i, b, j in _keys(made.transitions)}
+    states = [
+        2 if gone else 3 if key not in plays else 1 if key in locked else 0
+        for key, gone in zip(keys, out, strict=True)
+    ]
+    return EditedGraph(made, tuple(motions), every, np.array(states, np.uint8))
+
+
+def _row(spot: Spot) -> list[Any]:
+    return [spot.source, spot.source_frame, spot.target, spot.target_frame]
+
+
+def _key(spot: Spot, number: dict[str, int]) -> tuple[int, int, int, int] | None:
+    a, b = number.get(spot.source), number.get(spot.target)
+    return None if a is None or b is None else (a, spot.source_frame, b, spot.target_frame)
+
+
+def _keys(transitions: Transitions) -> list[tuple[int, int, int, int]]:
+    rows = np.concatenate([transitions.source, transitions.target], axis=1).tolist()
+    return [(a, i, b, j) for a, i, b, j in rows]
+
+
+def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) -> Transitions:
+    """Transitions at given places, one way; those too near to an end of a motion are not."""
+    rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for a, i, b, j in sorted(keys):
+        rows.setdefault((a, b), []).append((i, j))
+    spots = {pair: np.array(frames, np.int64) for pair, frames in rows.items()}
+    made = at_spots(motions, distance, spots, blend).transitions
+    number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
+    # Made both ways, and twice where a motion meets itself: each that is wanted, once.
+    return made.kept(np.array(sorted(number[key] for key in keys & set(number)), np.int64))

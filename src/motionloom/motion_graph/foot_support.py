@@ -1,0 +1,104 @@
+"""Footing: which feet stand, and which comes next.
+
+Poses may be alike while the feet disagree: one walker is about to put down the left foot, the
+other has just done so. A transition there skips a step. So two frames may be joined only where
+the same feet stand in both, and where the foot that came down last before one is not the foot
+that comes down next after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.segment import intervals
+
+Mask = NDArray[np.bool_]
+
+_GAP = 0.15  # seconds: a foot off the ground for less than this has made no step
+_SHARE = 0.17  # of the blended frames in which a foot may stand in one motion only
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """Feet of one motion of T frames.
+
+    Attributes
+    ----------
+    parts : ndarray of bool, shape (T, 4)
+        Which foot parts stand, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+    standing : ndarray of bool, shape (T, 2)
+        Whether the left and the right foot stand.
+    last, next : ndarray of int8, shape (T,)
+        The foot (0 left, 1 right) that came down last, up to and with a frame, and the one
+        that comes down next, behind it; -1 where there is none.
+    """
+
+    parts: Mask
+    standing: Mask
+    last: NDArray[np.int8]
+    next: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, motion: Motion) -> Footing:
+        """Footing of a motion.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> footing = Footing.of(ml.demo.clip("walk"))
+        >>> bool((footing.last != footing.next)[20:40].all())
+        True
+        """
+        contacts = motion.contacts()
+        parts = contacts.standing_parts()
+        standing = np.stack(
+            [_without_gaps(contacts.standing(side), _GAP * motion.fps) for side in SIDES], axis=1
+        )
+        last = np.full(len(motion), -1, np.int8)
+        following = np.full(len(motion), -1, np.int8)
+        strikes = sorted(
+            (start, foot) for foot in (0, 1) for start, _ in intervals(standing[:, foot])
+        )
+        for start, foot in strikes:
+            last[start:] = foot
+        for start, foot in reversed(strikes):
+            following[:start] = foot
+        return cls(parts, standing, last, following)
+
+
+def agreement(a: Footing, b: Footing, frames: NDArray[np.int64], blend: int) -> Mask:
+    """Whether no step is skipped or doubled at each of `frames` (n, 2), shape (n,).
+
+    Holds for going from the first motion to the second and for the way back.
+
+    Parameters
+    ----------
+    a, b : Footing
+    frames : ndarray of int64, shape (n, 2)
+    blend : int
+        Frames that are blended around each.
+    """
+    i, j = frames[:, 0], frames[:, 1]
+    same = np.all(a.standing[i] == b.standing[j], axis=1)
+    same &= _alternates(a.last[i], b.next[j]) & _alternates(b.last[j], a.next[i])
+    steps = np.arange(-(blend // 2), blend - blend // 2)
+    differ = a.standing[i[:, None] + steps] != b.standing[j[:, None] + steps]
+    return same & np.all(differ.mean(axis=1) <= _SHARE, axis=1)
+
+
+def _alternates(last: NDArray[np.int8], following: NDArray[np.int8]) -> Mask:
+    return (last != following) | (last < 0)
+
+
+def _without_gaps(mask: Mask, shortest: float) -> Mask:
+    """The mask with gaps of fewer than `shortest` frames closed."""
+    closed = mask.copy()
+    for start, end in intervals(~mask):
+        if 0 < start and end < len(mask) and end - start < shortest:
+            closed[start:end] = True
+    return closed

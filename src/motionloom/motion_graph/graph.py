@@ -1,0 +1,342 @@
+"""The motion graph: a few motions, and where one may be left for another.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002.
+.. [2] A. Kravcevich. Motion synthesis using relative joint distances. 2014.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.transitions import Transition
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.diagnostics.quality import QualityReport, quality_report
+from motionloom.motion_graph.candidates import Pruning
+from motionloom.motion_graph.components import nodes_of
+from motionloom.motion_graph.foot_support import Footing
+from motionloom.motion_graph.transitions import Transitions, blended
+from motionloom.store.ingest.importing import Progress
+
+if TYPE_CHECKING:
+    from motionloom.motion_graph.player import GraphPlayer
+
+_REMEMBERED = 512  # transitions whose frames are kept ready
+_FRAME = re.compile(r"[0-9]{1,15}")
+
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What a graph left out of what was found.
+
+    Attributes
+    ----------
+    transitions : int
+        That lead to a dead end, or lie apart from the largest part.
+    motions : tuple of str
+        That nothing leads to, or nothing leads away from.
+    footing, abrupt : int
+        Spots at which the feet disagree; transitions with too large accelerations.
+    frames : int
+        Of the motions that remain, frames that are never played.
+    by_hand : int
+        Transitions that somebody has ruled out.
+
+    Examples
+    --------
+    >>> removed = lib.motion_graph(only=["walk", "walk_fast"]).removed
+    >>> removed.motions, removed.by_hand
+    ((), 0)
+    """
+
+    transitions: int
+    motions: tuple[str, ...]
+    footing: int
+    abrupt: int
+    frames: int
+    by_hand: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "transitions": self.transitions,
+            "motions": list(self.motions),
+            "footing": self.footing,
+            "abrupt": self.abrupt,
+            "frames": self.frames,
+            "by_hand": self.by_hand,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class MotionGraph:
+    """Motions of one skeleton and rate, and transitions that never lead to a dead end.
+
+    `lib.motion_graph(...)` and `motion_graph(motions)` make one.
+
+    Attributes
+    ----------
+    motions : tuple of Motion
+    transitions : Transitions
+        Directed; every one of them can be reached from every other.
+    distance : str
+        Name of the frame distance.
+    threshold : float
+        How alike the frames had to be.
+    removed : Removed
+    prunings : dict
+        For each pair of motions, how many spots each condition left.
+    labels : mapping of str to tuple of str
+        Labels of the motions by name.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> graph.names
+    ('walk', 'walk_fast')
+    """
+
+    motions: tuple[Motion, ...]
+    transitions: Transitions
+    distance: str
+    threshold: float
+    removed: Removed
+    prunings: dict[tuple[str, str], Pruning] = field(default_factory=dict)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    # --- what it is ---------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.transitions)
+
+    def __repr__(self) -> str:
+        return (
+            f"MotionGraph({len(self.motions)} motions, {self.frames} frames, "
+            f"{len(self)} transitions by {self.distance})"
+        )
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """That of all motions."""
+        return self.motions[0].skeleton
+
+    @property
+    def fps(self) -> float:
+        """Frames per second."""
+        return self.motions[0].fps
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the motions, by number."""
+        return tuple(motion.name for motion in self.motions)
+
+    @property
+    def frames(self) -> int:
+        """Frames of all motions together."""
+        return sum(map(len, self.motions))
+
+    @cached_property
+    def footings(self) -> tuple[Footing, ...]:
+        """When the feet of each motion stand."""
+        return tuple(Footing.of(motion) for motion in self.motions)
+
+    def info(self) -> dict[str, Any]:
+        """The graph in figures."""
+        nodes = nodes_of(self.transitions.leave, self.transitions.enter)
+        minutes = self.frames / self.fps / 60.0
+        return {
+            "motions": len(self.motions),
+            "frames": self.frames,
+            "transitions": len(self),
+            "nodes": len(nodes.motion),
+            "edges": len(nodes.edges),
+            "removed": self.removed.as_dict(),
+            "transitions_per_minute": len(self) / minutes,
+            "fps": self.fps,
+            "blend": self.transitions.blend,
+            "distance": self.distance,
+            "threshold": self.threshold,
+            "names": list(self.names),
+        }
+
+    # --- where it can go ----------------------------------------------------------------
+
+    @cached_property
+    def _departures(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
+        """For each motion the frames at which it can be left, ascending, and by which."""
+        motion, frame = self.transitions.leave.T
+        found = []
+        for number in range(len(self.motions)):
+            which = np.flatnonzero(motion == number)
+            which = which[np.argsort(frame[which], kind="stable")]
+            found.append((frame[which], which))
+        return tuple(found)
+
+    def departures(
+        self, motion: int, start: int, end: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Frames in ``[start, end)`` at which a motion can be left, and by which transition."""
+        frames, which = self._departures[motion]
+        first = np.searchsorted(frames, start)
+        last = len(frames) if end is None else np.searchsorted(frames, end)
+        return frames[first:last], which[first:last]
+
+    def place(self, place: Place | str) -> tuple[int, int]:
+        """Number of a motion and frame, from its name and a frame, or ``"NAME:FRAME"``.
+
+        Raises
+        ------
+        InvalidInput
+            If the graph does not hold it.
+        """
+        name, frame = _named_place(place)
+        if name not in self.names:
+            known = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
+            raise InvalidInput(f"the graph holds no motion {name!r}; it holds {known}")
+        number = self.names.index(name)
+        if not 0 <= frame < len(self.motions[number]):
+            raise InvalidInput(
+                f"{name} has frames 0 to {len(self.motions[number]) - 1}; got {frame}"
+            )
+        return number, frame
+
+    @cached_property
+    def crossing(self):
+        """The frames of a transition by number, made once and kept ready: ``crossing(k)``."""
+
+        @lru_cache(maxsize=_REMEMBERED)
+        def made(number: int) -> Transition:
+            return blended(
+                self.motions,
+                self.footings,
+                self.transitions.source[number],
+                self.transitions.target[number],
+                self.transitions.blend,
+            )
+
+        return made
+
+    # --- motion from it -----------------------------------------------------------------
+
+    def player(
+        self,
+        seed: int | np.random.Generator = 0,
+        *,
+        start: Place | str | None = None,
+        automatic: bool = True,
+        planted: bool = True,
+    ) -> GraphPlayer:
+        """Endless motion, frame by frame; see `motionloom.motion_graph.player`.
+
+        Parameters
+        ----------
+        seed : int or Generator
+        start : (name, frame) or "NAME:FRAME", optional
+            Default: drawn by the seed.
+        automatic : bool
+            Whether it takes transitions of its own accord; else only when told to
+            (``steer(transition=True)``) and before a dead end.
+        planted : bool
+            Whether standing feet are held where they stand.
+        """
+        from motionloom.motion_graph.player import GraphPlayer
+
+        return GraphPlayer(self, seed, start=start, automatic=automatic, planted=planted)
+
+    def walk(
+        self,
+        seconds: float | None = None,
+        seed: int | np.random.Generator = 0,
+        *,
+        start: Place | str | None = None,
+        end: Place | str | None = None,
+        path: Any = None,
+        goal: Any = None,
+        labels: Any = None,
+        planted: bool = True,
+        progress: Progress | None = None,
+    ) -> Motion:
+        """New motion: at random, or along a path, to a place, or as labels say.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            How long. With a path, or with an end and nothing else, it takes as long as it
+            takes.
+        seed : int or Generator
+            The same seed gives the same motion.
+        start, end : (name, frame) or "NAME:FRAME", optional
+            Poses to begin and to end with.
+        path : array_like, shape (n, 2), optional
+            Floor positions x, z in metres to walk along.
+        goal : (x, z) or (x, z, heading), optional
+            Where to be in the last frame, and which way to face there, radians.
+        labels : sequence of (label, seconds), optional
+            What to do from the beginning on, and how long each.
+        planted : bool
+            Whether standing feet are held where they stand.
+        progress : callable, optional
+            Called with the number of ways followed since the last call while a route along
+            a path, to a goal or by labels is looked for; what it raises ends the search.
+
+        Returns
+        -------
+        motion : Motion
+            With its provenance.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.motion_graph import motion_graph
+        >>> graph = motion_graph([ml.demo.clip("take_locomotion")])
+        >>> graph.walk(seconds=20, seed=1)
+        Motion('walk', 600 frames at 30 fps = 20.00 s, 21 joints)
+        """
+        from motionloom.motion_graph.player import GraphPlayer
+        from motionloom.motion_graph.routes import plan
+
+        if path is None and goal is None and labels is None and end is None:
+            player = self.player(seed, start=start, planted=planted)
+            return player.record(seconds=_given(seconds), name="walk")
+        route = plan(
+            self, seconds, seed, start=start, end=end, path=path, goal=goal, labels=labels,
+            progress=progress,
+        )  # fmt: skip
+        player = GraphPlayer(self, seed, route=route, planted=planted)
+        return player.record(frames=route.frames, name="walk")
+
+    def quality(self, motion: Motion) -> QualityReport:
+        """How well a motion made from this graph behaves, held against the graph's motions."""
+        return quality_report(motion, sources=self.motions)
+
+
+def _named_place(place: Place | str) -> tuple[str, int]:
+    if isinstance(place, str):
+        name, _, number = place.rpartition(":")
+        if not name or not _FRAME.fullmatch(number):
+            raise InvalidInput(f"a place in a graph is NAME:FRAME; got {place!r}")
+        return name, int(number)
+    try:
+        name, frame = place
+        return str(name), int(frame)
+    except (TypeError, ValueError):
+        raise InvalidInput(
+            f"a place in a graph is a name and a frame, or NAME:FRAME; got {place!r}"
+        ) from None
+
+
+def _given(seconds: float | None) -> float:
+    if seconds is None:
+        raise InvalidInput("say how many seconds the walk shall last")
+    return seconds

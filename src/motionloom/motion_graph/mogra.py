@@ -1,0 +1,168 @@
+"""Transition files: ``.mogra``, plain text that other motion graph programs share.
+
+::
+
+    Transitions: 2 0 1
+    357 211
+    199 365
+
+A head for each pair of motions says how many transitions follow and between which two,
+counted from 0; each line holds a frame of the first and a frame of the second that are alike.
+Each may be taken both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.distance import FrameDistance, frame_distance
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.motion import Motion
+from motionloom.motion_graph.build import alike, connected
+from motionloom.motion_graph.graph import MotionGraph
+from motionloom.motion_graph.transitions import at_spots
+
+_HEAD = "Transitions:"
+_DIGITS = 15  # numbers with more of them are no numbers of frames
+
+Spots = dict[tuple[int, int], NDArray[np.int64]]
+
+
+def write_mogra(graph: MotionGraph, path: str | Path) -> None:
+    """Write the transitions of a graph; motions are numbered as in ``graph.names``.
+
+    Each is written once, for both ways; one that a graph has only one way too.
+    """
+    spots: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    transitions = graph.transitions
+    for (a, i), (b, j) in zip(
+        transitions.source.tolist(), transitions.target.tolist(), strict=True
+    ):
+        first, second = sorted([(a, i), (b, j)])
+        spots.setdefault((first[0], second[0]), set()).add((first[1], second[1]))
+    with whole_file(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
+        for (a, b), pairs in sorted(spots.items()):
+            file.write(f"{_HEAD} {len(pairs)} {a} {b}\n")
+            file.writelines(f"{i} {j}\n" for i, j in sorted(pairs))
+
+
+def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Spots:
+    """Frames that are alike, by pair of motions.
+
+    Parameters
+    ----------
+    path : str or Path
+    lengths : sequence of int, optional
+        Frames of each motion: nothing may lie beyond.
+
+    Returns
+    -------
+    spots : dict of (int, int) to ndarray of int64, shape (n, 2)
+
+    Raises
+    ------
+    MotionFormatError
+        With file and line, where it is not such a file, holds fewer transitions than it says,
+        or names a motion or a frame that is not there.
+    """
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except UnicodeDecodeError:
+        raise MotionFormatError("not a transition file: it is not plain text", path=path) from None
+    spots: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    pair, left, head = None, 0, 0
+    number = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == _HEAD:
+            if left:
+                raise _short(path, number, left, head)
+            left, a, b = _numbers(path, number, words[1:], f"{_HEAD} COUNT MOTION MOTION", 3)
+            for motion in (a, b):
+                if lengths is not None and motion >= len(lengths):
+                    raise MotionFormatError(
+                        f"motion {motion} is named; there are {len(lengths)}, counted from 0",
+                        path=path,
+                        line=number,
+                    )
+            pair, head = (a, b), number
+            spots.setdefault(pair, [])
+            continue
+        if pair is None or not left:
+            raise MotionFormatError(
+                f"expected '{_HEAD} COUNT MOTION MOTION'; got {line.strip()[:40]!r}",
+                path=path,
+                line=number,
+            )
+        i, j = _numbers(path, number, words, "two frames", 2)
+        for motion, frame in zip(pair, (i, j), strict=True):
+            if lengths is not None and frame >= lengths[motion]:
+                raise MotionFormatError(
+                    f"frame {frame} is beyond the end of motion {motion}, which has "
+                    f"{lengths[motion]} frames",
+                    path=path,
+                    line=number,
+                )
+        spots[pair].append((i, j))
+        left -= 1
+    if left:
+        raise _short(path, number, left, head)
+    if not spots:
+        raise MotionFormatError("no transitions: the file is empty", path=path)
+    return {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in spots.items()}
+
+
+def graph_from_mogra(
+    path: str | Path,
+    motions: Sequence[Motion],
+    *,
+    distance: str | FrameDistance = "jrd",
+    blend_seconds: float = 0.4,
+    smooth: float | None = None,
+) -> MotionGraph:
+    """The motion graph of a transition file.
+
+    Parameters
+    ----------
+    path : str or Path
+    motions : sequence of Motion
+        As the file numbers them; brought onto one skeleton and to one rate.
+    distance : str or FrameDistance
+        Tells the error of each transition.
+    blend_seconds : float
+    smooth : float, optional
+        Leave out transitions more abrupt than this; see `Finding`. Default: none.
+
+    Raises
+    ------
+    MotionFormatError, InvalidInput
+        If the file is wrong, or has no cycle.
+    """
+    if not blend_seconds > 0.0:
+        raise InvalidInput(f"blend_seconds must be positive; got {blend_seconds}")
+    ready = alike(motions)
+    spots = read_mogra(path, [len(motion) for motion in ready])
+    blend = max(round(blend_seconds * ready[0].fps), 2)
+    chosen = frame_distance(distance)
+    return connected(ready, at_spots(ready, chosen, spots, blend, smooth), chosen.name, {})
+
+
+def _numbers(path, number: int, words: list[str], expected: str, count: int) -> list[int]:
+    if len(words) != count or not all(w.isdigit() and len(w) <= _DIGITS for w in words):
+        raise MotionFormatError(
+            f"expected {expected}; got {' '.join(words)[:40]!r}", path=path, line=number
+        )
+    return [int(word) for word in words]
+
+
+def _short(path, number: int, left: int, head: int) -> MotionFormatError:
+    return MotionFormatError(
+        f"{left} more transitions were announced in line {head}", path=path, line=number
+    )

@@ -1,0 +1,151 @@
+"""Spots of all pairs of motions, wherever work runs.
+
+The error function of every pair is looked through for frames that are alike: that is nearly
+all the work of making a motion graph. Workers are told which motions, read them from the
+library themselves, and give back the few frames that they found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance import FrameDistance
+from motionloom.motion import Motion
+from motionloom.motion_graph.build import alike
+from motionloom.motion_graph.candidates import Spots, candidates
+from motionloom.parallel import executor as engine
+from motionloom.parallel.threads import one_thread
+from motionloom.store.ingest.importing import Progress
+from motionloom.store.store import Shelf
+
+_TASK_CELLS = 100_000_000  # of the error functions of one task, at most: some seconds of work
+_FEWEST_CELLS = 10_000_000  # of one task, so that handing it out costs little beside it
+_TASKS_PER_WORKER = 8
+_WORTH_A_POOL = 150_000_000  # cells; for fewer, processes take longer to start than to help
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class LibraryTakes:
+    """Motions of a library on the skeleton and at the rate of the first, by number."""
+
+    library: Shelf
+    names: tuple[str, ...]
+
+    def motions(self, numbers: Sequence[int]) -> dict[int, Motion]:
+        """Some of them."""
+        self.library.fetch([self.names[0], *(self.names[n] for n in numbers)])
+        first = self.library[self.names[0]]
+        return {n: alike([first, self.library[self.names[n]]])[1] if n else first for n in numbers}
+
+
+def pair_spots(
+    motions: Sequence[Motion],
+    distance: FrameDistance,
+    options: dict[str, Any],
+    *,
+    takes: LibraryTakes | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> dict[Pair, Spots]:
+    """Spots of every pair of motions, each motion with itself included.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        Of one skeleton and rate.
+    distance : FrameDistance
+    options : dict
+        For `candidates`.
+    takes : LibraryTakes, optional
+        Where workers find the same motions. Without it all is done in this process.
+    workers : int, optional
+        Processes. Default: one per core, or this one for little work.
+    progress : callable, optional
+        Called with the number of pairs done since the last call.
+    """
+    lengths = [len(motion) for motion in motions]
+    tasks = _tasks(lengths)
+    if takes is None or (workers is None and sum(lengths) ** 2 < 2 * _WORTH_A_POOL):
+        workers = 1
+    found: dict[Pair, Spots] = {}
+    count = workers if takes is None else takes.library.store.workers(workers)
+    with engine.executor(count, tasks=len(tasks)) as pool:
+        if takes is None or isinstance(pool, engine.InThisProcess):
+            work = partial(_spots, rows=_Rows(distance, motions=motions), options=options)
+        else:
+            work = partial(_spots, rows=_Rows(distance, takes=takes), options=options)
+        for done in engine.completed(work, tasks, pool):
+            if done.error is not None:
+                raise done.error
+            found |= done.result or {}
+            if progress is not None:
+                progress(len(done.item))
+    return {pair: found[pair] for pair in sorted(found)}
+
+
+class _Rows:
+    """Prepared rows of motions, by number; each made once where they are used."""
+
+    def __init__(
+        self,
+        distance: FrameDistance,
+        *,
+        motions: Sequence[Motion] | None = None,
+        takes: LibraryTakes | None = None,
+    ) -> None:
+        self.distance, self._motions, self._takes = distance, motions, takes
+        self._made: dict[int, NDArray[Any]] = {}
+
+    def of(self, numbers: Sequence[int]) -> dict[int, NDArray[Any]]:
+        """Rows of some motions."""
+        new = [n for n in numbers if n not in self._made]
+        if self._motions is not None:
+            motions = {n: self._motions[n] for n in new}
+        else:
+            if self._takes is None:
+                return {}
+            self._made = {n: rows for n, rows in self._made.items() if n in numbers}
+            motions = self._takes.motions(new)
+        self._made |= {n: self.distance.prepare(motion) for n, motion in motions.items()}
+        return self._made
+
+
+def _spots(pairs: Sequence[Pair], rows: _Rows, options: dict[str, Any]) -> dict[Pair, Spots]:
+    with one_thread():
+        made = rows.of(sorted({n for pair in pairs for n in pair}))
+        return {
+            (a, b): candidates(rows.distance, made[a], None if a == b else made[b], **options)
+            for a, b in pairs
+        }
+
+
+def _tasks(lengths: Sequence[int]) -> list[tuple[Pair, ...]]:
+    """All pairs in portions that one worker does at a time.
+
+    Examples
+    --------
+    >>> _tasks([1000, 2000, 3000])
+    [((0, 0), (0, 1), (0, 2), (1, 1), (1, 2)), ((2, 2),)]
+    """
+    every = int(np.sum(lengths)) ** 2 / 2
+    portion = min(every / (_TASKS_PER_WORKER * engine.available_workers()), _TASK_CELLS)
+    portion = max(portion, _FEWEST_CELLS)
+    tasks: list[tuple[Pair, ...]] = []
+    task: list[Pair] = []
+    cells = 0.0
+    for a, rows in enumerate(lengths):
+        for b in range(a, len(lengths)):
+            task.append((a, b))
+            cells += rows * lengths[b] / (2 if a == b else 1)
+            if cells >= portion:
+                tasks.append(tuple(task))
+                task, cells = [], 0.0
+    return [*tasks, tuple(task)] if task else tasks

@@ -1,0 +1,272 @@
+"""A motion graph, played: endless motion that is made while it is watched.
+
+What the player holds is a place in a motion, where that motion stands on the floor, and the
+transition that it will take next. Controls, each for ``player.steer``:
+
+``transition``
+    True: take the next transition there is.
+``automatic``
+    Whether it takes transitions of its own accord. If not, it plays each motion as far as it
+    can without coming to a dead end.
+``label``
+    Go to motions with this label on the shortest way and stay there; None: anywhere.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.player import Player, Stretch
+from motionloom.errors import InvalidInput
+from motionloom.motion import Source
+from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.rotations.planar_transform import (
+    composed,
+    moved_points,
+    moved_poses,
+    to_origin,
+)
+from motionloom.motion_graph.routes import frames_to
+
+if TYPE_CHECKING:
+    from motionloom.motion_graph.graph import MotionGraph, Place
+    from motionloom.motion_graph.routes import Route
+
+_HORIZON = 4.0  # seconds: at random, the next transition is within them where there is one
+_LOG = 10_000  # transitions that the log goes back
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A transition that was played: output frame of its middle, from where to where."""
+
+    frame: int
+    source: str
+    source_frame: int
+    target: str
+    target_frame: int
+    error: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return asdict(self)
+
+
+class GraphPlayer(Player):
+    """Plays a motion graph; `MotionGraph.player` makes one.
+
+    Attributes
+    ----------
+    log : deque of Taken
+        The transitions of late, the oldest first.
+    taken : int
+        How many were taken in all.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> from motionloom.motion_graph import GraphPlayer
+    >>> GraphPlayer(graph, seed=1).record(seconds=2)
+    Motion(60 frames at 30 fps = 2.00 s, 21 joints)
+    """
+
+    controls = ("transition", "automatic", "label")
+
+    def __init__(
+        self,
+        graph: MotionGraph,
+        seed: int | np.random.Generator = 0,
+        *,
+        start: Place | str | None = None,
+        automatic: bool = True,
+        planted: bool = True,
+        route: Route | None = None,
+    ) -> None:
+        self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
+        self.log: deque[Taken] = deque(maxlen=_LOG)
+        self._rng = np.random.default_rng(seed)
+        self._automatic = automatic
+        self._label: str | None = None
+        self._ways: NDArray[np.float64] | None = None
+        self._uses = np.zeros(len(graph), np.int64)
+        self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
+        self._script = None if route is None else deque(route.transitions)
+        self._turns = None if route is None else route.turns
+        self._played = self.taken = 0
+        self._blended: int | None = None  # frames of the current transition already given
+        if route is not None:
+            self._motion, self._frame = route.start
+            self._move = np.asarray(route.move, np.float64)
+            self._last_frame = route.end_frame
+        else:
+            self._motion, self._frame = self._begin(start)
+            self._move = to_origin(graph.motions[self._motion][self._frame])
+        self._next = self._choice()
+
+    def _read(self, count: int) -> Stretch:
+        parts = [Stretch.none(len(self.skeleton), self._played)]
+        while count > 0:
+            part = self._next_part(count)
+            if not len(part):
+                break
+            parts.append(part)
+            count -= len(part)
+            self._played += len(part)
+        whole = Stretch.joined(parts)
+        if self._planter is None or not len(whole):
+            return whole
+        rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
+        return replace(whole, rotations=rotations, root=root)
+
+    def _steer(self, **controls: Any) -> None:
+        if self._script is not None:
+            raise InvalidInput("a player that follows a route takes no controls")
+        if "label" in controls:
+            label = controls["label"]
+            self._ways = None if label is None else frames_to(self.graph, label)  # may complain
+            self._label = label
+        self._automatic = bool(controls.get("automatic", self._automatic))
+        if self._blended is None:
+            self._next = self._choice(now=bool(controls.get("transition", False)))
+
+    # --- one thing after the other ------------------------------------------------------
+
+    def _next_part(self, count: int) -> Stretch:
+        """Frames of one motion up to where it is left, or of one transition; none at the end."""
+        if self._blended is None and self._frame >= self._end and self._next is not None:
+            self._blended = 0
+        return self._play(count) if self._blended is None else self._blend(count)
+
+    @property
+    def _end(self) -> int:
+        """The frame up to which the current motion is played."""
+        if self._next is None:
+            return self._last_frame
+        return int(self.graph.transitions.leave[self._next, 1])
+
+    def _play(self, count: int) -> Stretch:
+        """Frames of the current motion, up to where it is left."""
+        motion = self.graph.motions[self._motion]
+        first, last = self._frame, min(self._frame + count, self._end)
+        if first >= last:
+            return Stretch.none(len(self.skeleton), self._played)
+        part = slice(first, last)
+        moves = self._moves(motion.root[part])
+        rotations, root = moved_poses(moves, motion.rotations[part], motion.root[part])
+        contacts = self.graph.footings[self._motion].parts[part]
+        source = Source(motion.name, first, last, self._played, self._played + last - first)
+        self._frame = last
+        return Stretch(rotations, root, contacts, self._played, (source,))
+
+    def _blend(self, count: int) -> Stretch:
+        """Frames of the current transition."""
+        number, done = self._next, self._blended
+        assert number is not None and done is not None
+        made = self.graph.crossing(number)
+        part = slice(done, min(done + count, len(made)))
+        moves = self._moves(made.root[part])
+        rotations, root = moved_poses(moves, made.rotations[part], made.root[part])
+        sources = self._halves(number, part, made.seam)
+        seams: tuple[int, ...] = ()
+        if part.start <= made.seam < part.stop:
+            seams = (self._played + made.seam - done,)
+            self.log.append(self._taken(number, seams[0]))
+            self.taken += 1
+        self._blended = part.stop
+        if part.stop == len(made):
+            self._arrive(number, made.move)
+        return Stretch(rotations, root, made.contacts[part], self._played, sources, seams)
+
+    def _moves(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The move of the next frames: one (3,), or one each where the route turns the body."""
+        if self._turns is None:
+            return self._move
+        turns = self._turns[self._played : self._played + len(root)]
+        moves = np.empty((len(root), 3))
+        for k, turn in enumerate(turns):
+            if turn:  # about where the body is
+                here = moved_points(self._move, root[k])
+                yaw = self._move[2] + turn
+                there = moved_points([0.0, 0.0, yaw], root[k])
+                self._move = np.array([here[0] - there[0], here[2] - there[2], yaw])
+            moves[k] = self._move
+        return moves
+
+    def _arrive(self, number: int, move: NDArray[np.float64]) -> None:
+        self._motion, self._frame = (int(x) for x in self.graph.transitions.enter[number])
+        self._move = composed(self._move, move)
+        self._uses[number] += 1
+        self._blended = None
+        self._next = self._choice()
+
+    def _halves(self, number: int, part: slice, seam: int) -> tuple[Source, ...]:
+        """What a part of a transition is made of: of the first motion up to the seam."""
+        graph, here = self.graph, self._played - part.start
+        transitions, found = graph.transitions, []
+        for (motion, frame), low, high in (
+            (transitions.source[number], 0, seam),
+            (transitions.target[number], seam, transitions.blend),
+        ):
+            low, high = max(low, part.start), min(high, part.stop)
+            if low < high:
+                first = int(frame) - transitions.blend // 2
+                name = graph.motions[motion].name
+                found.append(Source(name, first + low, first + high, here + low, here + high))
+        return tuple(found)
+
+    def _taken(self, number: int, frame: int) -> Taken:
+        graph = self.graph
+        (a, i), (b, j) = graph.transitions.source[number], graph.transitions.target[number]
+        error = float(graph.transitions.errors[number])
+        return Taken(frame, graph.motions[a].name, int(i), graph.motions[b].name, int(j), error)
+
+    # --- where to go --------------------------------------------------------------------
+
+    def _begin(self, start: Place | str | None) -> tuple[int, int]:
+        if start is None:
+            motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
+            return int(motion), int(frame)
+        motion, frame = self.graph.place(start)
+        if not len(self.graph.departures(motion, frame)[0]):
+            last = int(self.graph.departures(motion, 0)[0][-1])
+            raise InvalidInput(
+                f"nothing leads away from {self.graph.names[motion]} behind frame {last}; "
+                f"start there or before, not at {frame}"
+            )
+        return motion, frame
+
+    def _choice(self, *, now: bool = False) -> int | None:
+        """The transition to take next."""
+        if self._script is not None:
+            return self._script.popleft() if self._script else None
+        frames, which = self.graph.departures(self._motion, self._frame)
+        if self._ways is not None:
+            which = self._labelled(frames, which)
+            frames = self.graph.transitions.leave[which, 1]
+        if now:
+            which = which[frames == frames[0]]
+        elif not self._automatic:
+            which = which[frames == frames[-1]]
+        else:
+            near = frames <= max(self._frame + _HORIZON * self.fps, frames[0])
+            which = which[near]
+        weights = 1.0 / (1.0 + self._uses[which]) ** 2
+        return int(self._rng.choice(which, p=weights / weights.sum()))
+
+    def _labelled(self, frames, which):
+        """Of these transitions those that serve the wanted label."""
+        assert self._ways is not None
+        target = self.graph.transitions.target[which, 0]
+        labelled = [self._label in self.graph.labels.get(name, ()) for name in self.graph.names]
+        stays = np.array(labelled)[target]
+        if labelled[self._motion] and stays.any():
+            return which[stays]
+        if labelled[self._motion]:  # play it out, then come back
+            return which[frames == frames[-1]]
+        rest = frames - self._frame + self._ways[which]
+        return which[rest == rest.min()]

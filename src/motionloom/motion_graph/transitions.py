@@ -1,0 +1,385 @@
+"""Transitions between the motions of a set: found, checked, and put into numbers.
+
+Spots at which two motions are alike (see `sweet_spots`) become transitions if
+
+- the feet agree, so that no step is skipped (see `footing`);
+- the transition, made, moves no joint more abruptly than the motions themselves do.
+
+How alike they must be is said by a threshold, or by how many transitions per minute are wanted:
+then the threshold is the least one that gives as many. As takes are most like themselves, that
+may leave some that nothing leads to; for their sake it is loosened, step by step, where they
+meet others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.transitions import Transition, Window, transition
+from motionloom.distance import FrameDistance
+from motionloom.motion import Motion
+from motionloom.motion.diagnostics.quality import usual_acceleration
+from motionloom.motion.kinematics.forward import joint_positions
+from motionloom.motion_graph.candidates import Method, Pruning, Spots, mean_errors, pruned
+from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.foot_support import Footing, agreement
+from motionloom.motion_graph.pair_candidates import LibraryTakes, pair_spots
+from motionloom.store.ingest.importing import Progress
+
+Ints = NDArray[np.int64]
+
+_LOOSER = np.array([1.25, 1.6, 2.0, 2.5, 3.0, 4.0])  # steps by which a threshold is loosened
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Directed transitions, n of them.
+
+    Attributes
+    ----------
+    source, target : ndarray of int64, shape (n, 2)
+        Motion and frame that are alike: in the middle of the blend the first becomes the
+        second.
+    errors, means : ndarray, shape (n,)
+        Error there, and over the blended frames on average.
+    moves : ndarray, shape (n, 3)
+        The move along the floor, ``x, z, yaw``, that takes the target to where the source is.
+    accelerations : ndarray, shape (n,)
+        Largest acceleration of a joint on the way, m/s^2.
+    blend : int
+        Frames that are blended.
+
+    Examples
+    --------
+    >>> graph = lib.motion_graph(only=["walk", "walk_fast"])
+    >>> len(graph) == len(graph.transitions)
+    True
+    """
+
+    source: Ints
+    target: Ints
+    errors: NDArray[np.float64]
+    means: NDArray[np.float64]
+    moves: NDArray[np.float64]
+    accelerations: NDArray[np.float64]
+    blend: int
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @cached_property
+    def leave(self) -> Ints:
+        """Motion and first frame that is blended away, shape (n, 2)."""
+        return self.source - np.array([0, self.blend // 2], np.int64)
+
+    @cached_property
+    def enter(self) -> Ints:
+        """Motion and first frame that is purely of the target, shape (n, 2)."""
+        return self.target + np.array([0, self.blend - self.blend // 2], np.int64)
+
+    def kept(self, mask: NDArray[Any]) -> Transitions:
+        """Those where `mask` (n,) is true, or those numbered."""
+        return replace(
+            self,
+            source=self.source[mask],
+            target=self.target[mask],
+            errors=self.errors[mask],
+            means=self.means[mask],
+            moves=self.moves[mask],
+            accelerations=self.accelerations[mask],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Transitions]) -> Transitions:
+        """Those of several, of at least one, one after the other."""
+
+        def every(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        return cls(
+            every("source"),
+            every("target"),
+            every("errors"),
+            every("means"),
+            every("moves"),
+            every("accelerations"),
+            parts[0].blend,
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """How transitions are looked for.
+
+    Parameters
+    ----------
+    method : {"sectors", "minima"}
+    threshold : float, optional
+        In the distance's unit. Default: the least that gives `per_minute`.
+    per_minute : float
+        Wanted transitions per minute of motion, counting one for both ways.
+    blend_seconds : float
+        How long a transition takes.
+    sector_seconds : float
+        Side of a sector; at least the blend.
+    apart_seconds : float
+        Spots of one motion nearer than this to itself lead nowhere.
+    footing : bool
+        Whether the feet must agree.
+    connect : float
+        Where motions would be cut off, the threshold may be loosened up to so many times; 1:
+        never. A threshold that was given is never loosened.
+    smooth : float or None
+        How abrupt a transition may be, in usual accelerations of the motions (99.9th
+        percentile); None: as it comes.
+
+    Examples
+    --------
+    >>> from motionloom.motion_graph import Finding
+    >>> Finding(per_minute=30.0).blend_seconds
+    0.4
+    """
+
+    method: Method = "sectors"
+    threshold: float | None = None
+    per_minute: float = 60.0
+    blend_seconds: float = 0.4
+    sector_seconds: float = 0.5
+    apart_seconds: float = 0.6
+    footing: bool = True
+    connect: float = 3.0
+    smooth: float | None = 1.2
+
+
+@dataclass(frozen=True)
+class Found:
+    """Transitions, and what became of all the others."""
+
+    transitions: Transitions
+    threshold: float
+    prunings: dict[tuple[int, int], Pruning]
+    footing: int
+    abrupt: int
+    smooth: float | None = None
+
+
+def find_transitions(
+    motions: Sequence[Motion],
+    distance: FrameDistance,
+    finding: Finding,
+    footings: Sequence[Footing],
+    *,
+    takes: LibraryTakes | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Found:
+    """All transitions between motions of one skeleton and rate, in both directions.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+    distance : FrameDistance
+    finding : Finding
+    footings : sequence of Footing
+        One per motion.
+    takes, workers, progress : optional
+        As in `motionloom.motion_graph.pair_candidates.pair_spots`.
+    """
+    fps = motions[0].fps
+    blend = max(round(finding.blend_seconds * fps), 2)
+    sector = max(round(finding.sector_seconds * fps), blend)
+    options: dict[str, Any] = {"method": finding.method, "blend": blend}
+    apart = max(round(finding.apart_seconds * fps), 1)
+    spots = pair_spots(
+        motions,
+        distance,
+        {"sector": sector, "apart": apart, **options},
+        takes=takes,
+        workers=workers,
+        progress=progress,
+    )
+    agree = {
+        (a, b): agreement(footings[a], footings[b], found.frames, blend)
+        if finding.footing
+        else np.ones(len(found), dtype=bool)
+        for (a, b), found in spots.items()
+    }
+    good = {pair: found.kept(agree[pair]) for pair, found in spots.items()}
+    threshold = finding.threshold
+    if threshold is None:
+        minutes = sum(len(motion) for motion in motions) / fps / 60.0
+        threshold = _threshold(good, max(round(finding.per_minute * minutes), 1), options)
+    prunings, foul = {}, 0
+    for (a, b), found in spots.items():
+        alike, prunings[a, b] = pruned(found, threshold, **options)
+        if finding.footing:
+            foul += int(np.sum(~agreement(footings[a], footings[b], alike.frames, blend)))
+    maker = _Maker(motions, footings, blend, finding.smooth)
+    left = {pair: pruned(found, threshold, **options)[0] for pair, found in good.items()}
+    made = {pair: maker.made(pair, found) for pair, found in left.items()}
+    loosest = 1.0 if finding.threshold is not None else finding.connect
+    for factor in _LOOSER[loosest >= _LOOSER]:
+        lonely = _cut_off(len(motions), made)
+        if not lonely:
+            break
+        for pair, found in good.items():
+            if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
+                made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
+    whole = Transitions.joined(list(made.values()))
+    return Found(whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth)
+
+
+def at_spots(
+    motions: Sequence[Motion],
+    distance: FrameDistance,
+    spots: Mapping[tuple[int, int], Ints],
+    blend: int,
+    smooth: float | None = None,
+) -> Found:
+    """Transitions at given frames, both ways.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        Of one skeleton and rate.
+    distance : FrameDistance
+    spots : mapping of (int, int) to ndarray of int64, shape (n, 2)
+        Frames of each of at least one pair of motions; those too near to an end of theirs
+        for a blend are left out.
+    blend : int
+    smooth : float, optional
+        As in `Finding`. Default: as it comes.
+    """
+    used = sorted({number for pair in spots for number in pair})
+    rows = {n: distance.prepare(motions[n]) for n in used}
+    maker = _Maker(motions, {n: Footing.of(motions[n]) for n in used}, blend, smooth)
+    before, after = blend // 2, blend - blend // 2
+    made = []
+    for (a, b), wanted in spots.items():
+        ends = np.array([len(motions[a]), len(motions[b])]) - after
+        frames = wanted[np.all((wanted >= before) & (wanted <= ends), axis=1)]
+        errors = mean_errors(distance, rows[a], rows[b], frames, 1)
+        means = mean_errors(distance, rows[a], rows[b], frames, blend)
+        made.append(maker.made((a, b), Spots(frames, errors, means, frames)))
+    whole = Transitions.joined(made)
+    return Found(whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth)
+
+
+def blended(
+    motions: Sequence[Motion],
+    footings: Sequence[Footing] | Mapping[int, Footing],
+    source: Ints,
+    target: Ints,
+    blend: int,
+) -> Transition:
+    """The frames of one transition, from `source` (2,) to `target` (2,): motion and frame."""
+    windows = []
+    for motion, frame in (source, target):
+        part = slice(int(frame) - blend // 2, int(frame) - blend // 2 + blend)
+        clip = motions[motion]
+        contacts = footings[int(motion)].parts[part]
+        windows.append(Window(clip.rotations[part], clip.root[part], contacts))
+    return transition(motions[0].skeleton, *windows)
+
+
+def _threshold(good: dict[tuple[int, int], Spots], wanted: int, options) -> float:
+    """The least threshold at which `wanted` spots are left, or all that there are."""
+    scores = {pair: found.scores for pair, found in good.items() if len(found)}
+    if not scores:
+        return 0.0
+    steps = np.unique(np.concatenate(list(scores.values())))
+    best = {pair: float(found.min()) for pair, found in scores.items()}
+    low, high = 0, len(steps) - 1
+    while low < high:
+        middle = (low + high) // 2
+        alike = (good[pair] for pair, score in best.items() if score <= steps[middle])
+        left = sum(len(pruned(found, steps[middle], **options)[0]) for found in alike)
+        low, high = (low, middle) if left >= wanted else (middle + 1, high)
+    return float(steps[low])
+
+
+def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
+    """Motions that are not in the largest part that can be played for ever."""
+    whole = Transitions.joined(list(made.values()))
+    kept = endless(whole.leave, whole.enter)
+    return set(range(count)) - {int(motion) for motion in whole.source[kept, 0]}
+
+
+class _Maker:
+    """Makes transitions of spots, each spot once, and counts those that are too abrupt."""
+
+    def __init__(self, motions, footings, blend: int, smooth: float | None) -> None:
+        self.motions, self.footings, self.blend, self.smooth = motions, footings, blend, smooth
+        self.abrupt: set[tuple[int, ...]] = set()
+        self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
+
+    def made(self, pair: tuple[int, int], spots: Spots) -> Transitions:
+        """Transitions there and back at the spots of a pair of motions."""
+        there = np.column_stack([np.full(len(spots), pair[0]), spots.frames[:, 0]])
+        back = np.column_stack([np.full(len(spots), pair[1]), spots.frames[:, 1]])
+        planned = Transitions(
+            np.concatenate([there, back]),
+            np.concatenate([back, there]),
+            np.tile(spots.errors, 2),
+            np.tile(spots.means, 2),
+            np.zeros((2 * len(spots), 3)),
+            np.zeros(2 * len(spots)),
+            self.blend,
+        )
+        good = np.ones(len(planned), dtype=bool)
+        for k in range(len(planned)):
+            source, target = planned.source[k], planned.target[k]
+            key = (*source.tolist(), *target.tolist())
+            if key not in self._known:
+                made = blended(self.motions, self.footings, source, target, self.blend)
+                self._known[key] = (made.move, _abruptness(self.motions, planned, k, made))
+            planned.moves[k], planned.accelerations[k] = self._known[key]
+            if self.smooth is not None and (
+                planned.accelerations[k] > self.smooth * self._usual(int(source[0]), int(target[0]))
+            ):
+                good[k] = False
+                self.abrupt.add(key)
+        return planned.kept(good)
+
+    def _usual(self, source: int, target: int) -> float:
+        """What a transition between two motions is held against, m/s^2.
+
+        The whole set, and the livelier of the two: among runs a walk must not jerk as runs do.
+        """
+        whole, each = self._accelerations
+        return min(whole, max(each[source], each[target]))
+
+    @cached_property
+    def _accelerations(self) -> tuple[float, list[float]]:
+        """Usual accelerations of all motions together, and of each."""
+        return _usual(self.motions), [_usual([motion]) for motion in self.motions]
+
+
+def _usual(motions: Sequence[Motion]) -> float:
+    """Usual acceleration of those motions that are long enough to have any."""
+    moving = [motion for motion in motions if len(motion) > 2]
+    return usual_acceleration(moving) if moving else 0.0
+
+
+def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> float:
+    """Largest joint acceleration over a transition and the frames beside it, m/s^2."""
+    from motionloom.motion.rotations.planar_transform import moved_poses
+
+    (a, leave), (b, enter) = planned.leave[k], planned.enter[k]
+    before, after = motions[a], motions[b]
+    beside = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)
+    head = slice(max(int(leave) - beside, 0), int(leave))
+    tail = slice(int(enter), int(enter) + beside)
+    turned, path = moved_poses(made.move, after.rotations[tail], after.root[tail])
+    rotations = np.concatenate([before.rotations[head], made.rotations, turned])
+    root = np.concatenate([before.root[head], made.root, path])
+    skeleton = before.skeleton
+    places = joint_positions(rotations, root, skeleton.parents, skeleton.offsets)
+    jerks = np.diff(places.astype(np.float64), n=2, axis=0)
+    return float(np.linalg.norm(jerks, axis=-1).max(initial=0.0)) * before.fps**2

@@ -1,0 +1,1 @@
+"""Parametric motion: parameters, parameter space, sampling, weight refinement."""

@@ -1,0 +1,162 @@
+"""Parametric motions in a library, by name: kept whole, reopened without computing anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from motionloom.blending import Registration
+from motionloom.blending.contact_matching import MatchedContacts
+from motionloom.blending.examples import Example
+from motionloom.blending.poses import Clips
+from motionloom.blending.registration_curve import RegistrationCurve
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import FootContacts, Plant
+from motionloom.parametric.parameter_space import ParameterSpace
+from motionloom.parametric.parameters import Parameter, as_parameters, parameter
+from motionloom.parametric.parametric_motion import ParametricMotion
+from motionloom.store.artifacts.named import keep, kept, kept_names
+from motionloom.store.records import skeleton_from, skeleton_json
+from motionloom.store.store import Shelf
+
+KIND = "parametric"
+_CURVE = ("times", "speeds", "grounds", "twists")
+_CONTACTS = ("parts", "lifts", "spans", "present", "heights", "floors")
+_SPACE = ("examples", "parameters", "members", "weights")
+
+
+def save_parametric(library: Shelf, motion: ParametricMotion, name: str) -> None:
+    """Keep a parametric motion in a library, instead of one that had its name.
+
+    Examples
+    --------
+    >>> import tempfile, motionloom as ml
+    >>> from motionloom.blending import register
+    >>> from motionloom.parametric.parametric_motion import parametrize
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> sits = register([ml.demo.clip("sit_stand"), ml.demo.clip("sit_stand_low")])
+    >>> save_parametric(lib, parametrize(sits, "lowest(hips)", samples=5), "sit")
+    >>> open_parametric(lib, "sit").axes
+    ('y',)
+    """
+    registration, space = motion.registration, motion.space
+    about = {
+        "parameters": [
+            {"text": one.text, "axes": list(one.axes), "ready": one.ready}
+            for one in motion.parameters
+        ],
+        "delta": space.delta,
+        "fps": registration.fps,
+        "skeleton": json.loads(skeleton_json(registration.skeleton)),
+        "parents": list(registration.parents),
+        "left_out": list(registration.left_out),
+        "examples": [_example_about(example) for example in registration.examples],
+    }
+    clips = registration.clips
+    arrays = {
+        "clip_rotations": clips.rotations,
+        "clip_root": clips.root,
+        "clip_starts": clips.starts,
+        **{f"curve_{key}": getattr(registration.curve, key) for key in _CURVE},
+        **{f"contact_{key}": getattr(registration.contacts, key) for key in _CONTACTS},
+        **{f"space_{key}": getattr(space, key) for key in _SPACE},
+    }
+    keep(library, KIND, name, about, arrays)
+
+
+def open_parametric(library: Shelf, name: str, *, by: Any = None) -> ParametricMotion:
+    """A parametric motion that is kept in a library.
+
+    Parameters
+    ----------
+    library : Shelf
+    name : str
+    by : optional
+        The functions it is asked by, where these are not ready ones: a function cannot be
+        kept, and must be given again.
+
+    Raises
+    ------
+    LibraryError
+        If there is none of that name, or its file is damaged.
+    InvalidInput
+        If it is asked by a function that was not given again.
+    """
+    stored = kept(library, KIND, name)
+    about, arrays = stored.about, stored.arrays
+    try:
+        skeleton = skeleton_from(json.dumps(about["skeleton"]))
+        if skeleton is None:
+            raise KeyError("skeleton")
+        clips = Clips(
+            skeleton, float(about["fps"]),
+            *(arrays[f"clip_{key}"] for key in ("rotations", "root", "starts")),
+        )  # fmt: skip
+        registration = Registration(
+            tuple(_example(clips, n, row) for n, row in enumerate(about["examples"])),
+            tuple(about["parents"]),
+            RegistrationCurve(*(arrays[f"curve_{key}"] for key in _CURVE)),
+            clips,
+            MatchedContacts(*(arrays[f"contact_{key}"] for key in _CONTACTS)),
+            tuple(about["left_out"]),
+        )
+        samples = {key: arrays[f"space_{key}"] for key in _SPACE}
+        space = ParameterSpace(**samples, delta=float(about["delta"]))
+        asked = about["parameters"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise LibraryError(
+            f"{library.path}: the parametric motion {name!r} is damaged ({error}); make it again"
+        ) from None
+    parameters = _asked_by(asked, by, registration, name)
+    return ParametricMotion(registration, parameters, space, name=name)
+
+
+def parametric_names(library: Shelf) -> tuple[str, ...]:
+    """Names of the parametric motions that a library keeps."""
+    return kept_names(library, KIND)
+
+
+def _asked_by(
+    asked: Sequence[dict[str, Any]], by: Any, registration: Registration, name: str
+) -> tuple[Parameter, ...]:
+    if by is not None:
+        given = as_parameters(by, registration.placed(0))
+        want = [len(row["axes"]) for row in asked]
+        if [len(one) for one in given] != want:
+            raise InvalidInput(
+                f"{name} is asked by {', '.join(row['text'] for row in asked)} with {want} "
+                f"numbers; what was given has {[len(one) for one in given]}"
+            )
+        return given
+    own = [row["text"] for row in asked if not row["ready"]]
+    if own:
+        raise InvalidInput(
+            f"{name} is asked by the function {own[0]}, which a library cannot keep; "
+            "give it again with by="
+        )
+    return tuple(parameter(row["text"]) for row in asked)
+
+
+def _example_about(example: Example) -> dict[str, Any]:
+    contacts = example.contacts
+    return {
+        "source": example.source,
+        "start_frame": example.start_frame,
+        "end_frame": example.end_frame,
+        "floor": contacts.floor,
+        "plants": {part: [asdict(p) for p in plants] for part, plants in contacts.plants.items()},
+    }
+
+
+def _example(clips: Clips, number: int, row: dict[str, Any]) -> Example:
+    rows = slice(*(int(k) for k in clips.starts[number : number + 2]))
+    motion = Motion(
+        clips.skeleton, clips.rotations[rows], clips.root[rows], clips.fps, name=row["source"]
+    )
+    plants = {part: tuple(Plant(**p) for p in found) for part, found in row["plants"].items()}
+    contacts = FootContacts(plants, row["floor"], len(motion), clips.fps)
+    return Example(motion, contacts, row["source"], row["start_frame"], row["end_frame"])

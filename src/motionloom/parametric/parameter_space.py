@@ -1,0 +1,283 @@
+"""The map from parameters to blend weights: sampled, then interpolated.
+
+Blend weights are what a blend takes; parameters are what people want. The map from one to
+the other is known at the examples only, and bends in between. Kovar & Gleicher (2004,
+sections 4.2 and 4.3) sample it: blends of examples that are neighbours in the space of
+parameters, with random weights, fill the gaps between them. Where several performers did the
+same, the nearest examples are all alike and span nothing; so for every other sample those
+are chosen that lie *around* a point rather than nearest to it. A wanted parameter then takes
+the weights of the samples around it. They are a convex combination of valid weights, so they
+are valid too: what cannot be reached is projected onto what can.
+
+Weights are valid if they sum up to 1 and each lies in ``[-delta, 1 + delta]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.store.ingest.importing import Progress
+
+Array = NDArray[np.float64]
+Measure = Callable[[Array], Array]
+"""Parameters (d,) of the blend with weights (N,)."""
+
+EXPANDED = 0.2  # Kovar & Gleicher 2004: the bounding box of the examples, so much larger
+NEIGHBOURS = 12  # ditto, section 4.4
+SPACING = 0.0127  # ditto, section 4.2: half an inch
+DELTA = 0.1  # how far weights may leave 0..1
+_APART = 0.7  # two neighbours lie on different sides if they are as far apart as from the point
+_FULL = 100  # random blends in a row that fell too near to others: the space is full
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterSpace:
+    """Parameters that blends of N examples reach, and their weights.
+
+    Attributes
+    ----------
+    examples : ndarray, shape (N, d)
+        Parameters of the examples.
+    parameters : ndarray, shape (S, d)
+        Those of the samples; the examples are the first N.
+    members : ndarray of int32, shape (S, m)
+        Examples that each sample blends; at most d + 1 have weights.
+    weights : ndarray, shape (S, m)
+        Their weights.
+    delta : float
+    """
+
+    examples: Array
+    parameters: Array
+    members: NDArray[np.int32]
+    weights: Array
+    delta: float = DELTA
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    @cached_property
+    def _tree(self):
+        from scipy.spatial import cKDTree
+
+        return cKDTree(self.parameters)
+
+    def dense(self, samples: ArrayLike) -> Array:
+        """Weights over all examples of some samples, shape (len(samples), N)."""
+        rows = np.atleast_1d(np.asarray(samples, np.intp))
+        out = np.zeros((len(rows), len(self.examples)))
+        np.add.at(out, (np.arange(len(rows))[:, None], self.members[rows]), self.weights[rows])
+        return out
+
+    def nearest(self, target: ArrayLike) -> int:
+        """The sample nearest to a target (d,)."""
+        return int(self._tree.query(self._checked(target))[1])
+
+    def weights_for(self, target: ArrayLike, *, k: int = NEIGHBOURS) -> Array:
+        """Blend weights for wanted parameters, by the samples around them.
+
+        Parameters
+        ----------
+        target : array_like, shape (d,)
+        k : int
+            Samples that are interpolated.
+
+        Returns
+        -------
+        weights : ndarray, shape (N,)
+            Valid, wherever the target lies.
+
+        Notes
+        -----
+        Equations 2 and 3 of Kovar & Gleicher 2004: sample i counts by ``1/D_i - 1/D_k``.
+        """
+        wanted = self._checked(target)
+        gaps, near = self._tree.query(wanted, k=min(max(k, 2), len(self)))
+        gaps, near = np.atleast_1d(gaps), np.atleast_1d(near)
+        if gaps[0] < 1e-12 or len(near) == 1:
+            return self.dense(near[:1])[0]
+        shares = 1.0 / gaps - 1.0 / gaps[-1]
+        total = shares.sum()
+        if total <= 1e-12 / gaps[0]:  # all as far away as the last
+            shares, total = np.ones(len(near)), float(len(near))
+        return (shares / total) @ self.dense(near)
+
+    def _checked(self, target: ArrayLike) -> Array:
+        return checked_target(target, self.examples.shape[1])
+
+
+def checked_target(target: ArrayLike, size: int) -> Array:
+    """Wanted parameters as an array (size,).
+
+    Raises
+    ------
+    InvalidInput
+        If they are not so many finite numbers.
+    """
+    try:
+        wanted = np.asarray(target, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"a target must be {size} finite numbers; got {target!r}") from None
+    if wanted.shape != (size,) or not np.all(np.isfinite(wanted)):
+        raise InvalidInput(f"a target must be {size} finite numbers; got {np.array2string(wanted)}")
+    return wanted
+
+
+def sampled_space(
+    examples: ArrayLike,
+    measure: Measure,
+    *,
+    samples: int = 1000,
+    delta: float = DELTA,
+    spacing: float = SPACING,
+    expanded: float = EXPANDED,
+    seed: int | np.random.Generator = 0,
+    progress: Progress | None = None,
+) -> ParameterSpace:
+    """Random blends that fill the space of parameters between examples.
+
+    Parameters
+    ----------
+    examples : array_like, shape (N, d)
+        Parameters of the examples.
+    measure : callable
+        Parameters (d,) of the blend with weights (N,).
+    samples : int
+        How many; fewer where the space is full before.
+    delta : float
+        How far weights may leave 0..1.
+    spacing : float
+        Least distance of two samples, in the units of the parameters.
+    expanded : float
+        Share by which the bounding box of the examples is enlarged.
+    seed : int or Generator
+    progress : callable, optional
+        Called with the number of samples since the last call.
+
+    Examples
+    --------
+    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> space = sampled_space(corners, lambda weights: weights @ corners, samples=200, seed=1)
+    >>> (space.weights_for([0.3, 0.3]) @ corners).round(1)
+    array([0.3, 0.3])
+    """
+    examples = np.atleast_2d(np.asarray(examples, np.float64))
+    count, size = examples.shape
+    if not 0.0 <= delta <= 1.0:
+        raise InvalidInput(f"delta must lie in 0..1; got {delta}")
+    if samples < 0 or not spacing >= 0.0:
+        raise InvalidInput(f"samples and spacing must not be negative; got {samples} and {spacing}")
+    random = np.random.default_rng(seed)
+    few = min(size + 1, count)
+    low, high = examples.min(axis=0), examples.max(axis=0)
+    low, high = low - expanded / 2 * (high - low), high + expanded / 2 * (high - low)
+    parameters, members, weights = [*examples], [], []
+    for n in range(count):
+        members.append(np.full(few, n))
+        weights.append(np.eye(1, few)[0])
+    sparse = _Spaced(examples, spacing)
+    misses = 0
+    while len(parameters) - count < samples and misses < _FULL and count > 1:
+        point = random.uniform(low, high)
+        near = _neighbours(examples, point, few, spread=bool(random.integers(2)))
+        shares = valid_weights(few, delta, random)
+        row = np.zeros(count)
+        row[near] = shares
+        reached = measure(row)
+        misses += 1
+        if sparse.add(reached):
+            misses = 0
+            parameters.append(reached)
+            members.append(near)
+            weights.append(shares)
+            if progress is not None:
+                progress(1)
+    return ParameterSpace(
+        examples,
+        np.array(parameters),
+        np.array(members, np.int32),
+        np.array(weights),
+        delta,
+    )
+
+
+def _neighbours(examples: Array, point: Array, few: int, *, spread: bool) -> NDArray[np.intp]:
+    """The `few` examples nearest to a point, or nearest on each side of it."""
+    gaps = np.linalg.norm(examples - point, axis=1)
+    order = np.argsort(gaps, kind="stable")
+    if not spread:
+        return order[:few]
+    chosen: list[int] = []
+    for n in order:
+        apart = [float(np.linalg.norm(examples[n] - examples[m])) for m in chosen]
+        if not apart or min(apart) > _APART * gaps[n]:
+            chosen.append(int(n))
+            if len(chosen) == few:
+                break
+    rest = [int(n) for n in order if int(n) not in chosen]
+    return np.array([*chosen, *rest[: few - len(chosen)]], np.intp)
+
+
+def valid_weights(count: int, delta: float, random: np.random.Generator) -> Array:
+    """Random valid weights, shape (count,), by the rule of Kovar & Gleicher 2004, section 4.2.
+
+    Examples
+    --------
+    >>> weights = valid_weights(4, 0.1, np.random.default_rng(1))
+    >>> bool(abs(weights.sum() - 1.0) < 1e-12 and np.all((weights > -0.1) & (weights < 1.1)))
+    True
+    """
+    weights = np.empty(count)
+    total = 0.0
+    order = random.permutation(count)
+    for n in order[:-1]:
+        weights[n] = random.uniform(
+            max(-delta, -delta - total), min(1.0 + delta, 1.0 + delta - total)
+        )
+        total += weights[n]
+    weights[order[-1]] = 1.0 - total
+    return weights
+
+
+class _Spaced:
+    """Points none of which is nearer to another than `spacing`, in a grid of such cells."""
+
+    def __init__(self, points: Array, spacing: float) -> None:
+        self.spacing = spacing
+        self.cells: dict[tuple[int, ...], list[Array]] = {}
+        self.around = list(np.ndindex(*[3] * points.shape[1])) if points.shape[1] <= 4 else None
+        self.all: list[Array] = []
+        for point in points:
+            self._put(point)
+
+    def add(self, point: Array) -> bool:
+        """Whether the point was far enough from all others, and is now one of them."""
+        if self.spacing > 0.0 and any(
+            np.linalg.norm(point - other) < self.spacing for other in self._near(point)
+        ):
+            return False
+        self._put(point)
+        return True
+
+    def _near(self, point: Array) -> list[Array]:
+        if self.around is None:
+            return self.all
+        cell = self._cell(point)
+        found: list[Array] = []
+        for step in self.around:
+            found += self.cells.get(tuple(c + s - 1 for c, s in zip(cell, step, strict=True)), [])
+        return found
+
+    def _put(self, point: Array) -> None:
+        self.all.append(point)
+        if self.spacing > 0.0:
+            self.cells.setdefault(self._cell(point), []).append(point)
+
+    def _cell(self, point: Array) -> tuple[int, ...]:
+        return tuple(int(c) for c in np.floor(point / self.spacing))

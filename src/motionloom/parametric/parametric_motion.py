@@ -1,0 +1,374 @@
+"""Parametric motion: a family of motions that is asked for by what it should do.
+
+``kick([0.4, 1.1, 0.6])`` is a kick that lands there. What it is asked by, its parameters, are
+functions of a motion (`motionloom.parametric.parameters`); how they depend on blend weights is
+learned from sampled blends (`motionloom.parametric.parameter_space`), and the last centimetres
+are found by a few steps on the weights (`motionloom.parametric.weight_refinement`).
+
+Every blend starts over the origin and faces +Z. Frames at which parameters are measured fall
+on whole frames of every blend, so that what is measured is in the file.
+
+References
+----------
+.. [1] L. Kovar, M. Gleicher. Automated extraction and parameterization of motions in large
+   data sets. SIGGRAPH 2004, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.blending import Blend, BlendPlayer, Registration
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import FootContacts
+from motionloom.motion.rotations.planar_transform import composed, to_origin
+from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.parametric.parameter_space import (
+    DELTA,
+    SPACING,
+    Measure,
+    ParameterSpace,
+    checked_target,
+    sampled_space,
+)
+from motionloom.parametric.parameters import Parameter, as_parameters
+from motionloom.parametric.weight_refinement import TOLERANCE, refined_weights
+from motionloom.store.ingest.importing import Progress
+
+Array = NDArray[np.float64]
+
+SAMPLES = 1000
+SCHEMES = ("samples", "cardinal")
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """What came of a target.
+
+    Attributes
+    ----------
+    motion : Motion
+    target, reached : ndarray, shape (d,)
+        What was asked for, and the parameters that the motion has.
+    error : float
+        Distance between them.
+    weights : ndarray, shape (N,)
+    frames : tuple of (int or None)
+        Frame of the motion at which each parameter is measured; None: over all of it.
+    """
+
+    motion: Motion
+    target: Array
+    reached: Array
+    error: float
+    weights: Array
+    frames: tuple[int | None, ...]
+
+
+class _MeasuredBlends:
+    """Blends of registered examples, and the parameters that each has."""
+
+    def __init__(self, registration: Registration, parameters: Sequence[Parameter]) -> None:
+        self.parameters = tuple(parameters)
+        self._points = _curve_points(registration, self.parameters)
+        keys = sorted({point for point in self._points if point is not None})
+        self.blend = Blend(registration, keys=keys)
+
+    def made(self, weights: ArrayLike, name: str) -> tuple[Motion, tuple[int | None, ...]]:
+        """The blend with weights (N,), and the frame at which each parameter is measured."""
+        motion = self.blend(weights, name=name).starting_at_origin()
+        frames = tuple(
+            None if point is None else round(self.blend.frame_at(point, weights))
+            for point in self._points
+        )
+        return motion, frames
+
+    def measured(self, motion: Motion, frames: tuple[int | None, ...]) -> Array:
+        """Parameters (d,) of what was made."""
+        pairs = zip(self.parameters, frames, strict=True)
+        return np.concatenate([parameter(motion, frame) for parameter, frame in pairs])
+
+    def measure(self, weights: ArrayLike) -> Array:
+        """Parameters (d,) of the blend with weights (N,)."""
+        return self.measured(*self.made(weights, "blend"))
+
+
+class ParametricMotion:
+    """A family of motions that is asked for by parameters; made by `parametrize`.
+
+    Parameters
+    ----------
+    registration : Registration
+        N examples.
+    parameters : sequence of Parameter
+        Together d numbers.
+    space : ParameterSpace
+    name : str
+    """
+
+    def __init__(
+        self,
+        registration: Registration,
+        parameters: Sequence[Parameter],
+        space: ParameterSpace,
+        *,
+        name: str = "",
+    ) -> None:
+        self.registration = registration
+        self.parameters = tuple(parameters)
+        self.space = space
+        self.name = name
+        self._blends = _MeasuredBlends(registration, self.parameters)
+
+    def __repr__(self) -> str:
+        steered = ", ".join(parameter.text for parameter in self.parameters)
+        return f"ParametricMotion({self.name!r}, {len(self.examples)} examples, by {steered})"
+
+    @property
+    def examples(self) -> tuple[str, ...]:
+        """``NAME:START-END`` of each example."""
+        return self.registration.names
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the d numbers."""
+        return tuple(axis for parameter in self.parameters for axis in parameter.axes)
+
+    @property
+    def accessible(self) -> Array:
+        """Parameters (S, d) that were reached while sampling; the examples are the first."""
+        return self.space.parameters
+
+    @cached_property
+    def cardinal(self) -> CardinalBasis:
+        """Weights by cardinal basis functions, the second scheme."""
+        return CardinalBasis.of(self.space.examples)
+
+    def __call__(self, target: ArrayLike, **options: Any) -> Motion:
+        """The motion for a target; see `reach`."""
+        return self.reach(target, **options).motion
+
+    def reach(
+        self,
+        target: ArrayLike,
+        *,
+        refine: bool = True,
+        tolerance: float = TOLERANCE,
+        scheme: str = "samples",
+        name: str | None = None,
+    ) -> Reached:
+        """The motion for a target, and how far off it is.
+
+        Parameters
+        ----------
+        target : array_like, shape (d,)
+            Wanted parameters. What cannot be reached is approached as far as it goes.
+        refine : bool
+            Improve the interpolated weights until the target is met.
+        tolerance : float
+            How near is near enough, in the unit of the parameters.
+        scheme : {"samples", "cardinal"}
+            Interpolate the samples, which is bounded, or the examples by cardinal basis
+            functions, which is not. Only the first is refined.
+        name : str, optional
+            Of the motion.
+        """
+        if scheme not in SCHEMES:
+            raise InvalidInput(f"scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
+        wanted = checked_target(target, len(self.axes))
+        if scheme == "cardinal":
+            weights = self.cardinal.weights_for(wanted)
+        else:
+            weights = self.space.weights_for(wanted)
+            weights = self._refined(weights, wanted, tolerance) if refine else weights
+        title = name if name is not None else self.name or "blend"
+        motion, frames = self._blends.made(weights, title)
+        reached = self._blends.measured(motion, frames)
+        error = float(np.linalg.norm(reached - wanted))
+        return Reached(motion, wanted, reached, error, weights, frames)
+
+    def player(self, target: ArrayLike, **options: Any) -> ParametricPlayer:
+        """Frames one by one, towards a target that may change between them.
+
+        `options` are those of `motionloom.blending.BlendPlayer`.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> from motionloom.blending import register
+        >>> sides = ("front_mid", "front_high", "outside_mid")
+        >>> kicks = register([ml.demo.clip(f"kick_{side}_right") for side in sides])
+        >>> kick = parametrize(kicks, "right_ankle@33", samples=20)
+        >>> player = kick.player(kick.accessible[0])
+        >>> for number, pose in enumerate(player.frames()):
+        ...     if number == 10:
+        ...         player.steer(target=kick.accessible[1])
+        >>> number > 60
+        True
+        """
+        return ParametricPlayer(self, target, **options)
+
+    def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
+        """Refined weights (N,) for a target (d,)."""
+        wanted = checked_target(target, len(self.axes))
+        return self._refined(self.space.weights_for(wanted), wanted, tolerance)
+
+    def blend(self, weights: ArrayLike, *, name: str | None = None) -> Motion:
+        """The motion with given blend weights (N,)."""
+        return self._blends.made(weights, name or self.name or "blend")[0]
+
+    def contacts(self, weights: ArrayLike) -> FootContacts:
+        """When the feet of the blend with given weights (N,) stand."""
+        return self._blends.blend.contacts(weights)
+
+    def measure(self, weights: ArrayLike) -> Array:
+        """Parameters (d,) of the blend with given weights (N,)."""
+        return self._blends.measure(weights)
+
+    def _refined(self, weights: Array, target: Array, tolerance: float) -> Array:
+        delta = self.space.delta
+        found = refined_weights(weights, target, self.measure, delta=delta, tolerance=tolerance)
+        nearest = self.space.nearest(target)
+        gap = float(np.linalg.norm(self.space.parameters[nearest] - target))
+        if found.error > max(tolerance, gap):  # between samples there may be a fold
+            start = self.space.dense([nearest])[0]
+            again = refined_weights(start, target, self.measure, delta=delta, tolerance=tolerance)
+            found = again if again.error < found.error else found
+        return found.weights
+
+
+class ParametricPlayer(BlendPlayer):
+    """Plays a parametric motion once, towards a target that may be moved meanwhile.
+
+    The player starts over the origin and faces +Z, as every blend does.
+    """
+
+    controls = ("target",)
+
+    def __init__(self, motion: ParametricMotion, target: ArrayLike, **options: Any) -> None:
+        self._parametric = motion
+        weights = motion.weights_for(target)
+        start = motion.registration.placed(0)[:1]
+        there = motion.registration.curve.grounds[0, 0]
+        options.setdefault("place", composed(to_origin(start), there))
+        super().__init__(motion.registration, weights, **options)
+
+    def _steer(self, **controls: Any) -> None:
+        super()._steer(weights=self._parametric.weights_for(controls["target"]))
+
+
+def parametrize(
+    registration: Registration,
+    by: Any,
+    *,
+    samples: int = SAMPLES,
+    delta: float = DELTA,
+    spacing: float = SPACING,
+    redundant: float | None = None,
+    seed: int = 0,
+    name: str = "",
+    progress: Progress | None = None,
+) -> ParametricMotion:
+    """A parametric motion from registered examples.
+
+    Parameters
+    ----------
+    registration : Registration
+        From `motionloom.blending.register`.
+    by : Parameter, str, callable, or several
+        What to ask it by.
+    samples : int
+        Blends that are tried to learn how parameters depend on weights.
+    delta : float
+        How far weights may leave 0..1.
+    spacing : float
+        Least distance of two samples.
+    redundant : float, optional
+        Leave out examples whose parameters the others reach within this distance.
+    seed : int
+    name : str
+    progress : callable, optional
+        Called with the number of samples since the last call.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blending import register
+    >>> sides = ("front_mid", "front_high", "inside_mid", "outside_mid")
+    >>> kicks = [ml.demo.clip(f"kick_{side}_right") for side in sides]
+    >>> apex = int(kicks[0].role_positions(["right_ankle"])[:, 0, 1].argmax())
+    >>> kick = parametrize(register(kicks), f"right_ankle@{apex}", samples=40)
+    >>> kick.reach(kick.accessible[20]).error < 0.01
+    True
+    """
+    parameters = as_parameters(by, registration.placed(0))
+    for parameter in parameters:
+        _check_frame(registration, parameter)
+    points = _curve_points(registration, parameters)
+    registration = registration.keyed([point for point in points if point is not None])
+    blends = _MeasuredBlends(registration, parameters)
+    values = np.array([blends.measure(row) for row in np.eye(len(registration))])
+    if redundant is not None:
+        kept = _needed(blends.measure, values, redundant, delta)
+        if len(kept) < len(registration):
+            registration, values = registration.only(kept), values[kept]
+            blends = _MeasuredBlends(registration, parameters)
+    space = sampled_space(
+        values, blends.measure, samples=samples, delta=delta, spacing=spacing, seed=seed,
+        progress=progress,
+    )  # fmt: skip
+    return ParametricMotion(registration, parameters, space, name=name)
+
+
+def _needed(measure: Measure, values: Array, tolerance: float, delta: float) -> list[int]:
+    """Examples without which some parameters could not be reached, in order; the query is one.
+
+    One example after the other is tried, those in the thick of the others first: if blends of
+    the examples around it reach its parameters, it is not needed.
+    """
+    count, size = values.shape
+    gaps = np.linalg.norm(values[:, None] - values[None], axis=-1)
+    order = np.argsort(np.sort(gaps, axis=1)[:, 1 : size + 2].mean(axis=1), kind="stable")
+    kept = set(range(count))
+    for n in order:
+        rest = np.array(sorted(kept - {int(n)}))
+        if n == 0 or len(rest) < size + 1:
+            continue
+        near = rest[np.argsort(gaps[n, rest], kind="stable")[: size + 1]]
+        weights = np.zeros(count)
+        shares = 1.0 / (gaps[n, near] + 1e-9)
+        weights[near] = shares / shares.sum()
+        found = refined_weights(weights, values[n], measure, delta=delta, tolerance=tolerance)
+        if found.error <= tolerance:
+            kept.discard(int(n))
+    return sorted(kept)
+
+
+def _curve_points(
+    registration: Registration, parameters: Sequence[Parameter]
+) -> tuple[float | None, ...]:
+    """Point of the registration curve at which each parameter is measured."""
+    query = registration.examples[0]
+    scale = (len(query) - 1) / max(query.end_frame - 1 - query.start_frame, 1)
+    return tuple(
+        None if parameter.frame is None else (parameter.frame - query.start_frame) * scale
+        for parameter in parameters
+    )
+
+
+def _check_frame(registration: Registration, parameter: Parameter) -> None:
+    query = registration.examples[0]
+    if parameter.frame is None:
+        return
+    if not query.start_frame <= parameter.frame < query.end_frame:
+        raise InvalidInput(
+            f"{parameter.text} must be measured at a frame of the query {query.text}; "
+            f"got frame {parameter.frame}"
+        )

@@ -1,0 +1,174 @@
+"""The paper of a film strip: a Matplotlib page in metres, its heading, its ink.
+
+Picture files: a Matplotlib figure, written whole, the same bytes for the same picture.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.plots import strokes as ink
+from motionloom.plots.stick_figure import COLOURS, LEFT, RIGHT, StickFigure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+TEXT, FAINT = "#2b323c", "#7b8494"
+
+# A standing figure is this high, the larger the shorter the strip, unless it gets too wide.
+_FIGURE_INCHES = (1.95, 2.7)
+_WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
+
+
+def page(
+    motion: Motion, figure: StickFigure, extent: tuple[float, float, float, float]
+) -> tuple[Figure, Axes, float]:
+    """A page for `extent` (left, bottom, right, top) in metres, its axes, points per metre."""
+    from matplotlib.figure import Figure
+
+    left, bottom, right, top = extent
+    wide, tall = right - left, top - bottom
+    small, large = (high / figure.size for high in _FIGURE_INCHES)
+    inches = min(max(small, min(large, _WIDE_INCHES / wide)), _WIDEST_INCHES / wide)
+    width, height = max(wide * inches + 0.5, 4.6), tall * inches
+    sheet = Figure(figsize=(width, height + 0.75), dpi=150, facecolor=ink.PAPER)
+    middle, half = 0.5 * (left + right), 0.5 * width / inches
+    axes = sheet.add_axes((0.0, 0.1 / (height + 0.75), 1.0, height / (height + 0.75)))
+    axes.set(xlim=(middle - half, middle + half), ylim=(bottom, top), aspect="equal")
+    axes.set_axis_off()
+    _heading(sheet, motion, figure, width, height + 0.75)
+    return sheet, axes, 72.0 * inches
+
+
+def _heading(
+    sheet: Figure, motion: Motion, figure: StickFigure, width: float, height: float
+) -> None:
+    room = int((width - 1.8) * 9)
+    name = "".join(c if c.isprintable() else " " for c in motion.name) or "motion"
+    if len(name) > room:
+        name = name[: room // 2] + "…" + name[-(room // 2 - 1) :]
+    frames = "1 frame" if len(motion) == 1 else f"{len(motion):,} frames"
+    facts = f"{frames} at {motion.fps:.5g} fps · {motion.duration:.2f} s"
+    lines = [(0.14, name, 12, TEXT, "bold"), (0.40, facts, 8, FAINT, "normal")]
+    for down, words, size, colour, weight in lines:
+        sheet.text(0.25 / width, 1 - down / height, words, size=size, color=colour,
+                   weight=weight, va="top", parse_math=False)  # fmt: skip
+    if np.any(figure.sides):
+        for x, word, side in ((1.0, "left", LEFT), (0.52, "right", RIGHT)):
+            sheet.text(1 - x / width, 1 - 0.17 / height, f"● {word}", size=8,
+                       color=COLOURS[side], va="top")  # fmt: skip
+
+
+def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size: float) -> None:
+    """Seconds and frame number, centred below `at`; `size` is the figure's in metres."""
+    x, y = at
+    axes.text(x, y, f"{frame / fps:.2f} s", size=8, color=TEXT, ha="center", va="top")
+    axes.text(x, y - 0.085 * size, f"frame {frame}", size=6.5, color=FAINT,
+              ha="center", va="top")  # fmt: skip
+
+
+def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> None:
+    """Strokes onto the page; `scale` is points per metre."""
+    from matplotlib.collections import LineCollection
+
+    if not len(strokes):
+        return
+    ends = strokes.ends.copy()
+    # A line without length has no round ends to draw; a hair of length gives a dot.
+    ends[:, 1, 0] += np.where(np.ptp(ends, axis=1).max(axis=1) == 0.0, 0.25 / scale, 0.0)
+    lines = LineCollection(
+        list(ends), linewidths=strokes.widths * scale, colors=strokes.colours,
+        capstyle="round", zorder=zorder,
+    )  # fmt: skip
+    lines.set_snap(False)  # rounding to whole pixels would take the hair away again
+    axes.add_collection(lines, autolim=False)
+
+
+def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
+    """Lines on the floor, `ends` (N, 2, 2), in the grid's colour."""
+    colours = np.tile(ink.rgb(ink.GRID), (len(ends), 1))
+    return ink.Strokes(ends, np.full(len(ends), width), colours)
+
+
+def metres(length: float) -> str:
+    """A length for people: ``0.5 m``, ``20 mm``, ``2 km``."""
+    for unit, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")):
+        if abs(length) >= 0.999 * unit or (name == "m" and abs(length) >= 0.05) or length == 0.0:
+            return f"{length / unit:.4g} {name}" if length else "0 m"
+    return f"{length * 1e3:.3g} mm"
+
+
+def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, size: float):
+    """A bar of a round number of metres, at most `longest` on the page."""
+    length = ink.grid_step(longest / zoom / 0.45)
+    half = 0.5 * zoom * length
+    x = [at[0] - half, at[0] - half, at[0] + half, at[0] + half]
+    y = np.array([0.02, 0.0, 0.0, 0.02]) * size + at[1]
+    axes.plot(x, y, color=FAINT, lw=0.9, zorder=4)
+    axes.text(at[0], at[1] - 0.02 * size, metres(length), size=7, color=FAINT,
+              ha="center", va="top")  # fmt: skip
+
+
+# Kinds of picture, with what to leave out so that the same picture gives the same bytes.
+_LEFT_OUT: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+
+def picture_path(path: str | Path) -> Path:
+    """The path of a picture; asked for before anything is drawn.
+
+    Raises
+    ------
+    InvalidInput
+        If its suffix is none that a picture is written to.
+
+    Examples
+    --------
+    >>> picture_path("walk.PNG").name
+    'walk.PNG'
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _LEFT_OUT:
+        known = ", ".join(_LEFT_OUT)
+        raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
+    return path
+
+
+def write_picture(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
+    """Write a figure to a ``.png``, ``.svg`` or ``.pdf`` file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    path : str or Path
+    dpi : float, optional
+        Dots per inch of a PNG. Default: the figure's own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from matplotlib.figure import Figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_picture(Figure(), f"{folder}/empty.svg").name
+    'empty.svg'
+    """
+    path = picture_path(path)
+    kind = path.suffix.lower()
+    with whole_file(path) as scratch, warnings.catch_warnings():
+        # A letter that the font lacks becomes a box, and people see that.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        figure.savefig(scratch, format=kind[1:], dpi=dpi or "figure", metadata=_LEFT_OUT[kind])
+    return path

@@ -1,0 +1,281 @@
+"""The control signal: which tracked point is which joint, and where it was when it was seen."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.markers import Markers
+from motionloom.motion.roles.assignment import ROLES
+
+Array = NDArray[np.float64]
+
+SIX = ("hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
+"""The six points of Krüger et al. 2010, section 5.2."""
+
+LEAST_MARKERS = 3
+
+_SHORT = 0.14  # seconds: gaps that a curve through both sides bridges within millimetres
+_LEAST_SEEN = 8  # samples a curve needs
+# What people call them besides the role itself, without sides; letters only.
+_ALIASES = {
+    "hips": ("hips", "hip", "root", "pelvis", "waist", "sacrum", "sacr"),
+    "head": ("head", "hmd", "headset"),
+    "wrist": ("wrist", "wri", "wr"),
+    "ankle": ("ankle", "ank"),
+    "hand": ("hand", "controller"),
+    "foot": ("foot", "toe", "toebase"),
+    "knee": ("knee", "kne"),
+    "elbow": ("elbow", "elb"),
+    "shoulder": ("shoulder", "sho"),
+    "chest": ("chest", "sternum", "thorax"),
+}
+# A person's tracked points are so far apart, in metres: half the width of the cloud per frame.
+_LEAST_SIZE, _MOST_SIZE = 0.15, 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class ControlSignal:
+    """T frames of M tracked joints.
+
+    Attributes
+    ----------
+    roles : tuple of str, length M
+        Hips first where they are tracked.
+    labels : tuple of str, length M
+        What they are called in the markers.
+    points : ndarray, shape (T, M, 3)
+        Metres; NaN where a point was not seen.
+    fps : float
+    lost : tuple of str
+        Roles that were asked for but never seen.
+    name : str
+    """
+
+    roles: tuple[str, ...]
+    labels: tuple[str, ...]
+    points: Array
+    fps: float
+    lost: tuple[str, ...]
+    name: str
+
+    def filled(self) -> Array:
+        """`points` with gaps bridged: short ones by a curve, others by a line; ends held."""
+        frames = np.arange(len(self.points))
+        out = self.points.copy()
+        for m in range(len(self.roles)):
+            seen = np.isfinite(self.points[:, m, 0])
+            for c in range(3):
+                out[:, m, c] = np.interp(frames, frames[seen], self.points[seen, m, c])
+        short = self.short_gaps
+        if short.any():
+            from scipy.interpolate import CubicSpline
+
+            for m in np.flatnonzero(short.any(axis=0)).tolist():
+                seen = np.isfinite(self.points[:, m, 0])
+                curve = CubicSpline(frames[seen], self.points[seen, m])
+                out[short[:, m], m] = curve(frames[short[:, m]])
+        return out
+
+    @property
+    def short_gaps(self) -> NDArray[np.bool_]:
+        """Where (T, M) a point was missed for a moment, between two times it was seen."""
+        out = np.zeros((len(self.points), len(self.roles)), bool)
+        for m in range(len(self.roles)):
+            seen = np.flatnonzero(np.isfinite(self.points[:, m, 0]))
+            if len(seen) < _LEAST_SEEN:
+                continue
+            ends = np.flatnonzero((np.diff(seen) > 1) & (np.diff(seen) - 1 <= _SHORT * self.fps))
+            for k in ends:
+                out[seen[k] + 1 : seen[k + 1], m] = True
+        return out
+
+    @property
+    def steady(self) -> tuple[str, ...]:
+        """Roles seen in half of the frames or more."""
+        share = np.isfinite(self.points[..., 0]).mean(axis=0)
+        return tuple(role for role, part in zip(self.roles, share, strict=True) if part >= 0.5)
+
+
+def control_signal(
+    markers: Markers | Motion, roles: Mapping[str, str] | None = None
+) -> ControlSignal:
+    """Tracked points by role.
+
+    Parameters
+    ----------
+    markers : Markers or Motion
+        Of a motion the six joints of `SIX` are taken.
+    roles : mapping, optional
+        Role to label. Default: labels that are roles' names or usual ones for them, such as
+        ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.
+
+    Raises
+    ------
+    InvalidInput
+        If fewer than three points are left, a name means nothing, or the points are not in
+        metres or not those of a person.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> signal = control_signal(ml.demo.clip("walk"))
+    >>> signal.roles
+    ('hips', 'left_wrist', 'right_wrist', 'left_ankle', 'right_ankle', 'head')
+    """
+    if isinstance(markers, Motion):
+        markers = tracked(markers)
+    if not isinstance(markers, Markers):
+        raise InvalidInput(
+            f"markers must be Markers or a Motion; got {type(markers).__name__}. "
+            "ml.load reads markers from .c3d, .csv and .parquet files"
+        )
+    if not len(markers):
+        raise InvalidInput("markers hold no frames")
+    chosen = _by_name(markers.labels) if roles is None else _as_given(roles, markers)
+    seen = {
+        r: label for r, label in chosen.items() if markers.present[:, _at(markers, label)].any()
+    }
+    lost = tuple(role for role in chosen if role not in seen)
+    if len(seen) < LEAST_MARKERS:
+        raise InvalidInput(_too_few(markers, chosen, seen))
+    others = sorted((role for role in seen if role not in SIX), key=ROLES.index)
+    order = [*(role for role in SIX if role in seen), *others]
+    columns = [_at(markers, seen[role]) for role in order]
+    points = np.where(np.isfinite(markers.positions[:, columns]).all(axis=-1, keepdims=True),
+                      markers.positions[:, columns], np.nan)  # fmt: skip
+    _check_size(points)
+    return ControlSignal(
+        tuple(order), tuple(seen[r] for r in order), points, markers.fps, lost, markers.name
+    )
+
+
+def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0, seed=0) -> Markers:
+    """Joints of a motion as if tracked.
+
+    Parameters
+    ----------
+    motion : Motion
+        T frames.
+    roles : tuple of str
+    noise : float
+        Metres; every coordinate is off by up to this much, evenly.
+    seed : int or Generator
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> tracked(ml.demo.clip("walk"), ("head", "hips"), noise=0.001).labels
+    ('head', 'hips')
+    """
+    places = motion.role_positions(roles).astype(np.float64)
+    if noise:
+        places += np.random.default_rng(seed).uniform(-noise, noise, places.shape)
+    return Markers(tuple(roles), places, motion.fps, name=motion.name)
+
+
+def _by_name(labels: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for label in labels:
+        role = _meaning(label)
+        if role is not None:
+            if role in found:
+                raise InvalidInput(
+                    f"markers {found[role]!r} and {label!r} both look like {role}; say which "
+                    f"with roles={{'{role}': ...}}"
+                )
+            found[role] = label
+    return found
+
+
+def _meaning(label: str) -> str | None:
+    """The role a label names, or None."""
+    bare = label.rpartition(":")[2]
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", bare).lower()
+    snake = re.sub(r"[^a-z]+", "_", snake).strip("_")
+    if snake in ROLES:
+        return snake
+    letters = snake.replace("_", "")
+    for part, names in _ALIASES.items():
+        if part in ROLES:
+            if letters in names:
+                return part
+            continue
+        for side in ("left", "right"):
+            if any(letters in (side + n, side[0] + n, n + side, n + side[0]) for n in names):
+                return f"{side}_{part}"
+    return None
+
+
+def _as_given(roles: Mapping[str, str], markers: Markers) -> dict[str, str]:
+    for role, label in roles.items():
+        if role not in ROLES:
+            near = difflib.get_close_matches(role, ROLES, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise InvalidInput(f"roles: no role is called {role!r}{hint}. Use {', '.join(SIX)}")
+        _at(markers, label)
+    return dict(roles)
+
+
+def _at(markers: Markers, label: str) -> int:
+    if label in markers.labels:
+        return markers.labels.index(label)
+    ends = [k for k, full in enumerate(markers.labels) if full.rpartition(":")[2] == label]
+    if len(ends) == 1:
+        return ends[0]
+    near = difflib.get_close_matches(label, markers.labels, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {_some(markers.labels)}"
+    raise InvalidInput(f"roles: no marker is labelled {label!r}; {hint}")
+
+
+def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> str:
+    unseen = [f"{role} ({chosen[role]})" for role in chosen if role not in seen]
+    if len(chosen) >= LEAST_MARKERS:
+        return (
+            f"a body needs at least {LEAST_MARKERS} tracked points; only {len(seen)} were ever "
+            f"seen, never {', '.join(unseen)}"
+        )
+    unknown = [label for label in markers.labels if label not in chosen.values()]
+    guesses = []
+    for label in unknown[:20]:
+        near = difflib.get_close_matches(label.rpartition(":")[2].lower(), ROLES, n=1, cutoff=0.4)
+        guesses += [f"'{near[0]}': {label!r}"] if near else []
+    example = ", ".join(guesses[:3]) or "'left_wrist': 'LABEL'"
+    return (
+        f"a body needs at least {LEAST_MARKERS} tracked points; of the labels "
+        f"{_some(markers.labels)} only {len(chosen)} name a joint. Say which is which: "
+        f"roles={{{example}, ...}} with {', '.join(SIX)}"
+    )
+
+
+def _some(labels: tuple[str, ...]) -> str:
+    return ", ".join(labels[:12]) + (", ..." if len(labels) > 12 else "")
+
+
+def _check_size(points: Array) -> None:
+    with np.errstate(invalid="ignore"):
+        counted = np.isfinite(points[..., 0]).sum(axis=1) >= LEAST_MARKERS
+    if not counted.any():
+        raise InvalidInput(f"in no frame are {LEAST_MARKERS} of the markers seen at once")
+    some = points[counted]
+    low, high = np.nanmin(some, axis=1), np.nanmax(some, axis=1)
+    size = 0.5 * float(np.median(np.linalg.norm(high - low, axis=-1)))
+    if _LEAST_SIZE <= size <= _MOST_SIZE:
+        return
+    for unit, factor in (("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254)):
+        if 0.5 <= size * factor <= 1.5:
+            raise InvalidInput(
+                f"markers lie {2 * size:.0f} m apart: are they in {unit}? Read the file with "
+                f"unit={unit!r}, or multiply positions by {factor:g}"
+            )
+    raise InvalidInput(
+        f"markers lie {2 * size:.3g} m apart; a person's are "
+        f"{2 * _LEAST_SIZE:g} to {2 * _MOST_SIZE:g}. Are they in metres, and of one person?"
+    )

@@ -1,0 +1,191 @@
+"""A whole sequence at once: every frame knows what comes before and after it.
+
+Two passes. The first takes some frames of every second, each by itself, with the heading
+guessed from the markers. What it finds, smoothed over time, says which way the body faces,
+where the feet stand and where every joint is about to be; the second pass searches again with
+that heading and is drawn towards that motion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import SIDES, foot_contacts
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.reconstruction.control_signal import ControlSignal
+from motionloom.reconstruction.marker_frame import body_rows
+from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.prior import Prior
+from motionloom.store.ingest.importing import Progress
+
+Array = NDArray[np.float64]
+
+MARKER_SPREAD = 0.001  # metres: what optical tracking is off by
+GUESSED_HEADING = np.radians(10.0)  # how far off a heading from markers alone is ...
+FOUND_HEADING = np.radians(5.0)  # ... and one from a pose, smoothed
+FREE = 1.0  # metres: a root that may go where the markers put it
+
+_FIRST_RATE = 15.0  # frames per second of the first pass
+_GUESS_SECONDS = 0.35
+_HEADING_SECONDS = (
+    0.25  # standard deviations of smoothing over time, tuned on 86_01 and 13_17 of CMU
+)
+_POSE_SECONDS = 0.13
+_SMOOTH_SPREAD = 0.06  # radians: how far a pose may be from the smoothed motion
+_BRIDGED_SPREAD = 0.004  # metres: what a curve over a short gap is off by
+_FOOT_SPREAD = 0.01  # metres a standing foot may slide
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rotations (T, J, 4) and root (T, 3) of a sequence; distances (T,) to the neighbours."""
+
+    rotations: Array
+    root: Array
+    distances: Array
+
+
+def solve_sequence(
+    prior: Prior, signal: ControlSignal, *, progress: Progress | None = None
+) -> Found:
+    """Poses of all frames of a control signal."""
+    filled = signal.filled()
+    # Moments in which a marker was missed are as good as seen, but for some millimetres.
+    short = signal.short_gaps
+    known = np.where(short[..., None], filled, signal.points)
+    spreads = np.where(np.isfinite(signal.points[..., 0]), MARKER_SPREAD, np.inf)
+    spreads[short] = _BRIDGED_SPREAD
+    points = prior.skeleton.points([*signal.roles, *_feet(prior)])
+    body = Body.of(prior.skeleton, prior.joints, points, prior.limits())
+    searched = [signal.roles.index(role) for role in prior.searched]
+    framed = (["hips"] if prior.frame.has_hips else []) + list(prior.searched)
+    guide = filled[:, [signal.roles.index(role) for role in framed]]
+    hips, facing = prior.frame(guide)
+    step = max(1, round(signal.fps / _FIRST_RATE))
+    some = np.arange(0, len(filled), step)
+    facing = _smooth(facing, _GUESS_SECONDS * signal.fps)[some]
+    rows, gaps = prior.near_markers(body_rows(filled[some][:, searched], hips[some], facing))
+    first = _pass(
+        prior, body, known[some], spreads[some], filled[some], rows, gaps, facing,
+        GUESSED_HEADING, None, None, progress,
+    )  # fmt: skip
+    rough = _between(prior, first, some, signal)
+
+    if "hips" not in signal.roles:
+        place = rough.role_positions(["hips"])[:, 0].astype(np.float64)
+        hips = place[:, 2] + 1j * place[:, 0]
+    turn = np.exp(1j * rough.headings())
+    facing = _smooth(turn, _HEADING_SECONDS * signal.fps)
+    mended = np.where(np.isfinite(known), known, _seen(rough, signal))
+    if prior.by_pose is not None:
+        rows, gaps = prior.near_poses(rough)
+    else:
+        rows, gaps = prior.near_markers(body_rows(mended[:, searched], hips, facing))
+    return _pass(
+        prior, body, known, spreads, mended, rows, gaps, facing,
+        FOUND_HEADING, rough, _standing(rough, prior), progress,
+    )  # fmt: skip
+
+
+def _pass(
+    prior,
+    body,
+    seen,
+    marker_spreads,
+    filled,
+    rows,
+    gaps,
+    facing,
+    heading_spread,
+    rough,
+    feet,
+    progress,
+) -> Found:
+    """Solve every frame by itself, drawn towards the motion `rough` where there is one."""
+    prior.fetch(rows)
+    n_frames, n_markers = seen.shape[:2]
+    n_feet = len(body.carriers) - n_markers
+    goals = np.zeros((n_frames, n_markers + n_feet, 3))
+    goals[:, :n_markers] = np.where(np.isfinite(seen), seen, 0.0)
+    spreads = np.full((n_frames, n_markers + n_feet), np.inf)
+    spreads[:, :n_markers] = marker_spreads**2
+    if feet is not None:
+        goals[:, n_markers:], spreads[:, n_markers:] = feet
+    headings = np.angle(facing)
+    rotations = np.empty((n_frames, len(prior.skeleton), 4))
+    root = np.empty((n_frames, 3))
+    expected = None if rough is None else rough.rotations[:, prior.joints].astype(np.float64)
+    start = filled[:, 0] if prior.frame.has_hips else filled.mean(axis=1)
+    for t in range(n_frames):
+        model, pose = prior.model(rows[t], gaps[t])
+        towards = (
+            Expectation(model.mean, np.inf, start[t], FREE)
+            if expected is None
+            else Expectation(expected[t], _SMOOTH_SPREAD**2, rough.root[t].astype(float), FREE)
+        )
+        found = likeliest_pose(
+            body, model, headings[t], goals[t], spreads[t], towards,
+            heading_variance=heading_spread**2,
+        )  # fmt: skip
+        pose[prior.joints] = found.turns
+        rotations[t], root[t] = pose, found.root
+        if progress is not None:
+            progress(1)
+    return Found(rotations, root, np.median(gaps, axis=1))
+
+
+def _between(prior: Prior, found: Found, frames: NDArray, signal: ControlSignal) -> Motion:
+    """The first pass as a smooth motion of all frames."""
+    from scipy.ndimage import gaussian_filter1d
+
+    q = rot.unroll(rot.normalize(found.rotations))
+    step = int(frames[1] - frames[0]) if len(frames) > 1 else 1
+    spread = _POSE_SECONDS * signal.fps / step
+    q = rot.normalize(gaussian_filter1d(q, spread, axis=0, mode="nearest"))
+    count = len(signal.points)
+    place = np.minimum(np.arange(count) / step, len(frames) - 1.0)
+    before = np.minimum(place.astype(int), max(len(frames) - 2, 0))
+    after = np.minimum(before + 1, len(frames) - 1)
+    share = place - before
+    root = found.root[before] + share[:, None] * (found.root[after] - found.root[before])
+    turned = rot.slerp(q[before], q[after], share[:, None])
+    return Motion(prior.skeleton, turned, root, signal.fps)
+
+
+def _smooth(facing: NDArray[np.complex128], frames: float) -> NDArray[np.complex128]:
+    from scipy.ndimage import gaussian_filter1d
+
+    mean = gaussian_filter1d(facing, frames, mode="nearest")
+    return mean / np.maximum(np.abs(mean), 1e-9)
+
+
+def _seen(motion: Motion, signal: ControlSignal) -> Array:
+    """Where the tracked joints of a motion are, the body put where the seen markers say."""
+    places = motion.role_positions(signal.roles).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        known = np.isfinite(signal.points[..., :1])
+        off = np.where(known, signal.points - places, 0.0).sum(axis=1)
+    return places + (off / np.maximum(known.sum(axis=1), 1))[:, None]
+
+
+def _feet(prior: Prior) -> list[str]:
+    return [f"{side}_foot" for side in SIDES if f"{side}_foot" in prior.skeleton.roles]
+
+
+def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
+    """Where the ball of each foot stands, and how sure that is, per frame."""
+    feet = _feet(prior)
+    if len(feet) < len(SIDES):
+        return None
+    contacts = foot_contacts(motion)
+    places = motion.role_positions(feet).astype(np.float64)
+    goals, spreads = np.zeros_like(places), np.full(places.shape[:2], np.inf)
+    for f, side in enumerate(SIDES):
+        for start, end in contacts.intervals(f"{side}_ball"):
+            goals[start:end, f] = np.median(places[start:end, f], axis=0)
+            spreads[start:end, f] = _FOOT_SPREAD**2
+    return goals, spreads

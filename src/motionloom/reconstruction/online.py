@@ -1,0 +1,226 @@
+"""One frame in, one frame out: nothing is known of what comes next.
+
+The pose before, carried on at its speed, takes the place of the smoothed motion that the
+off-line mode has: it says where the joints will be about now, which way the body faces, and
+where a point is that was not seen. A foot whose ankle stays where it is stands, and its ball
+is held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.feet.contacts import SIDES
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.reconstruction.control_signal import ControlSignal
+from motionloom.reconstruction.marker_frame import body_rows
+from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, Found
+from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.prior import Prior
+from motionloom.store.ingest.importing import Progress
+
+Array = NDArray[np.float64]
+
+_HEADING_SECONDS = 0.2  # over which headings are averaged, the newest counting most
+_SMOOTH_SPREAD = 0.1  # radians by which a pose may leave the way it was going, at 30 fps
+_DAMPING = 0.6  # share of the last step that is carried on
+_STILL = 0.12  # metres per second: an ankle slower than this stands ...
+_LOW = 0.05  # ... if it is no higher than this above the lowest place it has been
+_FOOT_SPREAD = 0.01
+
+
+def solve_frames(
+    stream: Stream, signal: ControlSignal, *, progress: Progress | None = None
+) -> Found:
+    """Every frame of a sequence by what came before it.
+
+    Until a point is seen, the body stands as it will when one is.
+    """
+    first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
+    frames = []
+    for points in signal.points[first:]:
+        frames.append(stream.step(points))
+        if progress is not None:
+            progress(1 if len(frames) > 1 else first + 1)
+    rotations, root, distances = zip(*(first * frames[:1] + frames), strict=True)
+    return Found(np.array(rotations), np.array(root), np.array(distances))
+
+
+class Stream:
+    """A body from tracked points, frame after frame.
+
+    Parameters
+    ----------
+    prior : Prior
+        With the performer's skeleton.
+    roles : tuple of str, length M
+        What is tracked, hips first where they are.
+    fps : float
+        Frames per second that will come.
+    """
+
+    def __init__(self, prior: Prior, roles: tuple[str, ...], fps: float) -> None:
+        self._prior, self._fps = prior, fps
+        self._has_hips = "hips" in roles
+        self._searched = [roles.index(role) for role in prior.searched]
+        framed = (["hips"] if prior.frame.has_hips else []) + list(prior.searched)
+        self._framed = [roles.index(role) for role in framed]
+        skeleton = prior.skeleton
+        self._markers = skeleton.points(roles)
+        feet = [f"{side}_foot" for side in SIDES]
+        ankles = [f"{side}_ankle" for side in SIDES]
+        self._feet = (
+            [roles.index(a) for a in ankles]
+            if all(r in skeleton.roles for r in feet) and all(a in roles for a in ankles)
+            else []
+        )
+        self._balls = skeleton.points(feet) if self._feet else np.zeros(0, np.intp)
+        points = np.concatenate([self._markers, self._balls])
+        self._body = Body.of(skeleton, prior.joints, points, prior.limits())
+        self._lowest = np.full(len(self._feet), np.inf)
+        self._last: _State | None = None
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The performer's."""
+        return self._prior.skeleton
+
+    def step(self, points: Array) -> tuple[Array, Array, float]:
+        """The pose of one frame.
+
+        Parameters
+        ----------
+        points : ndarray, shape (M, 3)
+            Metres; NaN where a point was not seen.
+
+        Returns
+        -------
+        rotations : ndarray, shape (J, 4)
+            Local, ``wxyz``.
+        root : ndarray, shape (3,)
+        distance : float
+            Metres to the neighbours in the library, on the median.
+
+        Raises
+        ------
+        InvalidInput
+            If the shape is another, or nothing is seen in the very first frame.
+        """
+        last = self._last
+        points = np.asarray(points, np.float64)
+        if points.shape != (len(self._markers), 3):
+            raise InvalidInput(
+                f"points must have shape ({len(self._markers)}, 3), one row for each that is "
+                f"tracked; got {points.shape}"
+            )
+        seen = np.asarray(np.isfinite(points).all(axis=1))
+        if last is None:
+            if not seen.any():
+                raise InvalidInput("the first frame must show one of the tracked points; got none")
+            filled = np.where(seen[:, None], points, points[seen].mean(axis=0))
+        else:
+            carried = last.markers + _DAMPING * last.drift
+            off = (points - carried)[seen].mean(axis=0) if seen.any() else np.zeros(3)
+            filled = np.where(seen[:, None], points, carried + off)
+        hips, facing, heading_spread = self._facing(filled)
+        rows = body_rows(filled[None, self._searched], hips, facing)
+        radius = np.inf
+        if last is not None:
+            # By the triangle inequality the k-th neighbour is no further than this.
+            radius = last.radius + self._prior.row_distance(rows[0], last.rows) + 1e-6
+        found, gaps = self._prior.near_markers(rows, radius=radius)
+        model, pose = self._prior.model(found[0], gaps[0])
+        goals, spreads = self._goals(points, seen, filled)
+        if last is None:
+            start = filled[0] if self._has_hips else filled.mean(axis=0)
+            towards = Expectation(model.mean, np.inf, start, FREE)
+        else:
+            towards = self._ahead(last)
+        solved = likeliest_pose(
+            self._body, model, float(np.angle(facing[0])), goals, spreads, towards,
+            heading_variance=heading_spread**2,
+        )  # fmt: skip
+        pose[self._prior.joints] = solved.turns
+        self._remember(pose, solved.root, filled, facing, rows[0], float(gaps[0, -1]))
+        return pose, solved.root, float(np.median(gaps[0]))
+
+    def _facing(self, filled: Array):
+        hips, facing = self._prior.frame(filled[None, self._framed])
+        if self._last is None:
+            return hips, facing, GUESSED_HEADING
+        if not self._has_hips:
+            place = self._last.hips
+            hips = np.array([place[2] + 1j * place[0]])
+        share = min(1.0, 1.0 / (_HEADING_SECONDS * self._fps))
+        mean = (1.0 - share) * self._last.facing + share * facing[0]
+        return hips, np.array([mean / max(abs(mean), 1e-9)]), GUESSED_HEADING
+
+    def _goals(self, points: Array, seen: NDArray[np.bool_], filled: Array):
+        count = len(points)
+        goals = np.zeros((count + len(self._balls), 3))
+        spreads = np.full(len(goals), np.inf)
+        goals[:count][seen] = points[seen]
+        spreads[:count][seen] = MARKER_SPREAD**2
+        for f, ankle in enumerate(self._feet):
+            height = filled[ankle, 1]
+            self._lowest[f] = min(self._lowest[f], height)
+            if self._last is None:
+                continue
+            speed = np.linalg.norm(filled[ankle] - self._last.markers[ankle]) * self._fps
+            if speed < _STILL and height < self._lowest[f] + _LOW:
+                goals[count + f] = self._last.balls[f]
+                spreads[count + f] = _FOOT_SPREAD**2
+        return goals, spreads
+
+    def _ahead(self, last: _State) -> Expectation:
+        joints = self._prior.joints
+        on = rot.multiply(last.pose[joints], rot.exp(_DAMPING * last.turning[joints]))
+        spread = _SMOOTH_SPREAD * np.sqrt(30.0 / self._fps)
+        return Expectation(rot.normalize(on), spread**2, last.root + _DAMPING * last.moving, FREE)
+
+    def _remember(self, pose, root, filled, facing, rows, radius) -> None:
+        motion = Motion(self.skeleton, pose[None], root[None], self._fps)
+        places = motion.positions(end_sites=True)[0].astype(np.float64)
+        last = self._last
+        turn = np.exp(1j * motion.headings()[0])
+        share = min(1.0, 3.0 / (_HEADING_SECONDS * self._fps))
+        mean = turn if last is None else (1.0 - share) * facing[0] + share * turn
+        self._last = _State(
+            pose=pose,
+            turning=np.zeros((len(pose), 3))
+            if last is None
+            else rot.log(rot.multiply(rot.inverse(last.pose), pose)),
+            root=root,
+            moving=np.zeros(3) if last is None else root - last.root,
+            markers=places[self._markers],
+            drift=np.zeros((len(self._markers), 3))
+            if last is None
+            else places[self._markers] - last.markers,
+            balls=places[self._balls],
+            hips=places[self.skeleton.point("hips")],
+            facing=mean / max(abs(mean), 1e-9),
+            rows=rows,
+            radius=radius,
+        )
+
+
+@dataclass(frozen=True)
+class _State:
+    """What is known of the frame before: pose and how it turns, places and how they move."""
+
+    pose: Array
+    turning: Array
+    root: Array
+    moving: Array
+    markers: Array
+    drift: Array
+    balls: Array
+    hips: Array
+    facing: complex
+    rows: Array
+    radius: float

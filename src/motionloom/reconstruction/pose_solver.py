@@ -1,0 +1,386 @@
+"""The likeliest pose that puts some points where they were seen.
+
+Three energies meet (Chai and Hodgins 2005, section 6): *control*, points against where they
+were tracked; *prior*, how unlikely the local model finds the pose; *smoothness*, how far it
+is from where it was heading. Each is a square over a variance, so the sum is a likelihood,
+and its best pose is found by Gauss-Newton steps. Written with the few seen coordinates as
+unknowns instead of the many joint angles, a step solves a system of about twenty equations;
+prior and smoothness stay diagonal in the directions of the local model.
+
+Points are rows of the system, whatever they are: markers, feet that stand, and joints that
+have passed a limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.motion import Skeleton
+from motionloom.motion.rotations.kernels import (
+    exp_turn,
+    log_turn,
+    turn_derivative,
+    turned,
+    turned_vector,
+)
+from motionloom.reconstruction.local_model import LocalModel
+
+Array = NDArray[np.float64]
+
+_STEPS = 8  # at most; two or three are usual
+_HALVINGS = 6
+_ENOUGH = 1e-3  # relative gain of a step after which no more are taken
+_LIMIT_SPREAD = 0.02  # radians by which a limit gives way
+_MOST_LIMITS = 12  # limits that may be active at once
+
+
+@dataclass(frozen=True)
+class Body:
+    """What the solver needs to know of a performer.
+
+    Attributes
+    ----------
+    parents : ndarray of int64, shape (J,)
+    offsets : ndarray, shape (J, 3)
+    joints : ndarray of int64, shape (A,)
+        The joints that turn; the others keep the rotation of `rest`.
+    rest : ndarray, shape (J, 4)
+    carriers : ndarray of int64, shape (G,)
+        The joint each goal point sits on; -1 for the root itself.
+    arms : ndarray, shape (G, 3)
+        Where it sits, in that joint's frame.
+    moved_by : ndarray of bool, shape (G, A)
+        Which of `joints` move which point.
+    low, high : ndarray, shape (A, 3)
+        Limits of each joint's rotation vector.
+    """
+
+    parents: NDArray[np.int64]
+    offsets: Array
+    joints: NDArray[np.int64]
+    rest: Array
+    carriers: NDArray[np.int64]
+    arms: Array
+    moved_by: NDArray[np.bool_]
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(
+        cls,
+        skeleton: Skeleton,
+        joints: NDArray[np.int64],
+        points: NDArray[np.intp],
+        limits: tuple[Array, Array],
+    ) -> Body:
+        """A performer of that `skeleton` whose `joints` turn, seen by `points` (J + E)."""
+        parents = np.asarray(skeleton.parents, np.int64)
+        carriers = np.asarray(skeleton.point_parents, np.int64)[points]
+        arms = np.where(carriers[:, None] < 0, 0.0, skeleton.point_offsets[points])
+        moved_by = np.zeros((len(points), len(joints)), bool)
+        for g, carrier in enumerate(carriers):
+            above = int(carrier)
+            while above >= 0:
+                moved_by[g] |= joints == above
+                above = int(parents[above])
+        return cls(
+            parents,
+            np.ascontiguousarray(skeleton.offsets, np.float64),
+            np.asarray(joints, np.int64),
+            np.ascontiguousarray(skeleton.rest_rotations, np.float64),
+            carriers,
+            np.ascontiguousarray(arms, np.float64),
+            moved_by,
+            *(np.ascontiguousarray(limit, np.float64) for limit in limits),
+        )
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Where a pose was heading: the smoothness energy.
+
+    Attributes
+    ----------
+    pose : ndarray, shape (A, 4)
+        Rotations ``wxyz`` of the joints that turn; the root's in the world.
+    variance : float
+        Squared radians.
+    root : ndarray, shape (3,)
+    root_variance : float
+        Squared metres.
+    """
+
+    pose: Array
+    variance: float
+    root: Array
+    root_variance: float
+
+
+@dataclass(frozen=True)
+class Pose:
+    """What was found for one frame.
+
+    Attributes
+    ----------
+    turns : ndarray, shape (A, 4)
+        Rotations ``wxyz`` of the joints that turn; the root's in the world.
+    root : ndarray, shape (3,)
+    unlikeliness : float
+        Prior energy per seen coordinate.
+    """
+
+    turns: Array
+    root: Array
+    unlikeliness: float
+
+
+def likeliest_pose(
+    body: Body,
+    model: LocalModel,
+    heading: float,
+    goals: Array,
+    variances: Array,
+    expected: Expectation,
+    *,
+    heading_variance: float,
+    steps: int = _STEPS,
+) -> Pose:
+    """The pose of least energy.
+
+    Parameters
+    ----------
+    body : Body
+        With J joints, A of which turn, and G points.
+    model : LocalModel
+        Of the A joints, as a body that faces +Z turns them.
+    heading : float
+        Which way the body faces, about; radians about +Y.
+    goals : ndarray, shape (G, 3)
+        Where the points were seen, metres.
+    variances : ndarray, shape (G,)
+        How sure that is, squared metres; infinite where a point was not seen.
+    expected : Expectation
+        An infinite variance turns smoothness off.
+    heading_variance : float
+        How sure `heading` is, squared radians.
+    steps : int
+        Gauss-Newton steps.
+    """
+    # One layout of all arrays, so that one compiled kernel serves all.
+    directions, pose = map(np.ascontiguousarray, (model.directions, expected.pose))
+    turns, root, unlikeliness = _solve(
+        body.parents, body.offsets, body.joints, body.rest, body.carriers, body.arms,
+        body.moved_by, body.low, body.high, model.mean, directions, model.variances,
+        model.rest_variance, heading, heading_variance, pose, expected.variance,
+        expected.root, expected.root_variance, goals, variances, steps,
+    )  # fmt: skip
+    return Pose(turns, root, unlikeliness)
+
+
+@nb.njit(cache=True, nogil=True)
+def _solve(
+    parents, offsets, joints, rest, carriers, arms, moved_by, low, high,
+    mean, directions, spreads, rest_spread, heading, heading_spread,
+    expected, expected_spread, expected_root, root_spread, goals, goal_spreads, steps,
+):  # fmt: skip
+    n_active, n_kept = len(joints), directions.shape[1]
+    size = 3 * n_active
+    facing = np.array([np.cos(0.5 * heading), 0.0, np.sin(0.5 * heading), 0.0])
+    centre, along, across = _centre(
+        mean, directions, spreads, rest_spread, facing, expected, expected_spread
+    )
+    seen = np.flatnonzero(np.isfinite(goal_spreads))
+    most = 3 * len(seen) + _MOST_LIMITS
+    # The unknowns: rotation vectors from the mean pose, a turn of the whole body, its place.
+    x = np.zeros(size + 4)
+    x[:size] = centre
+    x[size + 1 :] = expected_root
+    goal = x.copy()
+    jacobian, gap, noise = np.empty((most, size + 4)), np.empty(most), np.empty(most)
+    turns = np.empty((n_active, 4))
+    world = np.empty((len(parents), 4))
+    place = np.empty((len(parents), 3))
+    trial = x.copy()
+    least = np.inf
+    _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
+    for _ in range(steps):
+        n_rows = _rows(
+            x, turns, world, place, joints, carriers, arms, moved_by, low, high,
+            goals, goal_spreads, seen, jacobian, gap, noise,
+        )  # fmt: skip
+        least = _energy(
+            x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
+        )
+        h = np.ascontiguousarray(jacobian[:n_rows])
+        turn_part = np.ascontiguousarray(h[:, :size])
+        in_model = np.dot(turn_part, directions)
+        # Columns of (covariance of the unknowns) x (transposed Jacobian).
+        spread = np.empty((size + 4, n_rows))
+        spread[:size] = across * turn_part.T
+        spread[:size] += np.dot(directions, (along - across).reshape(-1, 1) * in_model.T)
+        spread[size] = heading_spread * h[:, size]
+        spread[size + 1 :] = root_spread * h[:, size + 1 :].T
+        system = np.dot(h, spread)
+        for r in range(n_rows):
+            system[r, r] += noise[r]
+        wanted = gap[:n_rows] + np.dot(h, x - goal)
+        step = goal + np.dot(spread, np.linalg.solve(system, wanted)) - x
+        # A limb that cannot reach sends the step far out: go only as far as it pays.
+        share = 1.0
+        for _ in range(_HALVINGS):
+            trial[:] = x + share * step
+            _pose(trial, mean, facing, parents, offsets, joints, rest, turns, world, place)
+            n_trial = _rows(
+                trial, turns, world, place, joints, carriers, arms, moved_by, low, high,
+                goals, goal_spreads, seen, jacobian, gap, noise,
+            )  # fmt: skip
+            reached = _energy(
+                trial, goal, gap, noise, n_trial, directions, along, across,
+                heading_spread, root_spread,
+            )  # fmt: skip
+            if reached < least:
+                break
+            share *= 0.5
+        if reached >= least:
+            _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place)
+            break
+        x[:] = trial
+        if least - reached < _ENOUGH * (1.0 + least):
+            break
+    coefficients = np.dot(directions.T, x[:size])
+    energy = 0.0
+    for d in range(n_kept):
+        energy += coefficients[d] ** 2 / spreads[d]
+    return turns, x[size + 1 :].copy(), energy / max(3 * len(seen), 1)
+
+
+@nb.njit(cache=True, nogil=True)
+def _energy(
+    x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
+):  # fmt: skip
+    """Control, prior and smoothness together."""
+    size = directions.shape[0]
+    off = x[:size] - goal[:size]
+    inside = np.dot(directions.T, off)
+    total = (np.sum(off * off) - np.sum(inside * inside)) / across
+    total += np.sum(inside * inside / along)
+    total += (x[size] - goal[size]) ** 2 / heading_spread
+    total += np.sum((x[size + 1 :] - goal[size + 1 :]) ** 2) / root_spread
+    for r in range(n_rows):
+        total += gap[r] ** 2 / noise[r]
+    return total
+
+
+@nb.njit(cache=True, nogil=True)
+def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
+    """Prior and smoothness as one: its centre (3 A,), variances along and across the model."""
+    size = 3 * len(mean)
+    if not np.isfinite(expected_spread):
+        return np.zeros(size), spreads, rest_spread
+    ahead = np.empty(size)
+    back, between, wanted = np.empty(4), np.empty(4), np.empty(4)
+    for a in range(len(mean)):
+        back[0] = mean[a, 0]
+        back[1:] = -mean[a, 1:]
+        wanted[:] = expected[a]
+        if a == 0:
+            turned(np.array([facing[0], 0.0, -facing[2], 0.0]), expected[0], wanted)
+        turned(back, wanted, between)
+        log_turn(between, ahead[3 * a : 3 * a + 3])
+    along = 1.0 / (1.0 / spreads + 1.0 / expected_spread)
+    across = 1.0 / (1.0 / rest_spread + 1.0 / expected_spread)
+    inside = np.dot(directions.T, ahead)
+    centre = (across / expected_spread) * (ahead - np.dot(directions, inside))
+    centre += np.dot(directions, (along / expected_spread) * inside)
+    return centre, along, across
+
+
+@nb.njit(cache=True, nogil=True)
+def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
+    """Rotations of the joints that turn, world rotations and places of all, from `x`."""
+    n_active = len(joints)
+    small, own, way = np.empty(4), np.empty(4), np.empty(3)
+    for a in range(n_active):
+        exp_turn(x[3 * a : 3 * a + 3], small)
+        turned(mean[a], small, turns[a])
+    half = 0.5 * x[3 * n_active]
+    whole = np.array([np.cos(half), 0.0, np.sin(half), 0.0])
+    turned(whole, facing, small)
+    turned(small, turns[0], own)
+    turns[0] = own
+    a = 0
+    for j in range(len(parents)):
+        is_active = a < n_active and joints[a] == j
+        if parents[j] < 0:
+            world[j] = turns[0] if is_active else rest[j]
+            place[j] = x[3 * n_active + 1 :]
+        else:
+            up = parents[j]
+            turned(world[up], turns[a] if is_active else rest[j], world[j])
+            turned_vector(world[up], offsets[j], way)
+            for c in range(3):
+                place[j, c] = place[up, c] + way[c]
+        if is_active:
+            a += 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _rows(
+    x, turns, world, place, joints, carriers, arms, moved_by, low, high,
+    goals, goal_spreads, seen, jacobian, gap, noise,
+):  # fmt: skip
+    """Fill the rows of the system; how many there are."""
+    n_active = len(joints)
+    size = 3 * n_active
+    root = x[size + 1 :]
+    axes = np.empty((n_active, 3, 3))  # world axis that each unknown of a joint turns about
+    change, axis = np.empty((3, 3)), np.empty(3)
+    for a in range(n_active):
+        turn_derivative(x[3 * a : 3 * a + 3], change)
+        for c in range(3):
+            turned_vector(world[joints[a]], change[:, c], axis)
+            axes[a, c] = axis
+    jacobian[:] = 0.0
+    point = np.empty(3)
+    row = 0
+    for g in seen:
+        carrier = carriers[g]
+        if carrier < 0:
+            point[:] = root
+        else:
+            turned_vector(world[carrier], arms[g], point)
+            point += place[carrier]
+        for a in range(n_active):
+            if not moved_by[g, a]:
+                continue
+            lx = point[0] - place[joints[a], 0]
+            ly = point[1] - place[joints[a], 1]
+            lz = point[2] - place[joints[a], 2]
+            for c in range(3):
+                u = axes[a, c]
+                jacobian[row, 3 * a + c] = u[1] * lz - u[2] * ly
+                jacobian[row + 1, 3 * a + c] = u[2] * lx - u[0] * lz
+                jacobian[row + 2, 3 * a + c] = u[0] * ly - u[1] * lx
+        jacobian[row, size] = point[2] - root[2]
+        jacobian[row + 2, size] = root[0] - point[0]
+        for c in range(3):
+            jacobian[row + c, size + 1 + c] = 1.0
+            gap[row + c] = goals[g, c] - point[c]
+            noise[row + c] = goal_spreads[g]
+        row += 3
+    vector = np.empty(3)
+    most = row + _MOST_LIMITS
+    for a in range(1, n_active):
+        log_turn(turns[a], vector)
+        for c in range(3):
+            bound = min(max(vector[c], low[a, c]), high[a, c])
+            if bound != vector[c] and row < most:
+                jacobian[row, 3 * a + c] = 1.0
+                gap[row] = bound - vector[c]
+                noise[row] = _LIMIT_SPREAD**2
+                row += 1
+    return row

@@ -1,0 +1,296 @@
+"""What a library knows about the poses of one performer: features, neighbours, local models.
+
+Poses of a library as the performer would take them, fetched frame by frame.
+
+Where the performer's skeleton has the same joints as a motion's, joint angles are taken as
+they are; otherwise the motion is turned onto the performer's skeleton first (see
+`motionloom.motion.retargeting.retarget`). What was fetched is kept: neighbours of one frame are
+mostly those of the frame before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance import FeatureSet, LibraryFeatures, feature_set
+from motionloom.distance.body_frame import leg_scale
+from motionloom.distance.feature_table import library_features
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.heading import facing
+from motionloom.motion.retargeting.retarget import turned_onto
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.reconstruction.local_model import LocalModel, local_model
+from motionloom.reconstruction.marker_frame import MarkerFrame
+from motionloom.search.filters import chosen_motions
+from motionloom.search.index.neighbours import open_index
+from motionloom.store.store import Shelf
+
+_MOST_KEPT = 400_000  # poses; some 200 MB for 31 joints
+
+
+class NeighbourPoses:
+    """Local rotations on one skeleton for rows of a library's features.
+
+    Parameters
+    ----------
+    library : Shelf
+    features : LibraryFeatures
+        Whose rows are asked for.
+    skeleton : Skeleton
+        The performer's, J joints.
+    """
+
+    def __init__(self, library: Shelf, features: LibraryFeatures, skeleton: Skeleton) -> None:
+        self._library = library
+        self._features = features
+        self._skeleton = skeleton
+        self._same: dict[str, bool] = {}
+        self._motions: dict[int, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
+        self._place = np.full(len(features), -1, np.int32)
+        self._kept = np.empty((4096, len(skeleton), 4), np.float32)
+        self._count = 0
+
+    def __call__(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Rotations ``wxyz`` of `rows`, shape (*rows.shape, J, 4); every body faces +Z."""
+        places = self.places(rows)  # may put another array in the place of what is kept
+        return self._kept[places]
+
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Where `rows` lie in what is kept, fetching what is not there yet."""
+        place = self._place[rows]
+        if (place < 0).any():
+            new = np.unique(rows[place < 0])
+            if self._count + len(new) > _MOST_KEPT:  # begin anew; these rows are all wanted
+                self._place[:] = -1
+                self._count = 0
+                new = np.unique(rows)
+            self._fetch(new)
+            place = self._place[rows]
+        return place
+
+    def _fetch(self, rows: NDArray[np.int64]) -> None:
+        end = self._count + len(rows)
+        if end > len(self._kept):
+            grown = np.empty((max(end, 2 * len(self._kept)), *self._kept.shape[1:]), np.float32)
+            grown[: self._count] = self._kept[: self._count]
+            self._kept = grown
+        starts = self._features.starts
+        whose = np.searchsorted(starts, rows, side="right") - 1
+        for m in np.unique(whose):
+            mine = np.flatnonzero(whose == m)
+            rotations, root = self._motion(int(m))
+            frames = self._stored_frames(int(m), rows[mine] - starts[m])
+            out = self._kept[self._count + mine[0] : self._count + mine[-1] + 1]
+            out[:] = rotations[frames]
+            out[:, 0] = root[frames]
+        self._place[rows] = np.arange(self._count, end)
+        self._count = end
+
+    def _stored_frames(self, m: int, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        last = int(self._features.frames[m]) - 1
+        step = self._features.stored_frame(m, 1000) / 1000.0
+        return np.minimum(np.rint(index * step).astype(np.int64), last)
+
+    def _motion(self, m: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        if m not in self._motions:
+            motion = self._library[self._features.names[m]]
+            turn = rot.yaw(-np.angle(facing(motion)))
+            if not self._has_same_joints(motion):
+                motion = turned_onto(motion, self._skeleton)
+            root = rot.multiply(turn, motion.rotations[:, 0].astype(np.float64))
+            self._motions[m] = (motion.rotations, root.astype(np.float32))
+        return self._motions[m]
+
+    def _has_same_joints(self, motion: Motion) -> bool:
+        key = motion.skeleton.key
+        if key not in self._same:
+            self._same[key] = same_joints(motion.skeleton, self._skeleton)
+        return self._same[key]
+
+
+def same_joints(a: Skeleton, b: Skeleton) -> bool:
+    """Whether two skeletons have the same joints in the same tree with the same rest pose."""
+    if a.names != b.names or not np.array_equal(a.parents, b.parents):
+        return False
+    if (a.rest is None) != (b.rest is None):
+        return False
+    return a.rest is None or b.rest is None or bool(np.allclose(a.rest, b.rest, atol=1e-4))
+
+
+Array = NDArray[np.float64]
+
+NEIGHBOURS = 512
+"""Poses in a local model. On 86_01 of CMU, 1024 were no better and slower."""
+
+# Neighbours may be so much further than the true ones; the paper found that it does not matter.
+_EPSILON = 0.5
+_LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
+_LIMIT_SLACK = 0.1  # radians beyond what was seen
+_TIP_POSES = 16  # nearest poses whose mean sets joints that carry nothing
+
+
+class Prior:
+    """Poses of a library, on the performer's skeleton, found by tracked points or by poses.
+
+    Parameters
+    ----------
+    library : Shelf
+    skeleton : Skeleton
+        The performer's, J joints.
+    roles : tuple of str
+        The tracked joints to search by.
+    features : str or FeatureSet
+        What neighbours are found by.
+    neighbours : int
+    within, only, without : optional
+        Which motions count; as in `Library.search`.
+    """
+
+    def __init__(
+        self,
+        library: Shelf,
+        skeleton: Skeleton,
+        roles: tuple[str, ...],
+        *,
+        features: str | FeatureSet = "e15",
+        neighbours: int = NEIGHBOURS,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        without: str | Iterable[str] | None = None,
+    ) -> None:
+        if neighbours < 8:
+            raise InvalidInput(f"neighbours must be at least 8; got {neighbours}")
+        self.skeleton = skeleton
+        self.tracked = tuple(role for role in roles if role != "hips")
+        chosen = feature_set(features, scale_free=True)
+        self.seeks_markers = _is_places(chosen) and set(chosen.roles) <= set(self.tracked)
+        self.by_pose = None if self.seeks_markers or _is_e15(chosen) else chosen
+        by_marker = chosen if self.seeks_markers else _tracked_set(self.tracked)
+        self.searched = by_marker.roles
+        self._scale = leg_scale(skeleton)
+        self._marker = _Table(library, by_marker, within, only, without)
+        self._pose = (
+            None if self.by_pose is None else _Table(library, self.by_pose, within, only, without)
+        )
+        self._poses = NeighbourPoses(library, self._marker.features, skeleton)
+        if self._pose is not None and not np.array_equal(
+            self._pose.features.starts, self._marker.features.starts
+        ):
+            raise RoleError(f"not every motion has the joints that {chosen.name} needs")
+        self.frame = MarkerFrame.fit(self._marker.features.rows, has_hips="hips" in roles)
+        self.count = min(neighbours, self._marker.allowed_count)
+        self.joints, self.tips = _turning(skeleton)
+
+    def near_markers(self, rows: Array, *, radius: float = np.inf):
+        """Rows and distances in metres (Q, K) of the neighbours of tracked points (Q, 3 P)."""
+        return self._marker.nearest(rows * self._scale, self.count, radius)
+
+    def row_distance(self, a: Array, b: Array) -> float:
+        """Distance of two rows of tracked points (3 P,), in metres as `near_markers` has them."""
+        scale = self._marker.features.feature_set.scale * self._scale
+        return float(scale * np.linalg.norm(a - b))
+
+    def near_poses(self, motion):
+        """The same for the frames of a motion, in the features asked for."""
+        if self._pose is None or self.by_pose is None:
+            raise InvalidInput("neighbours are found by markers here")
+        rows = self._pose.features.feature_set.prepare(motion)
+        return self._pose.nearest(rows, self.count, np.inf)
+
+    def model(self, rows: NDArray[np.int64], distances: Array) -> tuple[LocalModel, Array]:
+        """Local model of one frame's neighbours (K,), and all joints at their mean (J, 4)."""
+        poses = self._poses(rows)
+        middle = max(float(np.median(distances)), 1e-9)
+        weights = np.exp(-0.5 * (distances / middle) ** 2)
+        model = local_model(poses[:, self.joints], weights)
+        pose = np.empty((len(self.skeleton), 4))
+        pose[self.joints] = model.mean
+        near = poses[:_TIP_POSES, self.tips].astype(np.float64)
+        near *= np.where(np.sum(near * near[:1], axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+        pose[self.tips] = rot.normalize(np.einsum("k,kjc->jc", weights[:_TIP_POSES], near))
+        return model, pose
+
+    def fetch(self, rows: NDArray[np.int64]) -> None:
+        """Get the poses of many rows at once."""
+        self._poses.places(rows)
+
+    def limits(self) -> tuple[Array, Array]:
+        """Least and greatest rotation vectors (A, 3) of the joints that turn, as seen."""
+        features = self._marker.features
+        motions = np.unique(np.linspace(0, len(features.names) - 1, _LIMIT_MOTIONS).astype(int))
+        spans = [(int(features.starts[m]), int(features.starts[m + 1])) for m in motions]
+        step = max(1, sum(end - start for start, end in spans) // _LIMIT_POSES)
+        rows = np.concatenate([np.arange(start, end, step) for start, end in spans])
+        vectors = rot.log(self._poses(rows)[:, self.joints].astype(np.float64))
+        low, high = np.nanpercentile(vectors, [0.1, 99.9], axis=0)
+        return low - _LIMIT_SLACK, high + _LIMIT_SLACK
+
+
+class _Table:
+    """Features of a library, their index, and which rows count."""
+
+    def __init__(self, library: Shelf, features: FeatureSet, within, only, without) -> None:
+        self.features = library_features(library, features, scale_free=True)
+        self._index = open_index(library, self.features)
+        motions = chosen_motions(
+            library, self.features.names, within=within, only=only, without=without
+        )
+        counts = np.diff(self.features.starts)
+        self._allowed = None if motions is None else np.repeat(motions, counts)
+        self.allowed_count = int(counts.sum() if motions is None else counts[motions].sum())
+
+    def nearest(
+        self, rows: NDArray, count: int, radius: float, *, epsilon: float = _EPSILON
+    ) -> tuple[NDArray[np.int64], Array]:
+        scale = self.features.feature_set.scale
+        _, found, distances = self._index.nearest(
+            rows.astype(np.float32),
+            self.features.rows,
+            k=count,
+            radius=radius / scale,
+            epsilon=epsilon,
+            allowed=self._allowed,
+        )
+        if len(found) == count * len(rows):
+            return found.reshape(-1, count), scale * distances.reshape(-1, count)
+        if epsilon > 0.0 or np.isfinite(radius):  # a short cut missed some: look everywhere
+            return self.nearest(rows, count, np.inf, epsilon=0.0)
+        raise InvalidInput("a frame has no neighbours: the markers hold values that are not finite")
+
+
+def _is_places(features: FeatureSet) -> bool:
+    """Whether a set is places of joints in one frame, as the body stands and faces."""
+    plain = features.samples == 1 and features.components is None and features.frame_rows is None
+    return plain and features.normalize == "heading"
+
+
+def _is_e15(features: FeatureSet) -> bool:
+    return features.name == "e15"
+
+
+def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
+    """Places of the tracked joints; `e15` where it is the same."""
+    e15 = feature_set("e15", scale_free=True)
+    if set(roles) == set(e15.roles):
+        return e15
+    digest = hashlib.blake2b(" ".join(roles).encode(), digest_size=4).hexdigest()
+    return FeatureSet(f"tracked-{digest}", roles, scale_free=True)
+
+
+def _turning(skeleton: Skeleton) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Joints that carry another joint somewhere, the root first; and the tips."""
+    carries = np.zeros(len(skeleton), bool)
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0 and np.linalg.norm(skeleton.offsets[joint]) > 1e-6:
+            above = int(parent)
+            # A joint at its parent's very place turns with it; all above carry.
+            while above >= 0:
+                carries[above] = True
+                above = int(skeleton.parents[above])
+    carries[0] = True
+    return np.flatnonzero(carries).astype(np.int64), np.flatnonzero(~carries).astype(np.int64)

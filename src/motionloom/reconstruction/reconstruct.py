@@ -1,0 +1,286 @@
+"""From markers to a motion: the way in and out of reconstruction.
+
+The performer's skeleton, where none is given: one of the library's, scaled to the markers.
+
+How far two tracked points ever get apart says how long the body is between them: stretched
+legs are as long as hip to ankle along the bones. Every skeleton of the library is measured in
+its motions in the same way; the one whose proportions fit best is scaled to size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.distance import FeatureSet
+from motionloom.errors import InvalidInput, RoleError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.markers import Markers
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.reconstruction.control_signal import ControlSignal, control_signal
+from motionloom.reconstruction.offline import solve_sequence
+from motionloom.reconstruction.online import Stream, solve_frames
+from motionloom.reconstruction.prior import NEIGHBOURS, Prior
+from motionloom.store.ingest.importing import Progress
+from motionloom.store.store import Shelf
+
+_STRETCH = 90.0  # percentile of a distance over time that counts as stretched
+_MOTIONS_EACH = 3  # motions of each skeleton to measure it in
+_LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # a child of 70 cm to a giant, against a grown-up
+_MOST_MISFIT = 0.35  # how unlike in proportion markers and a body may be (logarithm)
+
+
+def fitted_skeleton(library: Shelf, signal: ControlSignal) -> Skeleton:
+    """A skeleton of the library, scaled by the markers' extents.
+
+    Raises
+    ------
+    InvalidInput
+        If no skeleton of the library comes near the markers' proportions.
+    """
+    wanted = _extents(signal.points)
+    best, least, scale = None, np.inf, 1.0
+    seen: dict[str, list[str]] = {}
+    for entry in library.entries():
+        seen.setdefault(entry.skeleton, []).append(entry.name)
+    for key, names in seen.items():
+        skeleton = library.skeleton(key)
+        if any(role not in skeleton.roles for role in signal.roles):
+            continue
+        places = [library[name].role_positions(signal.roles)[::4] for name in
+                  names[:: max(1, len(names) // _MOTIONS_EACH)][:_MOTIONS_EACH]]  # fmt: skip
+        ratios = np.log(wanted / _extents(np.concatenate(places).astype(np.float64)))
+        ratios = ratios[np.isfinite(ratios)]
+        if not len(ratios):
+            continue
+        middle = float(np.median(ratios))
+        misfit = float(np.median(np.abs(ratios - middle)))
+        if misfit < least:
+            best, least, scale = skeleton, misfit, float(np.exp(middle))
+    if best is None:
+        raise RoleError(
+            f"no skeleton of the library has joints for {', '.join(signal.roles)}; "
+            "give the performer's: skeleton="
+        )
+    if not _LEAST_SCALE <= scale <= _MOST_SCALE or least > _MOST_MISFIT:
+        raise InvalidInput(
+            f"the markers do not fit a body of the library: the nearest would have to be scaled "
+            f"by {scale:.2f}, and proportions would still be off by {np.expm1(least):.0%}. "
+            "Check units and which marker is which, or give the performer's skeleton="
+        )
+    return best.scaled(scale)
+
+
+def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
+    """Complain if markers get much further apart than the skeleton's bones reach."""
+    skeleton.role_assignment.require(signal.roles)
+    from motionloom.motion.roles.body_tree import BodyTree
+
+    tree = BodyTree(skeleton)
+    points = skeleton.points(signal.roles)
+    pairs = list(combinations(range(len(points)), 2))
+    reach = np.array([tree.length(int(points[a]), int(points[b])) for a, b in pairs])
+    ratios = _extents(signal.points) / np.where(reach > 0.0, reach, np.nan)
+    if not np.isfinite(ratios).any():
+        return
+    widest = float(np.nanmax(ratios))
+    typical = float(np.nanmedian(ratios))
+    if widest > 1.25 or typical < 0.3:
+        a, b = pairs[int(np.nanargmax(ratios))]
+        raise InvalidInput(
+            f"the skeleton does not fit the markers: {signal.roles[a]} and {signal.roles[b]} are "
+            f"seen {widest:.2f} times as far apart as its bones reach (all pairs: "
+            f"{typical:.2f} times). Another person's, or another unit?"
+        )
+
+
+def _extents(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far each pair of points gets apart, stretched but not by outliers."""
+    pairs = combinations(range(points.shape[1]), 2)
+    gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
+    with np.errstate(all="ignore"):
+        return np.array(
+            [np.nanpercentile(gap, _STRETCH) if np.isfinite(gap).any() else np.nan for gap in gaps]
+        )
+
+
+# Neighbours so many metres away make a frame half as sure. A choice, not a calibration.
+_HALF_SURE = 0.20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconstruction(Motion):
+    """A motion that was inferred, and how sure it is.
+
+    Attributes
+    ----------
+    confidence : ndarray, shape (T,), or None
+        From 0 to 1 per frame: near 1 where the library holds poses like the tracked one and
+        every point was seen. None once the frames are others than those inferred.
+    markers : dict of str to str
+        Roles that were tracked, and what the markers were called.
+    lost : tuple of str
+        Roles whose markers were never seen.
+
+    Examples
+    --------
+    >>> body = lib.reconstruct(ml.demo.clip("walk", performer=1)[:10])
+    >>> body.confidence.shape, list(body.markers)[:2], body.lost
+    ((10,), ['hips', 'left_wrist'], ())
+    """
+
+    confidence: NDArray[Any] | None = None
+    markers: Mapping[str, str] | None = None
+    lost: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.confidence is not None and len(self.confidence) != len(self.rotations):
+            object.__setattr__(self, "confidence", None)
+
+    def __getitem__(self, frames: slice | int) -> Motion:
+        cut = super().__getitem__(frames)
+        if self.confidence is None:
+            return cut
+        part = frames if isinstance(frames, slice) else slice(frames, frames + 1 or None)
+        return replace(cut, confidence=self.confidence[part])  # type: ignore[call-arg]
+
+
+def reconstruct(
+    library: Shelf,
+    markers: Markers | Motion,
+    *,
+    skeleton: Skeleton | Motion | None = None,
+    roles: Mapping[str, str] | None = None,
+    mode: Literal["offline", "online"] = "offline",
+    features: str | FeatureSet = "e15",
+    neighbours: int = NEIGHBOURS,
+    within: str | Iterable[str] | None = None,
+    only: str | Iterable[str] | None = None,
+    without: str | Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> Reconstruction:
+    """A whole body from a few tracked points; see `motionloom.Library.reconstruct`.
+
+    Examples
+    --------
+    >>> from motionloom.reconstruction import reconstruct, tracked
+    >>> reconstruct(lib, tracked(ml.demo.clip("walk", performer=1)[:10]), mode="online")
+    Motion('walk_p1', 10 frames at 30 fps = 0.33 s, 21 joints)
+    """
+    if mode not in ("offline", "online"):
+        raise InvalidInput(f'mode must be "offline" or "online"; got {mode!r}')
+    signal = control_signal(markers, roles)
+    performer = _performer(library, signal, skeleton)
+    prior = Prior(
+        library,
+        performer,
+        searched_roles(signal),
+        features=features,
+        neighbours=neighbours,
+        within=within,
+        only=only,
+        without=without,
+    )
+    if mode == "offline":
+        found = solve_sequence(prior, signal, progress=progress)
+    else:
+        stream = _stream(prior, signal.roles, signal.fps)
+        found = solve_frames(stream, signal, progress=progress)
+    seen = np.isfinite(signal.points[..., 0]).mean(axis=1)
+    return Reconstruction(
+        performer,
+        rot.unroll(rot.normalize(found.rotations)),
+        found.root,
+        signal.fps,
+        name=signal.name,
+        confidence=seen / (1.0 + (found.distances / _HALF_SURE) ** 2),
+        markers=dict(zip(signal.roles, signal.labels, strict=True)),
+        lost=signal.lost,
+    )
+
+
+def reconstruction_stream(
+    library: Shelf,
+    roles: tuple[str, ...],
+    skeleton: Skeleton,
+    *,
+    fps: float,
+    features: str | FeatureSet = "e15",
+    neighbours: int = NEIGHBOURS,
+    within: str | Iterable[str] | None = None,
+    only: str | Iterable[str] | None = None,
+    without: str | Iterable[str] | None = None,
+) -> Stream:
+    """A body that follows tracked points as they come: ``stream.step(points)``.
+
+    Parameters
+    ----------
+    library : Library
+    roles : tuple of str
+        What will be tracked, at least three; the hips first where they are.
+    skeleton : Skeleton
+        The performer's.
+    fps : float
+        Frames per second that will come.
+    features, neighbours, within, only, without : optional
+        As in `Library.reconstruct`.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> from motionloom.reconstruction import SIX, reconstruction_stream, tracked
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> lib.add_motion(ml.demo.clip("walk"))
+    >>> walk = ml.demo.clip("walk", performer=1)
+    >>> stream = reconstruction_stream(lib, SIX, walk.skeleton, fps=30)
+    >>> rotations, root, distance = stream.step(tracked(walk).positions[0])
+    >>> rotations.shape == (len(walk.skeleton), 4)
+    True
+    """
+    if len(roles) < 3:
+        raise InvalidInput(f"a body needs at least 3 tracked points; got {len(roles)}")
+    skeleton.role_assignment.require(roles)
+    prior = Prior(
+        library,
+        skeleton,
+        tuple(roles),
+        features=features,
+        neighbours=neighbours,
+        within=within,
+        only=only,
+        without=without,
+    )
+    return _stream(prior, tuple(roles), fps)
+
+
+def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
+    if prior.by_pose is not None:
+        raise InvalidInput(
+            f"on-line, neighbours are found by tracked joints of one frame; "
+            f"{prior.by_pose.name} needs more. Use e15, or mode='offline'"
+        )
+    return Stream(prior, roles, fps)
+
+
+def _performer(
+    library: Shelf, signal: ControlSignal, skeleton: Skeleton | Motion | None
+) -> Skeleton:
+    if skeleton is None:
+        return fitted_skeleton(library, signal)
+    if isinstance(skeleton, Motion):
+        skeleton = skeleton.skeleton
+    check_skeleton(skeleton, signal)
+    return skeleton
+
+
+def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
+    """Roles to search by: those seen most of the time, or all where these are too few."""
+    steady = signal.steady
+    return steady if len([role for role in steady if role != "hips"]) >= 2 else signal.roles

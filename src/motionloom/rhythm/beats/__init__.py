@@ -1,0 +1,1 @@
+"""Motion beats: candidates, dominant period, reference beats."""

@@ -1,0 +1,179 @@
+"""Choreographies in files: the graph, and where each movement is cut from which take.
+
+Choreographies in a library, by name: a waltz, a salsa, each with its movements and graph.
+
+Kept are the graph, edits included, and where each movement is cut from the library's takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import LibraryError, MotionFormatError
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.retargeting.retarget import conformed
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.movements import Movement, warped_movement
+from motionloom.rhythm.transition_graph import graph_data, graph_from
+from motionloom.store.artifacts.named import keep, kept, kept_names
+from motionloom.store.store import Shelf
+
+MotionOf = Callable[[str], Motion]
+
+
+def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
+    """A choreography from its file; `motion_of` gives the take of a name.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file holds no choreography, or cuts that its takes do not have.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.rhythm import load_choreography
+    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = load_choreography(steps.save(f"{folder}/groove.json"), lib.__getitem__)
+    ...     print(again.graph.names == steps.graph.names)
+    True
+    """
+    return choreography_from(graph_data(path), motion_of, Path(path))
+
+
+def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) -> Choreography:
+    """A choreography from what its `as_dict` gave; `path` is named in errors."""
+    graph = graph_from(data, path)
+    if "cuts" not in data:
+        raise MotionFormatError(
+            "a graph without its movements; `motionloom movements` writes both", path=path
+        )
+    try:
+        cuts = [_Cut.of(cut) for cut in data["cuts"]]
+        beat_frames, fps = int(data["beat_frames"]), float(data["fps"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise MotionFormatError(
+            "a choreography has fps, beat_frames and cuts, each with source and beats; this one "
+            f"does not: {type(error).__name__} {error}", path=path,
+        ) from None  # fmt: skip
+    if not (beat_frames >= 2 and 0.0 < fps < np.inf):
+        raise MotionFormatError(
+            f"fps must be positive and beat_frames at least 2; got {fps:g} and {beat_frames}",
+            path=path,
+        )
+    if not cuts:
+        raise MotionFormatError("it holds no movements", path=path)
+    takes = _Takes(motion_of, fps)
+    movements = []
+    for number, cut in enumerate(cuts):
+        try:
+            movements.append(takes.movement(cut, beat_frames))
+        except (LibraryError, ValueError) as error:
+            raise MotionFormatError(f"movement {number}: {error}", path=path) from None
+    return Choreography(tuple(movements), graph, str(data.get("kind", ""))).with_graph(graph)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Where a movement is cut: names of its takes, one per character, and its beats there."""
+
+    source: tuple[str, ...]
+    beats: NDArray[np.float64]
+    mirrored: bool
+    lead: float
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> _Cut:
+        return cls(
+            tuple(str(name) for name in data["source"]),
+            np.asarray(data["beats"], dtype=np.float64),
+            bool(data.get("mirrored", False)),
+            float(data.get("lead", 0.0)),
+        )
+
+
+class _Takes:
+    """The takes that cuts are made from, each read once, all like the first."""
+
+    def __init__(self, motion_of: MotionOf, fps: float) -> None:
+        self._motion_of, self._fps = motion_of, fps
+        self._read: dict[tuple, tuple[Motion, ...]] = {}
+        self._like: tuple[Skeleton, ...] = ()
+
+    def movement(self, cut: _Cut, beat_frames: int) -> Movement:
+        """The movement of a cut.
+
+        Raises
+        ------
+        ValueError
+            If the takes do not have these beats, or are not as many as those before.
+        """
+        bodies, at = self._bodies(cut), cut.beats
+        last = len(bodies[0]) - 1
+        rises = at.ndim == 1 and len(at) >= 2 + (cut.lead > 0.0) and bool(np.all(np.diff(at) > 0.0))
+        if not (rises and at[0] >= 0.0 and at[-1] <= last):
+            raise ValueError(f"its beats must rise within the {last + 1} frames of {cut.source[0]}")
+        if not 0.0 <= cut.lead < 1.0:
+            raise ValueError(f"its lead must lie in 0 to 1 beats, below 1; got {cut.lead:g}")
+        return warped_movement(bodies, cut.source, at, beat_frames, cut.mirrored, lead=cut.lead)
+
+    def _bodies(self, cut: _Cut) -> tuple[Motion, ...]:
+        if not cut.source or len(cut.source) != len(self._like or cut.source):
+            raise ValueError(
+                f"it must be cut from as many takes as the others, {len(self._like) or 'some'}; "
+                f"got {len(cut.source)}"
+            )
+        key = cut.source, cut.mirrored
+        if key not in self._read:
+            likes: Sequence[Skeleton | None] = self._like or [None] * len(cut.source)
+            bodies = tuple(
+                conformed(self._motion_of(name), like, self._fps)
+                for name, like in zip(cut.source, likes, strict=True)
+            )
+            self._like = self._like or tuple(body.skeleton for body in bodies)
+            self._read[key] = tuple(b.mirror() if cut.mirrored else b for b in bodies)
+        return self._read[key]
+
+
+KIND = "choreography"
+
+
+def keep_choreography(library: Shelf, made: Choreography, name: str) -> None:
+    """Keep a choreography in the library of its takes, instead of one that had its name.
+
+    It is of the kind of its name unless it says otherwise.
+
+    Examples
+    --------
+    >>> import tempfile, motionloom as ml
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+    >>> keep_choreography(lib, lib.choreography(meter=4), "disco")
+    >>> [one.kind for one in kept_choreographies(lib, lambda name: lib[name])]
+    ['disco']
+    """
+    keep(library, KIND, name, replace(made, kind=made.kind or name).as_dict(), {})
+
+
+def open_choreography(library: Shelf, name: str, motion_of: MotionOf) -> Choreography:
+    """The one that is kept under a name; `motion_of` gives the take of a name.
+
+    Raises
+    ------
+    LibraryError
+        If there is none of that name.
+    """
+    return choreography_from(kept(library, KIND, name).about, motion_of, library.path)
+
+
+def kept_choreographies(library: Shelf, motion_of: MotionOf) -> tuple[Choreography, ...]:
+    """All that are kept, by name; `motion_of` gives the take of a name."""
+    return tuple(open_choreography(library, name, motion_of) for name in kept_names(library, KIND))

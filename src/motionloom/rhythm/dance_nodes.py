@@ -1,0 +1,161 @@
+"""Nodes of a movement transition graph, ready to be danced.
+
+All movements of a node run on one clock, beat by beat, so that frame k of one belongs to
+frame k of every other. A movement is blended of them by weights; what it does, its travel and
+its turn, is blended with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.blending.poses import Clips, mixed_poses
+from motionloom.errors import RoleError
+from motionloom.motion import Motion
+from motionloom.motion.feet.contacts import FOOT_PARTS
+from motionloom.motion.rotations.planar_transform import composed, inverse, travelled, twist
+from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.rhythm.movements import Movement
+
+Array = NDArray[np.float64]
+
+_WILLING = 0.5  # metres by which a movement may miss before the next is a third as likely
+
+
+@dataclass(frozen=True, eq=False)
+class DanceNode:
+    """The n movements of a node, each of F frames, danced by C characters.
+
+    Attributes
+    ----------
+    movements : tuple of Movement
+    clips : tuple of Clips
+        One per character; n clips each.
+    grounds : ndarray, shape (F, n, 3)
+        Where the leader stands and faces, ``x, z, yaw``.
+    twists : ndarray, shape (F - 1, n, 3)
+        How that moves from frame to frame.
+    contacts : ndarray of bool, shape (C, n, F, 4)
+        Which foot parts stand.
+    """
+
+    movements: tuple[Movement, ...]
+    clips: tuple[Clips, ...]
+    grounds: Array
+    twists: Array
+    contacts: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, movements: Sequence[Movement]) -> DanceNode:
+        """A node of movements of one meter, one beat period and one skeleton."""
+        frames = len(movements[0].motion)
+        every = np.arange(frames, dtype=np.float64)
+        leaders = [movement.motion for movement in movements]
+        grounds = np.stack([_places(leader) for leader in leaders], axis=1)
+        together = np.tile(every[:, None], (1, len(movements)))
+        clips = tuple(
+            Clips.of(list(bodies)).in_one_hemisphere(together, -grounds[..., 2])
+            for bodies in zip(*(movement.bodies for movement in movements), strict=True)
+        )
+        contacts = np.array(
+            [
+                [_standing(body) for body in bodies]
+                for bodies in zip(*(movement.bodies for movement in movements), strict=True)
+            ]
+        )
+        steps = twist(composed(inverse(grounds[:-1]), grounds[1:]))
+        return cls(tuple(movements), clips, grounds, steps, contacts)
+
+    def __len__(self) -> int:
+        return len(self.movements)
+
+    @property
+    def frames(self) -> int:
+        """F."""
+        return len(self.grounds)
+
+    @cached_property
+    def travel(self) -> Array:
+        """What each movement does from start to end, as seen at its start: (n, 3) x, z, turn."""
+        return composed(inverse(self.grounds[0]), self.grounds[-1])
+
+    @cached_property
+    def cardinal(self) -> CardinalBasis | None:
+        """Weights by travel; None where two movements of the node travel alike."""
+        gaps = np.linalg.norm(self.travel[:, None] - self.travel[None], axis=-1)
+        alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
+        return None if alike else CardinalBasis.of(self.travel)
+
+    def weights_for(self, travel: Array) -> Array:
+        """Weights (n,), none negative, of a movement that travels as nearly so as it can."""
+        if self.cardinal is None:
+            gaps = np.linalg.norm(self.travel - travel, axis=1)
+            return np.eye(len(self))[int(gaps.argmin())]
+        weights = np.clip(self.cardinal.weights_for(travel), 0.0, 1.0)
+        return weights / weights.sum()
+
+    def suits(self, travel: Array) -> float:
+        """How readily a movement that should travel so (3,) is one of these, 0 to 1."""
+        misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
+        return float(np.exp(-misses.min() / _WILLING))
+
+    def places(self, weights: Array, start: Array) -> Array:
+        """Places (..., F, 3) of leaders in blends (..., n) that start at places (..., 3)."""
+        steps = travelled(np.einsum("fnc,...n->...fc", self.twists, weights))
+        out = np.empty((*start.shape[:-1], self.frames, 3))
+        out[..., 0, :] = start
+        out[..., 1:, 2] = start[..., None, 2] + np.cumsum(steps[..., 2], axis=-1)
+        # On the floor as z + ix: a step is turned by where the leader faces before it.
+        turned = (steps[..., 1] + 1j * steps[..., 0]) * np.exp(1j * out[..., :-1, 2])
+        floor = np.cumsum(turned, axis=-1)
+        out[..., 1:, 0] = start[..., None, 0] + floor.imag
+        out[..., 1:, 1] = start[..., None, 1] + floor.real
+        return out
+
+    def poses(
+        self, weights: Array, frames: Array, places: Array
+    ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]]:
+        """Rotations, root and contacts of every character at frames (T,), placed at (T, 3)."""
+        active = np.flatnonzero(weights)
+        shares = weights[active]
+        at = between(self.grounds[:, active], frames)
+        times = np.repeat(frames[:, None], len(active), axis=1)
+        nearest = np.rint(frames).astype(np.int64)
+        out = []
+        for clips, contacts in zip(self.clips, self.contacts, strict=True):
+            rotations, root = mixed_poses(clips, active, shares, times, grounds=at, place=places)
+            stands = np.einsum("n,nfp->fp", shares, contacts[active][:, nearest])
+            out.append((rotations, root, stands > 0.5))
+        return out
+
+
+def between(rows: Array, frames: Array) -> Array:
+    """Rows (F, ...) at frames (T,), between them too, shape (T, ...).
+
+    Examples
+    --------
+    >>> between(np.array([[0.0, 1.0], [10.0, 3.0]]), np.array([0.0, 0.5]))
+    array([[0., 1.],
+           [5., 2.]])
+    """
+    before = np.clip(frames.astype(np.int64), 0, len(rows) - 2)
+    part = (frames - before).reshape(-1, *[1] * (rows.ndim - 1))
+    return np.asarray(rows[before] + part * (rows[before + 1] - rows[before]))
+
+
+def _places(leader: Motion) -> Array:
+    root = leader.root.astype(np.float64)
+    return np.column_stack([root[:, 0], root[:, 2], leader.headings()])
+
+
+def _standing(body: Motion) -> NDArray[np.bool_]:
+    try:
+        contacts = body.contacts()
+    except RoleError:
+        return np.zeros((len(body), len(FOOT_PARTS)), bool)
+    return contacts.standing_parts()

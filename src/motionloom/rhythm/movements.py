@@ -1,0 +1,338 @@
+"""Basic movements: what a body does from one downbeat to the next.
+
+A take is cut at every `meter`-th motion beat; the pieces are brought to one beat period by
+moving their beats onto a common clock, and to one start: over the origin, facing +Z (Kim, Park
+and Shin 2003, section 4.1). Two movements are compared by posture and velocity at their beats
+alone, equations (12) to (15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion, Skeleton
+from motionloom.motion.retargeting.retarget import conformed
+from motionloom.motion.rotations import quaternions as rot
+from motionloom.rhythm.beats.motion_beats import Beats
+
+Array = NDArray[np.float64]
+
+# Radians per second and metres per second count for this much beside radians and metres (the
+# paper's nu): about as much as the pose, for movements of ordinary vigour.
+VELOCITY_WEIGHT = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """One basic movement, of one character or of several that move together.
+
+    Attributes
+    ----------
+    source : tuple of str
+        Names of the motions it was cut from, one per character.
+    start_frame, end_frame : int
+        Half-open range in them; the next movement shares the frame of its first beat.
+    beats : ndarray, shape (B,)
+        Beats in frames of the source, the first and the last included: ``meter + 1``, and one
+        more behind a `lead`.
+    bodies : tuple of Motion
+        The piece itself at the common beat period and common start, beat k at frame
+        ``(k - lead) * beat_frames``; the first is the leader.
+    beat_frames : int
+        Frames between beats.
+    mirrored : bool
+        Whether left and right were exchanged.
+    lead : float
+        Beats after the first one at which it begins, and after the last at which it ends: a
+        movement may hand over where the body is calm, not where a foot lands.
+
+    Examples
+    --------
+    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> steps.movements[0].source, steps.movements[0].meter
+    (('dance_groove',), 4)
+    """
+
+    source: tuple[str, ...]
+    start_frame: int
+    end_frame: int
+    beats: Array
+    bodies: tuple[Motion, ...]
+    beat_frames: int
+    mirrored: bool = False
+    lead: float = 0.0
+
+    @property
+    def motion(self) -> Motion:
+        """The leader, or the only one."""
+        return self.bodies[0]
+
+    @property
+    def meter(self) -> int:
+        """Beats it lasts."""
+        return len(self.beats) - 1 - (self.lead > 0.0)
+
+    @property
+    def clock(self) -> Array:
+        """Frames of the piece at which the beats fall, shape (B,); outside of it at a `lead`."""
+        beats = np.arange(len(self.beats), dtype=np.float64)
+        clock: Array = (beats - self.lead) * float(self.beat_frames)
+        return clock
+
+    def source_frames(self, frames: Array) -> Array:
+        """Frames of the source that the piece shows at its own `frames`."""
+        return np.interp(frames, self.clock, self.beats)
+
+    def onto(self, skeletons: Sequence[Skeleton]) -> Movement:
+        """The same movement of other bodies, one skeleton per character."""
+        bodies = zip(self.bodies, skeletons, strict=True)
+        return replace(self, bodies=tuple(conformed(one, body, one.fps) for one, body in bodies))
+
+    @property
+    def text(self) -> str:
+        """``NAME:START-END``, as on the command line; ``~`` behind a mirrored one."""
+        return f"{self.source[0]}:{self.start_frame}-{self.end_frame}{'~' * self.mirrored}"
+
+
+def cut_movements(
+    motions: Motion | Sequence[Motion],
+    beats: Beats,
+    *,
+    meter: int,
+    first_beat: int = 0,
+    beat_frames: int | None = None,
+    mirrored: bool = False,
+) -> list[Movement]:
+    """The movements of one take, in order.
+
+    Parameters
+    ----------
+    motions : Motion, or several that move together
+    beats : Beats
+        Of these motions.
+    meter : int
+        Beats per movement.
+    first_beat : int
+        The downbeat to start from; `downbeat` estimates it.
+    beat_frames : int, optional
+        Common beat period in frames. Default: the take's own, rounded.
+    mirrored : bool
+        Noted in the movements; the caller has mirrored the motions.
+
+    Raises
+    ------
+    InvalidInput
+        If the take has fewer beats than one movement needs.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> dance = ml.demo.clip("dance_groove")
+    >>> pieces = cut_movements(dance, ml.beats(dance), meter=4)
+    >>> len(pieces[0].beats), pieces[0].motion.root[0, [0, 2]].round(3) + 0
+    (5, array([0., 0.], dtype=float32))
+    """
+    together = (motions,) if isinstance(motions, Motion) else tuple(motions)
+    if meter < 1:
+        raise InvalidInput(f"meter must be at least 1 beat; got {meter}")
+    frames = np.clip(beats.frames, 0.0, len(together[0]) - 1.0)
+    usable = len(frames) - first_beat - 1
+    if usable < meter:
+        name = together[0].name or "the motion"
+        raise InvalidInput(
+            f"a movement of {meter} beats needs {meter + 1} beats; {name} has "
+            f"{max(usable + 1, 0)} from its downbeat on ({len(beats)} in all)"
+        )
+    every = beat_frames or max(round(beats.period * together[0].fps), 2)
+    names = tuple(motion.name for motion in together)
+    pieces = []
+    for start in range(first_beat, len(frames) - meter, meter):
+        at = frames[start : start + meter + 1]
+        pieces.append(warped_movement(together, names, at, every, mirrored))
+    return pieces
+
+
+def warped_movement(
+    motions: tuple[Motion, ...],
+    names: tuple[str, ...],
+    beats: Array,
+    beat_frames: int,
+    mirrored: bool = False,
+    *,
+    lead: float = 0.0,
+) -> Movement:
+    """The movement between given beats (B,), frames of the motions, on the common clock.
+
+    With a `lead` it begins and ends so many beats later; `beats` has one more then.
+    """
+    count = (len(beats) - 1 - (lead > 0.0)) * beat_frames + 1
+    place = np.interp(np.arange(count) / beat_frames + lead, np.arange(len(beats)), beats)
+    return Movement(
+        source=names,
+        start_frame=round(float(place[0])),
+        end_frame=round(float(place[-1])) + 1,
+        beats=beats,
+        bodies=_warped(motions, place),
+        beat_frames=beat_frames,
+        mirrored=mirrored,
+        lead=lead,
+    )
+
+
+def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
+    """Frames of a piece, between frames too, moved to the leader's common start."""
+    taken = [sampled(motion, place) for motion in motions]
+    turn = -float(taken[0][0].headings()[0])
+    shift = rot.rotate(rot.yaw(turn), taken[0].root[0].astype(np.float64))
+    return tuple(one.transform(yaw=turn, shift=(-shift[0], 0.0, -shift[2])) for one in taken)
+
+
+def sampled(motion: Motion, frames: Array) -> Motion:
+    """The poses of a motion at fractional frames, as a motion of the same rate."""
+    before = np.clip(np.floor(frames).astype(np.intp), 0, len(motion) - 1)
+    after = np.minimum(before + 1, len(motion) - 1)
+    share = frames - before
+    rotations = rot.slerp(motion.rotations[before], motion.rotations[after], share[:, None])
+
+    def mixed(values):
+        a, b = values[before].astype(np.float64), values[after].astype(np.float64)
+        return a + share.reshape(-1, *[1] * (a.ndim - 1)) * (b - a)
+
+    moved = None if motion.translations is None else mixed(motion.translations)
+    return replace(motion, rotations=rotations, root=mixed(motion.root), translations=moved)
+
+
+@dataclass(frozen=True, eq=False)
+class Postures:
+    """Posture and velocity of N movements at B beats, as the difference measure sees them.
+
+    Attributes
+    ----------
+    roots : ndarray, shape (N, B, 3 C)
+        Root positions of the C characters.
+    rotations : ndarray, shape (N, B, J, 4)
+        Local rotations of all joints of all characters.
+    velocities : ndarray, shape (N, B, C + J, 3)
+        Velocities of the roots, then angular velocities of the joints.
+    weights : ndarray, shape (J,)
+        Of the joints, the paper's w and v.
+    """
+
+    roots: Array
+    rotations: Array
+    velocities: Array
+    weights: Array
+
+
+def postures(movements: Sequence[Movement], *, weights: Array | None = None) -> Postures:
+    """What equations (13) and (14) compare, at all beats of all movements.
+
+    Parameters
+    ----------
+    movements : sequence of Movement
+        Of one meter, one beat period and one skeleton.
+    weights : array_like, shape (J,), optional
+        Of the joints of one character. Default: 1.
+    """
+    _check_alike(movements)
+    first = movements[0]
+    at = np.arange(first.meter + 1) * first.beat_frames
+    return _gathered(movements, [_states(one.bodies, at) for one in movements], weights)
+
+
+def end_postures(
+    movements: Sequence[Movement], *, last: bool, weights: Array | None = None
+) -> Postures:
+    """Postures at the first or the last beat alone, each where and facing as a start does.
+
+    Where a movement is followed by another, the other is put where the first one ends: only
+    what is left then makes a difference.
+    """
+    _check_alike(movements)
+    rows = []
+    for one in movements:
+        frame = len(one.motion) - 1 if last else 0
+        low, high = max(frame - 1, 0), frame + 2
+        turn = -float(one.motion[frame].headings()[0])
+        place = rot.rotate(rot.yaw(turn), one.motion.root[frame].astype(np.float64))
+        shift = (-place[0], 0.0, -place[2])
+        bodies = tuple(body[low:high].transform(yaw=turn, shift=shift) for body in one.bodies)
+        rows.append(_states(bodies, np.array([frame - low])))
+    return _gathered(movements, rows, weights)
+
+
+def differences(a: Postures, b: Postures, *, velocity_weight: float = VELOCITY_WEIGHT) -> Array:
+    """Difference of every movement of `a` from every one of `b`, equation (15), shape (N, M)."""
+    total = np.zeros((len(a.roots), len(b.roots)))
+    bodies = a.roots.shape[2] // 3
+    scale = np.sqrt(np.concatenate([np.ones(bodies), a.weights]))[:, None]
+    for k in range(a.roots.shape[1]):
+        total += _squared(a.roots[:, k], b.roots[:, k])
+        # |log(p^-1 q)| is half the angle of the turn from p to q.
+        dots = np.abs(np.einsum("njc,mjc->nmj", a.rotations[:, k], b.rotations[:, k]))
+        total += np.arccos(np.minimum(dots, 1.0)) ** 2 @ a.weights
+        va = (a.velocities[:, k] * scale).reshape(len(a.roots), -1)
+        vb = (b.velocities[:, k] * scale).reshape(len(b.roots), -1)
+        total += velocity_weight * _squared(va, vb)
+    return total
+
+
+def handover_gaps(movements: Sequence[Movement]) -> Array:
+    """Difference of the last posture of each movement from the first of each, shape (N, N)."""
+    return differences(end_postures(movements, last=True), end_postures(movements, last=False))
+
+
+def _states(bodies: tuple[Motion, ...], frames: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """Roots (B, 3 C), rotations (B, J, 4) and velocities (B, C + J, 3) at some frames."""
+    roots = np.concatenate([body.root[frames] for body in bodies], axis=1)
+    rotations = np.concatenate([body.rotations[frames] for body in bodies], axis=1)
+    moving = [
+        np.gradient(body.root.astype(np.float64), 1.0 / body.fps, axis=0)[frames] for body in bodies
+    ]
+    turning = [body.angular_velocities()[frames] for body in bodies]
+    velocities = np.concatenate([np.stack(moving, axis=1), *turning], axis=1)
+    return roots.astype(np.float64), rotations.astype(np.float64), velocities
+
+
+def _gathered(movements, rows, weights) -> Postures:
+    skeleton = movements[0].motion.skeleton
+    each = np.ones(len(skeleton)) if weights is None else np.asarray(weights, np.float64)
+    if each.shape != (len(skeleton),) or np.any(each < 0.0):
+        raise InvalidInput(
+            f"weights must be {len(skeleton)} numbers, one per joint, not negative; "
+            f"got shape {each.shape}"
+        )
+    roots, rotations, velocities = (np.stack(part) for part in zip(*rows, strict=True))
+    return Postures(roots, rotations, velocities, np.tile(each, len(movements[0].bodies)))
+
+
+def _check_alike(movements: Sequence[Movement]) -> None:
+    if not movements:
+        raise InvalidInput("there are no movements to compare")
+    first = movements[0]
+    for other in movements:
+        if (other.meter, other.beat_frames, len(other.bodies)) != (
+            first.meter, first.beat_frames, len(first.bodies),
+        ):  # fmt: skip
+            raise InvalidInput(
+                "movements to compare must have one meter, one beat period and as many "
+                f"characters; {other.text} differs from {first.text}"
+            )
+        for a, b in zip(other.bodies, first.bodies, strict=True):
+            if a.skeleton.names != b.skeleton.names:
+                raise InvalidInput(
+                    f"movements to compare must share their joints; {other.text} has other "
+                    f"joints than {first.text}. Retarget the takes onto one skeleton first"
+                )
+
+
+def _squared(a: Array, b: Array) -> Array:
+    """Squared distances between rows, (N, D) and (M, D) -> (N, M)."""
+    from scipy.spatial.distance import cdist
+
+    return cdist(a, b, "sqeuclidean")

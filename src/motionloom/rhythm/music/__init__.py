@@ -1,0 +1,1 @@
+"""Music: beats from MIDI and audio files, tunes made by code, clocks."""

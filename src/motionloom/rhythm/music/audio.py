@@ -1,0 +1,119 @@
+"""Music beats from sound, through librosa (the extra ``audio``).
+
+Music made audible without instruments: a plain tone for every note, a knock on every beat.
+
+Enough to hear whether a dance is on the beat; it is not meant to be listened to for long.
+"""
+
+from __future__ import annotations
+
+import wave
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import MissingExtra, MotionFormatError
+from motionloom.rhythm.music.music import AUDIO_SUFFIXES, Music
+
+LONGEST_SECONDS = 20 * 60.0
+_RATE = 22_050
+
+
+def read_audio(path: str | Path, *, meter: int = 4) -> Music:
+    """Beats of a sound file; see `motionloom.rhythm.music.music.load_music`.
+
+    Raises
+    ------
+    MissingExtra
+        If librosa is not installed.
+    MotionFormatError
+        If the file cannot be read, or nothing in it can be counted.
+    """
+    try:
+        import librosa
+    except ImportError:
+        raise MissingExtra(
+            f"{path}: hearing beats in sound needs librosa; install it with "
+            "`pip install 'motionloom[audio]'`, or give the song as a MIDI file"
+        ) from None
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+    try:
+        sound, rate = librosa.load(path, sr=_RATE, mono=True, duration=LONGEST_SECONDS)
+    except Exception as error:  # libsndfile and audioread have errors of their own
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise MotionFormatError(f"not a sound file that can be read ({what})", path=path) from None
+    if len(sound) < _RATE or not np.any(np.abs(sound) > 1e-5):
+        raise MotionFormatError("a second of sound is the least; this is silence", path=path)
+    onsets = librosa.onset.onset_detect(y=sound, sr=rate, units="time")
+    _, beats = librosa.beat.beat_track(y=sound, sr=rate, units="time")
+    if len(beats) < 3:
+        raise MotionFormatError("no beat can be heard in it", path=path)
+    return Music(
+        beats=np.asarray(beats, dtype=np.float64),
+        meter=meter,
+        downbeats=np.arange(0, len(beats), meter),
+        seconds=len(sound) / rate,
+        onsets=np.asarray(onsets, dtype=np.float64),
+        name=path.stem,
+        path=str(path),
+    )
+
+
+RATE = 22050
+_KNOCK, _DOWNBEAT, _NOTE = (880.0, 0.06, 0.5), (1320.0, 0.08, 0.8), (330.0, 0.12, 0.12)
+
+
+def write_sound(music: Music, path: str | Path, *, seconds: float | None = None) -> Path:
+    """Write the beats and notes of a piece of music as a WAV file.
+
+    Parameters
+    ----------
+    music : Music
+    path : str or Path
+        ``.wav``.
+    seconds : float, optional
+        How long. Default: as the music is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> song = Music(np.array([0.0, 0.5, 1.0]), 2, np.array([0, 2]), 1.5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wave.open(str(write_sound(song, f"{folder}/song.wav"))).getnframes() / RATE
+    1.5
+    """
+    length = music.seconds if seconds is None else seconds
+    samples = np.zeros(max(round(length * RATE), 1))
+    for onset in music.onsets:
+        _add(samples, float(onset), *_NOTE)
+    down = set(int(k) for k in music.downbeats)
+    for number, beat in enumerate(music.beats):
+        _add(samples, float(beat), *(_DOWNBEAT if number in down else _KNOCK))
+    loud = np.abs(samples).max(initial=0.0)
+    data = np.round(samples / max(loud, 1.0) * 30000.0).astype("<i2")
+    with whole_file(path) as scratch, wave.open(str(scratch), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(data.tobytes())
+    return Path(path)
+
+
+def audible(music: Music, path: str | Path, seconds: float | None = None) -> Path:
+    """The music as a sound file: its own file, or written to `path` where it is a score."""
+    if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
+        return Path(music.path)
+    return write_sound(music, path, seconds=seconds)
+
+
+def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):
+    """A tone that dies away, added where it belongs."""
+    first = round(start * RATE)
+    t = np.arange(round(4.0 * length * RATE)) / RATE
+    tone = loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)
+    room = samples[max(first, 0) : first + len(tone)]
+    room += tone[max(-first, 0) :][: len(room)]

@@ -1,0 +1,121 @@
+"""Clocks that count beats: where in the music each frame of a dance is.
+
+A clock tells the position of every frame in beats: 12.5 is half way from the twelfth beat to
+the thirteenth. Movements run by the clock, so their beats fall on those of the music whatever
+the tempo does.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment import Timewarp
+from motionloom.errors import InvalidInput
+from motionloom.rhythm.music.music import Music
+
+Array = NDArray[np.float64]
+
+_SLOWEST, _FASTEST = 20.0, 400.0  # beats per minute that somebody could dance to
+_SETTLE = 0.5  # seconds in which most of a change of tempo is made
+
+
+class BeatClock(Protocol):
+    """Positions in beats of frames that are asked for in order."""
+
+    def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
+        """Position of frames ``[first_frame, first_frame + count)``, rising, shape (count,)."""
+
+
+class MusicClock:
+    """Counts the beats of a piece of music that is known beforehand.
+
+    Between beats time runs smoothly (a `motionloom.alignment.Timewarp`), also where the tempo
+    changes; before the first and after the last beat it runs on at the tempo there.
+
+    Parameters
+    ----------
+    music : Music
+    positions : ndarray, shape (K,), optional
+        Where in the dance its K beats are. Default: 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> song = Music(np.array([0.5, 1.0, 1.5, 2.5]), 4, np.array([0]), 3.0)
+    >>> MusicClock(song).beats_at(0, 4, 2.0).round(3)
+    array([-1.,  0.,  1.,  2.])
+    """
+
+    def __init__(self, music: Music, positions: Array | None = None) -> None:
+        if len(music.beats) < 2:
+            raise InvalidInput(
+                f"{music.name or 'the music'} has {len(music.beats)} beats; dancing needs two"
+            )
+        beats = np.asarray(music.beats, np.float64)
+        gaps = np.diff(beats)
+        # One more beat at either end keeps the tempo there, where the curve goes straight on.
+        times = np.concatenate([[beats[0] - gaps[0]], beats, [beats[-1] + gaps[-1]]])
+        places = np.arange(len(beats), dtype=np.float64) if positions is None else positions
+        self._warp = Timewarp(times, np.concatenate([[places[0] - 1], places, [places[-1] + 1]]))
+
+    def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
+        """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
+        return self.beats_at_times((first_frame + np.arange(count)) / fps)
+
+    def beats_at_times(self, seconds: Array) -> Array:
+        """Position of moments in beats."""
+        return np.asarray(self._warp(seconds))
+
+
+class TempoClock:
+    """Counts beats of a tempo that may change while it runs.
+
+    Parameters
+    ----------
+    bpm : float
+        Beats per minute.
+
+    Examples
+    --------
+    >>> clock = TempoClock(120.0)
+    >>> clock.beats_at(0, 4, 30.0).round(4)
+    array([0.    , 0.0667, 0.1333, 0.2   ])
+    """
+
+    def __init__(self, bpm: float) -> None:
+        self._wanted = self._bpm = _checked_tempo(bpm)
+        self._position = 0.0
+        self._next_frame = 0
+
+    def set_tempo(self, bpm: float) -> None:
+        """Another tempo from now on, eased in."""
+        self._wanted = _checked_tempo(bpm)
+
+    def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
+        """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
+        if first_frame != self._next_frame:
+            raise InvalidInput(
+                f"a running clock is read in order; frame {self._next_frame} is next, "
+                f"got {first_frame}"
+            )
+        steps = np.arange(count + 1)
+        share = np.exp(-4.0 * steps / (_SETTLE * fps))
+        tempo = self._wanted + (self._bpm - self._wanted) * share
+        positions = self._position + np.concatenate([[0.0], np.cumsum(tempo[:-1])]) / (60.0 * fps)
+        self._position, self._bpm = float(positions[-1]), float(tempo[-1])
+        self._next_frame += count
+        return positions[:-1]
+
+
+def _checked_tempo(bpm: float) -> float:
+    try:
+        tempo = float(bpm)
+    except (TypeError, ValueError):
+        tempo = np.nan
+    if not _SLOWEST <= tempo <= _FASTEST:
+        raise InvalidInput(
+            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {bpm}"
+        )
+    return tempo

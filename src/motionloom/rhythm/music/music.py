@@ -1,0 +1,127 @@
+"""Music as a dancer hears it: beats, bars, and how long it lasts.
+
+MIDI files say where their beats are (`midi`); sound has to be listened to (`audio`, with the
+extra of that name). Tunes made by code (`tunes`) need no file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, MotionFormatError
+
+Array = NDArray[np.float64]
+Source = Literal["score", "notes"]
+
+MIDI_SUFFIXES = (".mid", ".midi", ".kar", ".smf")
+AUDIO_SUFFIXES = (".wav", ".mp3", ".ogg", ".flac", ".aif", ".aiff", ".opus", ".m4a")
+
+_EDGE = 0.5  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Music:
+    """When a piece of music has its beats.
+
+    Attributes
+    ----------
+    beats : ndarray, shape (K,)
+        Seconds, rising.
+    meter : int
+        Beats per bar, at the start.
+    downbeats : ndarray of int
+        Numbers of the beats that start a bar.
+    seconds : float
+        Duration.
+    onsets : ndarray, shape (N,)
+        Seconds at which notes start.
+    name : str
+    path : str
+        The file, where there is one.
+    """
+
+    beats: Array
+    meter: int
+    downbeats: NDArray[np.int64]
+    seconds: float
+    onsets: Array = field(default_factory=lambda: np.zeros(0))
+    name: str = ""
+    path: str = ""
+
+    @property
+    def bpm(self) -> float:
+        """Beats per minute, the usual ones."""
+        return 60.0 / float(np.median(np.diff(self.beats))) if len(self.beats) > 1 else 0.0
+
+    def inner_beats(self, seconds: float) -> Array:
+        """Beats half a second and more from both ends of so many seconds.
+
+        At the very ends there is no motion on one side of a beat to tell it by.
+        """
+        return self.beats[(self.beats > _EDGE) & (self.beats < seconds - _EDGE)]
+
+    def as_dict(self) -> dict:
+        """Plain data, for JSON."""
+        return {
+            "name": self.name,
+            "seconds": self.seconds,
+            "bpm": self.bpm,
+            "meter": self.meter,
+            "beats": [round(float(beat), 5) for beat in self.beats],
+            "downbeats": self.downbeats,
+        }
+
+
+def beats_met(wanted: Array, found: Array, fps: float) -> int:
+    """How many of the `wanted` moments (K,) have a `found` one (N,) within one frame.
+
+    Examples
+    --------
+    >>> beats_met(np.array([0.5, 1.0, 1.5]), np.array([0.52, 1.1]), 30.0)
+    1
+    """
+    if not len(wanted) or not len(found):
+        return 0
+    off = np.abs(found[None] - wanted[:, None]).min(axis=1)
+    return int(np.sum(off <= 1.0 / fps + 1e-6))
+
+
+def load_music(path: str | Path, *, meter: int | None = None, source: Source = "score") -> Music:
+    """The beats of a MIDI or sound file.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.mid``; or, with the extra ``audio``, ``.wav``, ``.mp3``, ``.ogg``, ``.flac``.
+    meter : int, optional
+        Beats per bar. Default: as the file says, or 4.
+    source : {"score", "notes"}
+        For MIDI: beats from its tempos and meters, or from when its notes start. Files played
+        in by hand often carry a tempo that means nothing; then the notes know better.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file is damaged, has no notes, or claims to last for hours.
+    MissingExtra
+        For sound, if the extra ``audio`` is not installed.
+    """
+    path = Path(path)
+    if meter is not None and meter < 1:
+        raise InvalidInput(f"meter must be at least 1; got {meter}")
+    suffix = path.suffix.lower()
+    if suffix in MIDI_SUFFIXES:
+        from motionloom.rhythm.music.midi import read_midi
+
+        return read_midi(path, meter=meter, source=source)
+    if suffix in AUDIO_SUFFIXES:
+        from motionloom.rhythm.music.audio import read_audio
+
+        return read_audio(path, meter=meter or 4)
+    known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
+    raise MotionFormatError(f"music is read from {known}", path=path)

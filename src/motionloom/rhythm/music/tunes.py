@@ -1,0 +1,141 @@
+"""Tunes made by code, so that nobody needs a file to dance: bass, chords and a drum."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput
+from motionloom.rhythm.music.music import Music, load_music
+
+TUNE = "tune"  # what commands and scenes say for a tune made by code, where a file could be
+
+_TICKS = 480
+_CHORDS = ((57, 60, 64), (53, 57, 60), (48, 52, 55), (55, 59, 62))  # A minor, F, C, G
+_SCALE = (69, 72, 74, 76, 79, 81)  # A minor pentatonic
+_DRUMS, _KICK, _SNARE, _HAT = 9, 36, 38, 42
+
+
+def tune(
+    *,
+    bars: int = 16,
+    meter: int = 4,
+    tempo_bpm: float = 120.0,
+    seed: int | np.random.Generator = 0,
+) -> Music:
+    """A tune to dance to at once; parameters as in `write_tune`.
+
+    Examples
+    --------
+    >>> tune(bars=2, tempo_bpm=120).beats[:3]
+    array([0. , 0.5, 1. ])
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tune.mid"
+        music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))
+    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")
+
+
+def write_tune(
+    path: str | Path,
+    *,
+    bars: int = 16,
+    meter: int = 4,
+    tempo_bpm: float | Sequence[tuple[int, float]] = 120.0,
+    seed: int | np.random.Generator = 0,
+) -> Path:
+    """Write a tune as a MIDI file of type 1.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.mid``.
+    bars : int
+    meter : int
+        Beats (quarter notes) per bar.
+    tempo_bpm : float, or sequence of (bar, tempo)
+        Beats per minute, from given bars on: ``[(0, 120), (8, 132)]``.
+    seed : int or numpy.random.Generator
+        Of the melody.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.rhythm.music.music import load_music
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     music = load_music(write_tune(f"{folder}/tune.mid", bars=2, tempo_bpm=120))
+    >>> music.beats[:3], music.meter
+    (array([0. , 0.5, 1. ]), 4)
+    """
+    import mido
+
+    tempos = [(0, float(tempo_bpm))] if np.isscalar(tempo_bpm) else list(tempo_bpm)  # type: ignore[arg-type]
+    if bars < 1 or meter < 1:
+        raise InvalidInput(f"a tune has at least one bar of one beat; got {bars} of {meter}")
+    for bar, tempo in tempos:
+        if not (20.0 <= tempo <= 400.0 and 0 <= bar < bars):
+            raise InvalidInput(
+                f"tempos lie between 20 and 400 beats a minute, at bars of the tune; got "
+                f"{tempo:g} at bar {bar}"
+            )
+    rng = np.random.default_rng(seed)
+    conductor = [(0, 0, mido.MetaMessage("time_signature", numerator=meter, denominator=4))]
+    conductor += [
+        (bar * meter * _TICKS, 0, mido.MetaMessage("set_tempo", tempo=round(6e7 / tempo)))
+        for bar, tempo in tempos
+    ]
+    parts = [conductor, _band(bars, meter), _melody(bars, meter, rng)]
+    file = mido.MidiFile(ticks_per_beat=_TICKS)
+    for events in parts:
+        track = mido.MidiTrack()
+        last = 0
+        for tick, _, message in sorted(events, key=lambda event: event[:2]):
+            track.append(message.copy(time=tick - last))
+            last = tick
+        file.tracks.append(track)
+    with whole_file(path) as scratch:
+        file.save(scratch)
+    return Path(path)
+
+
+def _note(channel: int, pitch: int, velocity: int, start: float, length: float) -> list:
+    import mido
+
+    on, off = round(start * _TICKS), round((start + length) * _TICKS)
+    how = {"channel": channel, "note": pitch}
+    return [
+        (on, 1, mido.Message("note_on", velocity=velocity, **how)),
+        (off, 0, mido.Message("note_off", velocity=0, **how)),
+    ]
+
+
+def _band(bars: int, meter: int) -> list:
+    """Bass on the downbeat, chords on the others, a drum on all."""
+    events = []
+    for bar in range(bars):
+        chord = _CHORDS[bar % len(_CHORDS)]
+        for beat in range(meter):
+            at = bar * meter + beat
+            events += _note(_DRUMS, _KICK if beat % 2 == 0 else _SNARE, 100, at, 0.25)
+            events += _note(_DRUMS, _HAT, 60, at + 0.5, 0.25)
+            if beat == 0:
+                events += _note(1, chord[0] - 12, 105, at, 0.9)
+            else:
+                for pitch in chord:
+                    events += _note(0, pitch, 70, at, 0.7)
+    return events
+
+
+def _melody(bars: int, meter: int, rng: np.random.Generator) -> list:
+    events, place = [], 2
+    for at in range(bars * meter):
+        if rng.random() < 0.8:
+            place = int(np.clip(place + rng.integers(-2, 3), 0, len(_SCALE) - 1))
+            length = 0.5 if rng.random() < 0.3 else 0.95
+            events += _note(2, _SCALE[place], 85, at, length)
+    return events

@@ -1,0 +1,167 @@
+"""From the cost of ending at each frame to a few matches that do not overlap.
+
+Ends are taken in order of cost, each is followed back in double precision, and dropped if it
+covers too much of a match taken before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.search.settings import ANY, Limits
+
+
+@dataclass(frozen=True)
+class Found:
+    """An alignment of the query with rows ``[start, end)`` of all rows of a library.
+
+    `distance` is the mean over the path's cells, in the unit of the rows; `path` holds
+    pairs of query row and library row.
+    """
+
+    start: int
+    end: int
+    distance: float
+    path: NDArray[np.int64]
+
+
+GridOf = Callable[[int, int], NDArray[np.float64]]
+
+
+def non_overlapping(
+    costs: NDArray,
+    grid_of: GridOf,
+    starts: NDArray[np.int64],
+    *,
+    length: int,
+    steps: str,
+    limits: Limits = ANY,
+) -> list[Found]:
+    """The best matches among the ends, in order of distance.
+
+    Parameters
+    ----------
+    costs : ndarray, shape (N,)
+        As from `motionloom.search.subsequence_kernel.end_costs`.
+    grid_of : callable
+        ``grid_of(low, high)`` gives distances (M, high - low) of the query's rows to rows
+        `low` to `high`, in double precision.
+    starts : ndarray, shape (K + 1,)
+    length : int
+        Rows of the query, M.
+    steps : str
+    limits : Limits
+    """
+    ends = local_minima(costs, starts, max(1, length // 4))
+    order = ends[np.argsort(costs[ends], kind="stable")]
+    kept: list[Found] = []
+    taken = limits.taken()
+    for end in order.tolist():
+        # Costs rise along the order; classic paths may have up to three cells a row.
+        cells = length * (1 if steps == "slope" else 3)
+        if costs[end] > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
+            break
+        found = aligned_at(end, grid_of, starts, length=length, steps=steps)
+        if found is None or found.distance > limits.max_distance:
+            continue
+        if not limits.allows(found.end - found.start, query=length):
+            continue
+        if taken.add(found.start, found.end):
+            kept.append(found)
+            if limits.reached(len(kept)):
+                break
+    return sorted(kept, key=lambda found: (found.distance, found.start))
+
+
+def aligned_at(
+    end: int, grid_of: GridOf, starts: NDArray[np.int64], *, length: int, steps: str
+) -> Found | None:
+    """The best alignment that ends within a row of `end`, in double precision."""
+    motion = int(np.searchsorted(starts, end, side="right")) - 1
+    first, last = int(starts[motion]), int(starts[motion + 1])
+    reach = 2 * length + 2
+    while True:
+        low, high = max(first, end + 1 - reach), min(last, end + 2)
+        costs, came = accumulated(grid_of(low, high), steps=steps, subsequence=True)
+        near = max(0, end - 1 - low)
+        column = near + int(np.argmin(costs[-1, near : end + 2 - low]))
+        if not np.isfinite(costs[-1, column]):
+            return None
+        path = path_to(came, column, steps=steps)
+        if path[0, 1] > 0 or low == first:
+            break
+        reach *= 2  # it began at the window's edge, and might have begun before
+    distance = float(costs[-1, column]) / len(path)
+    path[:, 1] += low
+    return Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
+
+
+def realigned(
+    found: Sequence[Found],
+    grid_of: GridOf,
+    starts: NDArray[np.int64],
+    *,
+    length: int,
+    steps: str,
+    limits: Limits = ANY,
+) -> list[Found]:
+    """Rough matches made exact: the best alignment around each, once, in order of distance.
+
+    Of `limits` those of overlaps count.
+    """
+    better = []
+    for one in found:
+        motion = int(np.searchsorted(starts, one.start, side="right")) - 1
+        low = max(int(starts[motion]), one.start - length)
+        high = min(int(starts[motion + 1]), one.end + length)
+        costs, came = accumulated(grid_of(low, high), steps=steps, subsequence=True)
+        end = int(np.argmin(costs[-1]))
+        if np.isfinite(costs[-1, end]):
+            path = path_to(came, end, steps=steps)
+            distance = float(costs[-1, end]) / len(path)
+            path[:, 1] += low
+            better.append(Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path))
+    better.sort(key=lambda one: (one.distance, one.start))
+    taken = limits.taken()
+    return [one for one in better if taken.add(one.start, one.end)]
+
+
+@nb.njit(cache=True, nogil=True)
+def local_minima(costs, starts, reach):
+    """Rows whose cost is finite and the least within `reach` rows of the same motion.
+
+    Of equal costs the first counts.
+    """
+    out = np.empty(len(costs), np.int64)
+    count = 0
+    for m in range(len(starts) - 1):
+        first, last = starts[m], starts[m + 1]
+        j = first
+        while j < last:
+            here = costs[j]
+            if not np.isfinite(here):
+                j += 1
+                continue
+            least = True
+            ahead = min(last, j + reach + 1)
+            step = 1
+            for other in range(j + 1, ahead):
+                if costs[other] < here:
+                    least, step = False, other - j
+                    break
+            if least:
+                for other in range(max(first, j - reach), j):
+                    if costs[other] <= here:
+                        least = False
+                        break
+                if least:
+                    out[count] = j
+                    count += 1
+            j += step
+    return out[:count].copy()

@@ -1,0 +1,1 @@
+"""Whole-clip retrieval: clip measures and their tables."""

@@ -1,0 +1,218 @@
+"""Rows of all clips of a library for one measure, computed once and kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, LibraryError, RoleError
+from motionloom.motion import Motion
+from motionloom.search.clips.clip import ClipMeasure, Clips
+from motionloom.search.clips.emd_signature import Heaps
+from motionloom.search.clips.measures import EnergyMeasure
+from motionloom.store.artifacts.derived import derived
+from motionloom.store.artifacts.row_table import load_rows
+from motionloom.store.artifacts.row_table_build import build_rows
+from motionloom.store.ingest.importing import Progress
+from motionloom.store.records import Entry
+from motionloom.store.store import Shelf
+
+_VERSION = 1  # raise it when a measure gives other rows than before
+_HEAPS = ("points", "mass", "starts", "quantiles")
+
+
+@dataclass(frozen=True, eq=False)
+class ClipTable:
+    """Rows of all clips of a library that a measure can compare.
+
+    Attributes
+    ----------
+    measure : ClipMeasure
+    clips : Clips
+        With the joints that all of them have.
+    names : tuple of str, length C
+        Sorted.
+    fps, frames : ndarray, shape (C,)
+        Of each clip as stored.
+    left_out : dict of str to str
+        Motions that cannot be compared, and why.
+    joints_missing : dict of str to tuple of str
+        Joints that are not compared, and motions that lack them.
+    width : int
+        Columns of a clip with all joints.
+    """
+
+    measure: ClipMeasure
+    clips: Clips
+    names: tuple[str, ...]
+    fps: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    left_out: dict[str, str]
+    joints_missing: dict[str, tuple[str, ...]]
+    width: int
+
+    def query_rows(self, motion: Motion) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+        """Rows of any clip, and which of the joints compared it has.
+
+        Raises
+        ------
+        RoleError
+            If it cannot be compared.
+        InvalidInput
+            If it has missing values.
+        """
+        there = self.measure.joints_of(motion.skeleton)
+        joints = tuple(joint for joint in self.clips.joints if joint in there)
+        rows = np.asarray(self.measure.clip_rows(motion), dtype=np.float32)
+        rows = rows[:, self.measure.columns(joints, rows.shape[1])]
+        if not np.isfinite(rows).all():
+            raise InvalidInput(
+                f"{motion.name or 'motion'}: a clip must have no missing values to be compared"
+            )
+        return rows, joints
+
+    def restricted(self, joints: tuple[str, ...]) -> Clips:
+        """The clips with some of the joints only."""
+        if joints == self.clips.joints:
+            return self.clips
+        full, some = (self.measure.columns(j, self.width) for j in (self.clips.joints, joints))
+        columns = np.flatnonzero(np.isin(full, some))
+        return Clips(np.ascontiguousarray(self.clips.rows[:, columns]), self.clips.starts, joints)
+
+    def some(self, chosen: NDArray[np.int64]) -> ClipTable:
+        """The table of some of the clips, by number."""
+        starts = self.clips.starts
+        rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
+        ends = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
+        clips = Clips(np.concatenate(rows), ends, self.clips.joints)
+        if "heaps" in self.clips.made:
+            whole = self.clips.whole
+            place = np.cumsum(whole) - 1  # heaps are those of the clips without gaps
+            clips.made["heaps"] = self.clips.made["heaps"].take(place[chosen[whole[chosen]]])
+        names = tuple(self.names[c] for c in chosen)
+        return ClipTable(
+            self.measure, clips, names, self.fps[chosen], self.frames[chosen],
+            self.left_out, self.joints_missing, self.width,
+        )  # fmt: skip
+
+
+def clip_table(
+    library: Shelf, measure: ClipMeasure, *, progress: Progress | None = None
+) -> ClipTable:
+    """The rows of all clips, made if they are not there; see `ClipTable`.
+
+    Raises
+    ------
+    LibraryError, RoleError
+        If the library is empty, or none of its motions can be compared.
+    """
+    if not len(library):
+        raise LibraryError(f"{library.path}: the library is empty; import motions first")
+    joints, left_out = _joints(library, measure)
+    if not joints:
+        first = next(iter(left_out))
+        raise RoleError(
+            f"{library.path}: {measure.name} can compare none of the motions; "
+            f"{first}: {left_out[first]}"
+        )
+    width = measure.clip_rows(library[next(iter(joints))]).shape[1]
+    options = {"version": _VERSION, "measure": repr(measure)}
+
+    def build(folder: Path, previous: Path | None) -> None:
+        build_rows(
+            folder,
+            previous,
+            library,
+            partial(_rows, measure=measure),
+            width=width,
+            length=partial(_length, measure=measure),
+            left_out=left_out,
+            progress=progress,
+        )
+
+    table = derived(library, f"clips-{measure.name}", options, build=build, load=load_rows)
+    shared = tuple(
+        joint for joint in measure.joints if all(joint in there for there in joints.values())
+    )
+    missing = {
+        joint: tuple(name for name, there in joints.items() if joint not in there)
+        for joint in measure.joints
+        if joint not in shared
+    }
+    rows = table.rows
+    columns = measure.columns(shared, width)
+    if len(columns) != width:
+        rows = np.ascontiguousarray(rows[:, columns])
+    clips = Clips(rows, table.starts, shared)
+    if isinstance(measure, EnergyMeasure):
+        clips.made["heaps"], clips.made["whole"] = _kept_heaps(library, measure, clips, options)
+    return ClipTable(measure, clips, table.names, table.fps, table.frames, left_out, missing, width)
+
+
+def _kept_heaps(
+    library: Shelf, measure: EnergyMeasure, clips: Clips, options: dict
+) -> tuple[Heaps, NDArray[np.bool_]]:
+    """Heaps of the clips without gaps, and which those are."""
+
+    def build(folder: Path, previous: Path | None) -> None:
+        fresh = Clips(clips.rows, clips.starts, clips.joints)
+        made = measure.heaps(fresh)
+        for name in _HEAPS:
+            np.save(folder / f"{name}.npy", getattr(made, name))
+        np.save(folder / "whole.npy", fresh.whole)
+
+    def load(folder: Path) -> tuple[Heaps, NDArray[np.bool_]]:
+        try:
+            heaps = Heaps(*(np.load(folder / f"{name}.npy") for name in _HEAPS))
+            return heaps, np.load(folder / "whole.npy")
+        except (ValueError, EOFError) as error:
+            raise LibraryError(f"{folder}: damaged: {error}") from None
+
+    return derived(
+        library,
+        "clip-heaps",
+        {**options, "shared": clips.joints, "kept": 2},
+        build=build,
+        load=load,
+    )
+
+
+def _joints(
+    library: Shelf, measure: ClipMeasure
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Joints of each motion that can be compared, and why the others cannot."""
+    by_skeleton: dict[str, tuple[str, ...] | str] = {}
+    joints: dict[str, tuple[str, ...]] = {}
+    left_out: dict[str, str] = {}
+    for entry in library.entries():
+        if entry.skeleton not in by_skeleton:
+            try:
+                by_skeleton[entry.skeleton] = measure.joints_of(library.skeleton(entry.skeleton))
+            except RoleError as error:
+                by_skeleton[entry.skeleton] = str(error)
+        found = by_skeleton[entry.skeleton]
+        if isinstance(found, str):
+            left_out[entry.name] = found
+        elif entry.frames < 1:
+            left_out[entry.name] = "has no frames"
+        else:
+            joints[entry.name] = found
+    return joints, left_out
+
+
+def _rows(motion: Motion, measure: ClipMeasure) -> NDArray[np.float64]:
+    return measure.clip_rows(motion)
+
+
+def _length(entry: Entry, measure: ClipMeasure) -> int:
+    return measure.length(entry.frames, entry.fps)
+
+
+def gaps_in(table: ClipTable) -> Iterable[str]:
+    """Names of clips that have missing values; nothing is near to them."""
+    return (name for name, whole in zip(table.names, table.clips.whole, strict=True) if not whole)

@@ -1,0 +1,272 @@
+"""Clips as heaps of mass, one per joint: what the Earth Mover's Distance compares.
+
+A joint's curve of angles is reduced to its Douglas-Peucker points. Each is a point of a space
+of four dimensions, three angles in degrees and the time in frames, and its mass is the number
+of frames it stands for, as a part of all. The distance of two clips is the sum over the joints
+of their weights times the Earth Mover's Distance of their heaps.
+
+**A bound.** Moving mass moves it along each axis at least as far as the heaps' shadows on that
+axis are apart, and those are sorted numbers: their distance is the mean difference of their
+quantiles. The root of the sum of squares over the four axes is no more than the distance of
+the heaps, because a mean of lengths is no less than the length of the mean. Quantiles are
+kept as means over a few parts of the mass, which can only make the bound smaller.
+
+References
+----------
+.. [1] G. Tam, Q. Zheng, M. Corbyn, R. Lau. Motion retrieval based on energy morphing.
+   ISM 2007.
+
+Nearest clips by the Earth Mover's Distance, without computing most distances.
+
+Clips are taken in the order of a lower bound (see `motionloom.search.clips.emd_signature`), and
+the search ends where the bound exceeds the k-th best distance found; a distance is given up as
+soon as the joints done and the bounds of the others exceed it. The answer is that of computing all.
+
+The distance is a metric, and a metric index would use that: a clip as far from some third one
+as the query is near to it cannot be near. On 3,000 pieces of CMU takes the best of 24 such
+third clips rules out 30 % of all; the bound used here rules out 88 %, and those that it leaves
+are nearly all left by the third clips, too. So there is no tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment.banded_dtw import Nearest, farthest
+from motionloom.distance.curves import THRESHOLD, split
+from motionloom.distance.earth_mover import heap_distance
+from motionloom.errors import InvalidInput
+
+PARTS = 8  # of the mass, for the bound: with more it is hardly higher
+_AXES = 4
+_SLACK = 1e-12  # what rounding may do to a sum of joints
+
+
+@dataclass(frozen=True, eq=False)
+class Heaps:
+    """Heaps of C clips with J joints each.
+
+    Attributes
+    ----------
+    points : ndarray, shape (N, 4)
+        Three angles in degrees, and the time in frames times the time's weight.
+    mass : ndarray, shape (N,)
+        Of each heap, 1 in all.
+    starts : ndarray of int64, shape (C * J + 1,)
+        Heap of joint j of clip c: points ``starts[c * J + j]`` to the next.
+    quantiles : ndarray, shape (C, J, 4, PARTS)
+        Means of the coordinates over equal parts of the mass, sorted.
+    """
+
+    points: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    quantiles: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        curves: NDArray,
+        *,
+        threshold: float = THRESHOLD,
+        time_weight: float = 1.0,
+    ) -> Heaps:
+        """Heaps of rotation curves.
+
+        Parameters
+        ----------
+        curves : array_like, shape (C, T, J, 3)
+            Degrees. All numbers finite.
+        threshold : float
+            Of Douglas-Peucker, in degrees.
+        time_weight : float
+            Degrees that one frame counts for in the ground distance.
+        """
+        points, mass, counts = _heaps(
+            np.ascontiguousarray(curves, dtype=np.float64), threshold, time_weight
+        )
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        quantiles = _quantiles(points, mass, starts).reshape(*curves.shape[::2], _AXES, PARTS)
+        return cls(points, mass, starts, quantiles)
+
+    def __len__(self) -> int:
+        return len(self.quantiles)
+
+    def take(self, clips: NDArray[np.int64]) -> Heaps:
+        """The heaps of some of the clips."""
+        joints = self.quantiles.shape[1]
+        numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
+        counts = np.diff(self.starts)[numbers]
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        rows = np.repeat(self.starts[numbers] - starts[:-1], counts) + np.arange(starts[-1])
+        return Heaps(self.points[rows], self.mass[rows], starts, self.quantiles[clips])
+
+
+@nb.njit(cache=True, nogil=True)
+def limited_distance(
+    points_a, mass_a, starts_a, a, points_b, mass_b, starts_b, b, weights, bounds, limit
+):
+    """Distance of two clips, or inf as soon as it must exceed `limit`.
+
+    `bounds` (J,) are lower bounds of the joints' weighted distances; joints are taken in the
+    order of these, the largest first.
+    """
+    joints = len(weights)
+    each = np.zeros(joints)
+    expected = bounds.sum()
+    for joint in np.argsort(-bounds):
+        i, j = a * joints + joint, b * joints + joint
+        p, q = starts_a[i], starts_a[i + 1]
+        r, s = starts_b[j], starts_b[j + 1]
+        each[joint] = weights[joint] * heap_distance(
+            points_a[p:q], mass_a[p:q], points_b[r:s], mass_b[r:s]
+        )
+        expected += each[joint] - bounds[joint]
+        if expected * (1.0 - _SLACK) > limit:
+            return np.inf
+    return each.sum()  # always in one order: sums of floats depend on it
+
+
+@nb.njit(cache=True, nogil=True)
+def joint_bounds(quantiles, clip, weights):
+    """Lower bounds of the weighted distances, joint by joint, of a clip (J, 4, P) to all."""
+    count, joints, axes, parts = quantiles.shape
+    out = np.empty((count, joints))
+    for c in range(count):
+        for j in range(joints):
+            square = 0.0
+            for k in range(axes):
+                apart = 0.0
+                for p in range(parts):
+                    apart += abs(quantiles[c, j, k, p] - clip[j, k, p])
+                square += (apart / parts) ** 2
+            out[c, j] = weights[j] * np.sqrt(square)
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _heaps(curves, threshold, time_weight):
+    clips, frames, joints, _ = curves.shape
+    room = clips * joints * min(frames, 16)
+    points, mass = np.empty((room, _AXES)), np.empty(room)
+    counts = np.empty(clips * joints, np.int64)
+    at = 0
+    for c in range(clips):
+        for j in range(joints):
+            curve = np.ascontiguousarray(curves[c, :, j])
+            kept = np.flatnonzero(split(curve, threshold))
+            counts[c * joints + j] = len(kept)
+            if at + len(kept) > room:
+                room = 2 * room + len(kept)
+                more_points, more_mass = np.empty((room, _AXES)), np.empty(room)
+                more_points[:at], more_mass[:at] = points[:at], mass[:at]
+                points, mass = more_points, more_mass
+            for n in range(len(kept)):
+                before = -0.5 if n == 0 else 0.5 * (kept[n - 1] + kept[n])
+                after = frames - 0.5 if n == len(kept) - 1 else 0.5 * (kept[n] + kept[n + 1])
+                points[at, :3] = curve[kept[n]]
+                points[at, 3] = time_weight * kept[n]
+                mass[at] = (after - before) / frames
+                at += 1
+    return points[:at].copy(), mass[:at].copy(), counts
+
+
+@nb.njit(cache=True, nogil=True)
+def _quantiles(points, mass, starts):
+    heaps = len(starts) - 1
+    out = np.zeros((heaps, _AXES, PARTS))
+    for h in range(heaps):
+        first, last = starts[h], starts[h + 1]
+        for k in range(_AXES):
+            order = np.argsort(points[first:last, k])
+            part, room = 0, 1.0 / PARTS
+            for n in order:
+                left = mass[first + n]
+                while left > 0.0:
+                    used = min(left, room) if part < PARTS - 1 else left
+                    out[h, k, part] += used * PARTS * points[first + n, k]
+                    left -= used
+                    room -= used
+                    if room <= 1e-15 and part < PARTS - 1:
+                        part, room = part + 1, 1.0 / PARTS
+    return out
+
+
+_BOUND_SLACK = 1e-9  # of a bound: sums in another order are rounded otherwise
+
+
+def energy_matrix_rows(
+    heaps: Heaps, weights: NDArray[np.float64], first: int, last: int
+) -> NDArray[np.float64]:
+    """Distances from clips `first` to `last` to all before them, NaN behind the diagonal."""
+    return _matrix_rows(heaps.points, heaps.mass, heaps.starts, weights, len(heaps), first, last)
+
+
+def energy_nearest(
+    query: Heaps,
+    heaps: Heaps,
+    weights: NDArray[np.float64],
+    *,
+    k: int,
+    prune: bool = True,
+) -> Nearest:
+    """The `k` clips nearest to the only one of `query`.
+
+    Parameters
+    ----------
+    query, heaps : Heaps
+    weights : ndarray, shape (J,)
+        Of the joints.
+    k : int
+    prune : bool
+        Without it every distance is computed, to the same end.
+    """
+    if k < 1:
+        raise InvalidInput(f"k must be at least 1; got {k}")
+    bounds = joint_bounds(heaps.quantiles, query.quantiles[0], weights) * (1.0 - _BOUND_SLACK)
+    if not prune:
+        bounds[:] = 0.0
+    totals = bounds.sum(axis=1)
+    order = np.argsort(totals, kind="stable")
+    found, gaps, computed = _nearest(
+        query.points, query.mass, query.starts, heaps.points, heaps.mass, heaps.starts,
+        weights, bounds, totals, order, min(k, len(order)),
+    )  # fmt: skip
+    best = np.lexsort((found, gaps))
+    return Nearest(found[best], gaps[best], int(computed))
+
+
+@nb.njit(cache=True, nogil=True)
+def _matrix_rows(points, mass, starts, weights, count, first, last):
+    out = np.full((last - first, count), np.nan)
+    nothing = np.zeros(len(weights))
+    for a in range(first, last):
+        for b in range(a):
+            out[a - first, b] = limited_distance(
+                points, mass, starts, a, points, mass, starts, b, weights, nothing, np.inf
+            )
+        out[a - first, a] = 0.0
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _nearest(points_a, mass_a, starts_a, points, mass, starts, weights, bounds, totals, order, k):
+    found = np.full(k, -1)
+    gaps = np.full(k, np.inf)
+    computed = 0
+    for c in order:
+        worst = farthest(found, gaps)
+        limit = gaps[worst]
+        if totals[c] > limit:
+            break
+        computed += 1
+        gap = limited_distance(
+            points_a, mass_a, starts_a, 0, points, mass, starts, c, weights, bounds[c], limit
+        )
+        if gap < limit or (gap == limit and c < found[worst]):
+            found[worst], gaps[worst] = c, gap
+    return found, gaps, computed

@@ -1,0 +1,221 @@
+"""An index in shards: each small enough for one worker's memory, all of them asked.
+
+The rows of a library are cut into stretches, and each stretch has blocks of its own (see
+`motionloom.search.index.bucket_index`). A query goes to every shard; each answers with its k
+nearest, measured from the rows as given, so that answers of different shards can be compared to the
+last bit. The k nearest of all those are the k nearest of all rows: the answer is that of the
+single index. Shards are memory-mapped where they are asked; on a cluster, by its workers.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.parallel import executor as engine
+from motionloom.search.index.bucket_index import Blocks
+from motionloom.store.artifacts.derived import FOLDER as DERIVED
+from motionloom.store.artifacts.row_table import row_range, row_total
+from motionloom.store.remote.cache import local_cache
+from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
+from motionloom.store.remote.object_store import ObjectStore, Store
+
+SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB of 15 numbers each, rows and blocks together
+_STARTS = "starts.npy"
+
+Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Shards:
+    """An index of N rows in S shards.
+
+    Attributes
+    ----------
+    folder : Path or StoredFolder
+        Shard s is in its subfolder ``s``.
+    starts : ndarray of int64, shape (S + 1,)
+        Shard s has rows ``starts[s]`` to ``starts[s + 1]``.
+    table : Path or StoredFolder
+        That of the rows (see `motionloom.store.artifacts.row_table`): for workers to map theirs.
+    workers : int or None
+        As in `motionloom.parallel.executor.executor`. None: a cluster's, or this process: a pool
+        takes longer to start than a query.
+    """
+
+    folder: Folder
+    starts: NDArray[np.int64]
+    table: Folder
+    workers: int | None = None
+
+    @staticmethod
+    def build(
+        folder: Path,
+        table: Folder,
+        *,
+        shards: int | None = None,
+        workers: int | None = None,
+        store: Store | None = None,
+    ) -> None:
+        """Index the rows (N, D) of a table, a shard at a time or at once.
+
+        Parameters
+        ----------
+        folder : Path
+            Where to.
+        table : Path or StoredFolder
+            That of the rows.
+        shards : int, optional
+            Default: one for every four million rows.
+        workers : int, optional
+        store : Store, optional
+            If it is a remote one, shards are written there, and noted in `folder`.
+        """
+        if shards is not None and shards < 1:
+            raise InvalidInput(f"shards must be at least 1; got {shards}")
+        count = row_total(table)
+        shards = shards or -(-count // SHARD_ROWS) or 1
+        starts = np.linspace(0, count, shards + 1).astype(np.int64)
+        work: Callable[[int], Files | None]
+        if isinstance(store, ObjectStore):
+            work = partial(_put_shard, folder=folder.name, table=table, starts=starts, store=store)
+            workers = store.workers(workers)
+        else:
+            work = partial(_build_shard, folder=folder.absolute(), table=table, starts=starts)
+        with engine.executor(workers, tasks=shards) as pool:
+            for done in engine.completed(work, range(shards), pool):
+                if done.error is not None:
+                    raise done.error
+                for name, pieces in (done.result or {}).items():
+                    point_to(folder / name, pieces)
+        np.save(folder / _STARTS, starts)
+
+    @classmethod
+    def open(cls, folder: Folder, table: Folder, *, workers: int | None = None) -> Shards:
+        """What `build` wrote; nothing of it is read yet."""
+        starts = np.load(folder / _STARTS)
+        for number in range(len(starts) - 1):
+            try:
+                there = (folder / str(number)).is_dir()
+            except FileNotFoundError:
+                there = False
+            if not there:
+                raise LibraryError(f"{folder}: damaged: shard {number} is missing")
+        return cls(folder.absolute(), starts, table, workers)
+
+    def nearest(
+        self,
+        queries: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        *,
+        k: int,
+        radius: float = np.inf,
+        epsilon: float = 0.0,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Answer:
+        """As `Blocks.nearest`; `rows` are read from their file, where the shards are."""
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        asks = []
+        for number, (first, last) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
+            own = None if allowed is None else allowed[first:last]
+            if own is None or own.any():
+                asks.append((number, own))
+        work = partial(
+            _ask_shard,
+            shards=self,
+            queries=queries,
+            k=k,
+            radius=radius,
+            epsilon=epsilon,
+        )
+        answers: list[tuple[int, Answer]] = []
+        workers = self.workers
+        if workers is None and not engine.is_on_cluster():
+            workers = 1
+        with engine.executor(workers, tasks=len(asks)) as pool:
+            for done in engine.completed(work, asks, pool):
+                if done.error is not None or done.result is None:
+                    raise done.error or LibraryError(f"{self.folder}: a shard gave no answer")
+                answers.append((done.item[0], done.result))
+        return merged(
+            [answer for _, answer in sorted(answers, key=lambda a: a[0])], len(queries), k
+        )
+
+
+def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
+    """The k nearest of the nearest of each shard, for every query.
+
+    Parameters
+    ----------
+    answers : sequence of (offsets, rows, distances)
+        One per shard, with row numbers of the whole.
+    queries, k : int
+
+    Examples
+    --------
+    >>> offsets = np.array([0, 2])
+    >>> a = (offsets, np.array([0, 1]), np.array([0.1, 0.4]))
+    >>> b = (offsets, np.array([7, 5]), np.array([0.2, 0.4]))
+    >>> merged([a, b], 1, 3)[1].tolist()
+    [0, 7, 1]
+    """
+    query = [np.repeat(np.arange(queries), np.diff(offsets)) for offsets, _, _ in answers]
+    owner = np.concatenate([np.empty(0, np.int64), *query])
+    rows = np.concatenate([np.empty(0, np.int64), *(found for _, found, _ in answers)])
+    distances = np.concatenate([np.empty(0), *(gaps for _, _, gaps in answers)])
+    order = np.lexsort([rows, distances, owner])
+    owner, rows, distances = owner[order], rows[order], distances[order]
+    rank = np.arange(len(owner)) - np.searchsorted(owner, owner, side="left")
+    kept = rank < k
+    counts = np.bincount(owner[kept], minlength=queries)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return offsets, rows[kept], distances[kept]
+
+
+def _build_shard(number: int, folder: Path, table: Folder, starts: NDArray[np.int64]) -> None:
+    place = folder / str(number)
+    place.mkdir(exist_ok=True)  # a task may be done again after its worker has died
+    Blocks.build(row_range(table, int(starts[number]), int(starts[number + 1]))).save(place)
+
+
+def _put_shard(
+    number: int, folder: str, table: Folder, starts: NDArray[np.int64], store: ObjectStore
+) -> Files:
+    """Build a shard and write it to the store; its files."""
+    scratch = local_cache().scratch()
+    try:
+        (scratch / str(number)).mkdir()
+        _build_shard(number, scratch, table, starts)
+        return uploaded(scratch, store, f"{DERIVED}/{folder}")
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _ask_shard(
+    ask: tuple[int, NDArray[np.bool_] | None],
+    shards: Shards,
+    queries: NDArray[np.float32],
+    k: int,
+    radius: float,
+    epsilon: float,
+) -> Answer:
+    number, allowed = ask
+    first, last = int(shards.starts[number]), int(shards.starts[number + 1])
+    blocks, rows = _opened(shards.folder, number, shards.table, first, last)
+    offsets, found, distances = blocks.nearest(
+        queries, rows, k=min(k, last - first), radius=radius, epsilon=epsilon, allowed=allowed
+    )
+    return offsets, found + first, distances
+
+
+@lru_cache(maxsize=64)
+def _opened(folder: Folder, number: int, table: Folder, first: int, last: int):
+    """Blocks and rows of a shard, mapped once per process."""
+    return Blocks.open(folder / str(number)), row_range(table, first, last)

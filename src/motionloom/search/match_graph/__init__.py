@@ -1,0 +1,1 @@
+"""Match graphs and families, grown by query expansion."""

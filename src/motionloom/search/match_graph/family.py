@@ -1,0 +1,239 @@
+"""Multi-step search: matches become queries until nothing new appears.
+
+What is found is a match graph (Kovar & Gleicher 2004, section 3.3). Whatever the query finds
+becomes a node. A stretch that is found later is compared with the node that it overlaps most:
+by more than 80 % it is that node again, and their ranges are averaged; by less than 20 % it
+is new; between, it is dropped. The query keeps the range that was asked for. Alignments on
+edges are fitted to the ranges in the end, so that they can be strung together.
+
+Time alignments on the edges of a match graph: fitted to its nodes, and strung together.
+
+Ranges of nodes move while a family grows, so an alignment that was found no longer begins
+and ends where the nodes do. `fitted` cuts and prolongs it. `composed` walks several of them,
+which is how far motions are aligned by way of near ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment import corresponding
+from motionloom.errors import InvalidInput
+from motionloom.search.match import Match, Matches
+from motionloom.search.match_graph.graph import Edge, Family, Node, cheapest_paths, way_to
+
+
+def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> NDArray[np.int64]:
+    """An alignment of range `a` with range `b`, from corner to corner.
+
+    Parameters
+    ----------
+    path : ndarray of int, shape (L, 2)
+        Pairs of frames, both rising, which need not lie in the ranges.
+    a, b : (start, end)
+        Half-open ranges of frames.
+
+    Returns
+    -------
+    path : ndarray of int, shape (M, 2)
+        Pairs of frames counted from the starts of `a` and `b`: the given ones that lie in both,
+        and straight ways from there to (0, 0) and to the last frames.
+
+    Examples
+    --------
+    >>> fitted(np.array([[9, 19], [10, 20], [11, 21], [12, 22]]), (10, 14), (20, 24)).tolist()
+    [[0, 0], [1, 1], [2, 2], [3, 3]]
+    """
+    return _fitted_to_nodes(np.ascontiguousarray(path, np.int64), a[0], a[1], b[0], b[1])
+
+
+@nb.njit(cache=True, nogil=True)
+def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
+    low, high = 0, len(path)
+    while low < high and (path[low, 0] < first_a or path[low, 1] < first_b):
+        low += 1
+    while high > low and (path[high - 1, 0] >= end_a or path[high - 1, 1] >= end_b):
+        high -= 1
+    last_i, last_j = end_a - 1 - first_a, end_b - 1 - first_b
+    out = np.empty((2 * (last_i + last_j + 2) + high - low, 2), np.int64)
+    count, i, j = 1, 0, 0
+    out[0] = 0
+    for k in range(low, high + 1):
+        to_i = path[k, 0] - first_a if k < high else last_i
+        to_j = path[k, 1] - first_b if k < high else last_j
+        inside = low < k < high
+        steps = 1 if inside else max(to_i - i, to_j - j)
+        for step in range(1, steps + 1):
+            out[count, 0] = round(i + (to_i - i) * step / steps)
+            out[count, 1] = round(j + (to_j - j) * step / steps)
+            count += 1
+        i, j = to_i, to_j
+    return out[:count].copy()
+
+
+def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.float64]:
+    """Where each of `length` frames comes to by one alignment after the other.
+
+    Parameters
+    ----------
+    paths : iterable of ndarray of int, shape (L, 2)
+        As from `fitted`; the second column of each counts the frames of the next one's first.
+    length : int
+
+    Returns
+    -------
+    times : ndarray, shape (length,)
+        Frames of the last motion, not rounded; they never fall.
+
+    Examples
+    --------
+    >>> twice = np.array([[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]])
+    >>> composed([twice], 3).tolist()
+    [0.5, 2.5, 4.5]
+    """
+    times = np.arange(length, dtype=np.float64)
+    for path in paths:
+        times = corresponding(path, times)
+    return times
+
+
+SAME = 0.8  # Kovar & Gleicher 2004, section 3.3
+APART = 0.2
+
+
+def grow_family(
+    query: Node,
+    text: str,
+    find: Callable[[Node], Iterable[Match]],
+    *,
+    tiers: int | None = None,
+    max_nodes: int | None = None,
+    same: float = SAME,
+    apart: float = APART,
+    unit: str = "m",
+) -> Family:
+    """Search again from everything found, tier by tier.
+
+    Parameters
+    ----------
+    query : Node
+        The query, as node of tier 0; of a motion that need not be in the library.
+    text : str
+        What to call the query.
+    find : callable
+        ``find(node)`` gives the matches of a node, the nearest first.
+    tiers : int or None
+        So many steps; None: until nothing new appears.
+    max_nodes : int or None
+        Stop when there are so many nodes besides the query.
+    same, apart : float
+        Overlaps above and below which a stretch is a node again, or a new one.
+    unit : str
+        What distances are told in.
+
+    Examples
+    --------
+    >>> steps = {"a:0-10": [("b", 0.1)], "b:0-10": [("c", 0.2), ("a", 0.1)], "c:0-10": []}
+    >>> def find(node):
+    ...     return [Match(name, 0, 10, 0.0, 1.0, cost) for name, cost in steps[node.text]]
+    >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
+    >>> [(node.motion, node.tier) for node in family.nodes], family.distance_to_query().round(3)
+    ([('a', 0), ('b', 1), ('c', 2)], array([0. , 0.1, 0.3]))
+    """
+    if not 0.0 <= apart <= same <= 1.0:
+        raise InvalidInput(f"overlaps must have 0 <= apart <= same <= 1; got {apart}, {same}")
+    if tiers is not None and tiers < 1:
+        raise InvalidInput(f"tiers must be at least 1, or all; got {tiers}")
+    nodes: list[Node] = [query]
+    seen: list[Match | None] = [None]
+    edges: dict[tuple[int, int], Edge] = {}
+    by_motion: dict[str, list[int]] = {query.motion: [0]}
+    frontier = [0]
+    while frontier and (tiers is None or nodes[frontier[0]].tier < tiers):
+        following = []
+        for a in frontier:
+            for match in find(nodes[a]):
+                near = by_motion.setdefault(match.motion, [])
+                b, overlap = _most_overlapping(nodes, near, match)
+                if b is not None and overlap > same:
+                    if b not in (a, 0):
+                        nodes[b] = _averaged(nodes[b], match)
+                elif a != 0 and overlap >= apart:
+                    continue
+                elif max_nodes is None or len(nodes) <= max_nodes:
+                    b = len(nodes)
+                    tier = nodes[a].tier + 1
+                    nodes.append(Node(match.motion, match.start_frame, match.end_frame, tier))
+                    seen.append(match)
+                    near.append(b)
+                    following.append(b)
+                else:
+                    continue
+                pair = (min(a, b), max(a, b))
+                if a != b and (pair not in edges or match.distance < edges[pair].cost):
+                    frames = match.alignment + (nodes[a].start_frame, 0)
+                    edges[pair] = Edge(a, b, match.distance, frames)
+        frontier = following
+    kept = tuple(_fitted(edge, nodes) for edge in edges.values())
+    return Family(text, tuple(nodes), kept, _as_matches(nodes, seen, kept, text, unit))
+
+
+def _most_overlapping(nodes: list[Node], near: list[int], match: Match) -> tuple[int | None, float]:
+    best, most = None, 0.0
+    first, last = match.start_frame, match.end_frame
+    for b in near:
+        start, end = nodes[b].start_frame, nodes[b].end_frame
+        if start >= last or end <= first:
+            continue
+        shared = min(end, last) - max(start, first)
+        shorter = min(end - start, last - first)
+        if shared > most * shorter:
+            best, most = b, shared / shorter
+    return best, most
+
+
+def _averaged(node: Node, match: Match) -> Node:
+    start = round((node.start_frame + match.start_frame) / 2)
+    end = round((node.end_frame + match.end_frame) / 2)
+    return replace(node, start_frame=start, end_frame=end)
+
+
+def _fitted(edge: Edge, nodes: list[Node]) -> Edge:
+    ranges = [(nodes[n].start_frame, nodes[n].end_frame) for n in (edge.a, edge.b)]
+    return replace(edge, alignment=fitted(edge.alignment, *ranges))
+
+
+def _as_matches(nodes, seen, edges, text: str, unit: str) -> Matches:
+    gaps, before = cheapest_paths(len(nodes), edges)
+    between = {}
+    for edge in edges:
+        between[edge.a, edge.b] = edge.alignment
+        between[edge.b, edge.a] = edge.alignment[:, ::-1]
+    length = nodes[0].end_frame - nodes[0].start_frame
+    rows = []
+    for number, (node, match) in enumerate(zip(nodes, seen, strict=True)):
+        if match is None:
+            continue
+        way = way_to(before, number)
+        times = composed((between[step] for step in zip(way, way[1:], strict=False)), length)
+        frames = np.rint(times).astype(np.int64) + node.start_frame
+        fps = (match.end_frame - match.start_frame) / (match.end - match.start)
+        rows.append(
+            replace(
+                match,
+                start_frame=node.start_frame,
+                end_frame=node.end_frame,
+                start=node.start_frame / fps,
+                end=node.end_frame / fps,
+                distance=float(gaps[number]),
+                tier=node.tier,
+                alignment=np.column_stack([np.arange(length), frames]),
+            )
+        )
+    rows.sort(key=lambda match: (match.distance, match.motion, match.start_frame))
+    return Matches(rows, query=text, unit=unit)

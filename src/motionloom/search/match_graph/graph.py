@@ -1,0 +1,264 @@
+"""The match graph: stretches of motion that are alike, and how they are joined.
+
+Nodes are stretches, an edge joins two that are numerically alike and costs as much as their
+alignment (Kovar & Gleicher 2004, section 3.3). The distance of a node to the query is that of
+the cheapest path, so that a leaping side kick is reached from a front kick by way of kicks in
+between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import InvalidInput, MissingExtra
+from motionloom.search.match import Matches
+
+if TYPE_CHECKING:
+    import networkx
+
+_LEAST_COST = 1e-12  # an edge of no cost would be no edge to a sparse graph
+
+
+@dataclass(frozen=True)
+class Node:
+    """A stretch of motion in a family.
+
+    `tier` is 0 for the query, 1 for what it found, and so on.
+
+    Examples
+    --------
+    >>> from motionloom.search import Node
+    >>> Node("walk", 10, 40, 0).text
+    'walk:10-40'
+    """
+
+    motion: str
+    start_frame: int
+    end_frame: int
+    tier: int
+
+    @property
+    def text(self) -> str:
+        """``NAME:START-END``."""
+        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """Two nodes that are alike.
+
+    Attributes
+    ----------
+    a, b : int
+        Numbers of the nodes; `b` was found by `a`.
+    cost : float
+        Mean distance over the alignment's cells.
+    alignment : ndarray of int, shape (L, 2)
+        Pairs of frames, each counted from the start of its node; from the first frames of
+        both to the last.
+
+    Examples
+    --------
+    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> edge = kicks.edges[0]
+    >>> edge.a, edge.b, edge.alignment.shape[1]
+    (0, 1, 2)
+    """
+
+    a: int
+    b: int
+    cost: float
+    alignment: NDArray[np.int64] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """A match graph. Node 0 is the query.
+
+    Attributes
+    ----------
+    query : str
+    nodes : tuple of Node
+    edges : tuple of Edge
+    matches : Matches
+        All nodes but the query as matches, the nearest first; `distance` is the distance to
+        the query, `alignment` that by way of the cheapest path.
+
+    Examples
+    --------
+    >>> kicks = lib.family("kick_front_mid_right:5-40", max_distance=0.3)
+    >>> kicks.nodes[0].motion
+    'kick_front_mid_right'
+    """
+
+    query: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    matches: Matches
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def distance_to_query(self) -> NDArray[np.float64]:
+        """Cost of the cheapest path from each node to the query, shape (len(nodes),)."""
+        return cheapest_paths(len(self.nodes), self.edges)[0]
+
+    def path_to_query(self, node: int) -> tuple[int, ...]:
+        """Nodes on the cheapest path, from the query to `node`.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such node.
+        """
+        if not 0 <= node < len(self.nodes):
+            raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {node}")
+        return way_to(cheapest_paths(len(self.nodes), self.edges)[1], node)
+
+    def only(self, numbers: Iterable[int]) -> Family:
+        """The family of some of its nodes; the query is always one of them.
+
+        Edges between them stay. Nodes whose ways to the query are cut off are joined to it
+        directly, by the alignment along the way that they had.
+
+        Raises
+        ------
+        InvalidInput
+            If there is no such node.
+
+        Examples
+        --------
+        >>> from motionloom.search import Match, grow_family
+        >>> steps = {"a": [("b", 0.1)], "b": [("c", 0.2)], "c": []}
+        >>> def find(node):
+        ...     pairs = np.array([[0, 0], [9, 9]])
+        ...     found = steps[node.motion]
+        ...     return [Match(n, 0, 10, 0.0, 1.0, c, alignment=pairs) for n, c in found]
+        >>> family = grow_family(Node("a", 0, 10, 0), "a:0-10", find)
+        >>> some = family.only([2])
+        >>> [node.motion for node in some.nodes], some.distance_to_query().round(3)
+        (['a', 'c'], array([0. , 0.3]))
+        """
+        kept = sorted({0, *numbers})
+        if kept[0] < 0 or kept[-1] >= len(self.nodes):
+            wrong = kept[0] if kept[0] < 0 else kept[-1]
+            raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {wrong}")
+        place = {number: k for k, number in enumerate(kept)}
+        edges = [
+            Edge(place[edge.a], place[edge.b], edge.cost, edge.alignment)
+            for edge in self.edges
+            if edge.a in place and edge.b in place
+        ]
+        nodes = tuple(self.nodes[number] for number in kept)
+        matches = {match.text: match for match in self.matches}
+        gaps = cheapest_paths(len(nodes), edges)[0]
+        for k in np.flatnonzero(~np.isfinite(gaps)).tolist():
+            match = matches[nodes[k].text]
+            frames = match.alignment - (0, nodes[k].start_frame)
+            edges.append(Edge(0, k, match.distance, frames))
+        texts = {node.text for node in nodes[1:]}
+        left = [match for match in self.matches if match.text in texts]
+        shown = Matches(left, query=self.matches.query, unit=self.matches.unit)
+        return Family(self.query, nodes, tuple(edges), shown)
+
+    def to_networkx(self) -> networkx.Graph:
+        """The graph as a `networkx.Graph`.
+
+        Nodes are numbered as here and carry ``motion``, ``start_frame``, ``end_frame``,
+        ``tier`` and ``distance_to_query``; edges carry ``weight`` (the cost) and
+        ``alignment`` as JSON text, with frames of the lower-numbered node first. All of it
+        can be written as GraphML.
+
+        Raises
+        ------
+        MissingExtra
+            If NetworkX is not installed.
+
+        Examples
+        --------
+        >>> family = Family("a", (Node("a", 0, 9, 0),), (), Matches([]))
+        >>> family.to_networkx().nodes[0]["motion"]
+        'a'
+        """
+        try:
+            import networkx
+        except ImportError:
+            raise MissingExtra(
+                "graphs for other programs need NetworkX; install it with: "
+                "pip install 'motionloom[graphs]'"
+            ) from None
+        graph = networkx.Graph(query=self.query)
+        plain = self.to_json()
+        for number, node in enumerate(plain["nodes"]):
+            graph.add_node(number, **node)
+        for edge in self.edges:
+            pairs = edge.alignment if edge.a < edge.b else edge.alignment[:, ::-1]
+            text = json.dumps(pairs.tolist(), separators=(",", ":"))
+            graph.add_edge(edge.a, edge.b, weight=float(edge.cost), alignment=text)
+        return graph
+
+    def write_graphml(self, path: str | Path) -> Path:
+        """Write the graph for Gephi, yEd, Cytoscape and the like; see `to_networkx`."""
+        graph = self.to_networkx()
+        import networkx
+
+        path = Path(path)
+        with whole_file(path) as scratch:
+            networkx.write_graphml(graph, scratch)
+        return path
+
+    def to_json(self) -> dict[str, Any]:
+        """The graph as plain data."""
+        return {
+            "query": self.query,
+            "nodes": [
+                {
+                    "motion": node.motion,
+                    "start_frame": node.start_frame,
+                    "end_frame": node.end_frame,
+                    "distance_to_query": float(distance),
+                    "tier": node.tier,
+                }
+                for node, distance in zip(self.nodes, self.distance_to_query(), strict=True)
+            ],
+            "edges": [
+                {
+                    "a": edge.a,
+                    "b": edge.b,
+                    "cost": float(edge.cost),
+                    "alignment": edge.alignment.tolist(),
+                }
+                for edge in self.edges
+            ],
+        }
+
+
+def cheapest_paths(
+    count: int, edges: Iterable[Edge]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Cost of the cheapest path from the query to each node, and the node before it there."""
+    from scipy.sparse import csr_array  # half a second that a plain search need not pay
+    from scipy.sparse.csgraph import dijkstra
+
+    edges = list(edges)
+    costs = np.array([max(edge.cost, _LEAST_COST) for edge in edges])
+    ends = np.array([(edge.a, edge.b) for edge in edges]).reshape(-1, 2)
+    graph = csr_array((costs, (ends[:, 0], ends[:, 1])), shape=(count, count))
+    gaps, before = dijkstra(graph, directed=False, indices=[0], return_predecessors=True)
+    return np.where(gaps[0] < 1e-9, 0.0, gaps[0]), before[0]
+
+
+def way_to(before: NDArray[np.int32], node: int) -> tuple[int, ...]:
+    """The nodes from the query to `node`, given the node before each."""
+    way = [node]
+    while way[-1] != 0:
+        way.append(int(before[way[-1]]))
+    return tuple(way[::-1])

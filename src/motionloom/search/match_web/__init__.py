@@ -1,0 +1,1 @@
+"""Match webs (Kovar and Gleicher 2004)."""

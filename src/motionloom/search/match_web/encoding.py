@@ -1,0 +1,198 @@
+"""Webs as few bytes: steps, differences of values, and what they start from; compressed.
+
+Along a path each step is one of three, and values change little: a step takes a byte that
+compresses to a bit or two, a value the difference to the one before, in halves of a
+millimetre. A bridge is the steps from the cell where it leaves to the one where it arrives.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import LibraryError
+from motionloom.search.match_web.web import Web
+
+_MARK = b"mloomweb"
+_VERSION = 1
+_FRONT = len(_MARK) + 8  # the mark, the version, the header's size
+_LONGEST = 1 << 24  # bytes of a header, whatever it says
+_QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
+_LARGEST = 32000
+_FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
+
+
+def encoded(web: Web, about: dict) -> bytes:
+    """A web, and anything to be kept with it, as bytes.
+
+    Parameters
+    ----------
+    web : Web
+    about : dict
+        As JSON, in front, where `described` reads it.
+    """
+    count = web.chain_count
+    quantum = max(_QUANTUM, float(web.values.max(initial=0.0)) / _LARGEST)
+    levels = np.rint(web.values.astype(np.float64) / quantum).astype(np.int64)
+    heads = web.cells[web.offsets[:count]].astype(np.int64)
+    fields = {
+        "lengths": np.diff(web.offsets),
+        "heads": np.diff(heads, axis=0, prepend=0).ravel(),
+        "leaves": np.diff(web.leaves, prepend=0),
+        "arrives": web.arrives - web.leaves,
+        "steps": _steps(web.cells, web.offsets, count, web.leaves, web.arrives),
+        "values": _differences(levels, web.offsets),
+    }
+    packed = [zlib.compress(_planes(fields[name]), 6) for name in _FIELDS]
+    header = {
+        "about": about,
+        "shape": web.shape,
+        "rate": web.rate,
+        "quantum": quantum,
+        "chains": count,
+        "sizes": [len(part) for part in packed],
+    }
+    front = zlib.compress(json.dumps(header).encode(), 6)
+    return b"".join([_MARK, struct.pack("<II", _VERSION, len(front)), front, *packed])
+
+
+def described(path: Path) -> dict:
+    """What `encoded` was given as `about`, from the beginning of a file of its bytes."""
+    with open(path, "rb") as data:
+        front = data.read(_FRONT)
+        size = struct.unpack_from("<I", front, len(_MARK) + 4)[0] if len(front) == _FRONT else 0
+        try:
+            return _header(front + data.read(min(size, _LONGEST)))[0]["about"]
+        except LibraryError as error:
+            raise LibraryError(f"{path}: {error}; remove it and build again") from None
+
+
+def decoded(data: bytes) -> Web:
+    """The web that `encoded` made bytes of.
+
+    Raises
+    ------
+    LibraryError
+        If they are no web, or damaged.
+    """
+    header, at = _header(data)
+    parts = {}
+    try:
+        for name, size in zip(_FIELDS, header["sizes"], strict=True):
+            parts[name] = _from_planes(zlib.decompress(data[at : at + size]))
+            at += size
+        count = int(header["chains"])
+        offsets = np.concatenate([[0], np.cumsum(parts["lengths"])]).astype(np.int64)
+        leaves = np.cumsum(parts["leaves"])
+        heads = np.cumsum(parts["heads"].reshape(-1, 2), axis=0)
+        cells = _cells(parts["steps"], offsets, count, heads, leaves)
+        values = _sums(parts["values"], offsets) * header["quantum"]
+    except (zlib.error, ValueError, IndexError) as error:
+        raise LibraryError(f"damaged web: {error}") from None
+    return Web(
+        tuple(header["shape"]),
+        float(header["rate"]),
+        cells,
+        values.astype(np.float32),
+        offsets,
+        count,
+        leaves,
+        leaves + parts["arrives"],
+    )
+
+
+def _header(data: bytes) -> tuple[dict, int]:
+    try:
+        version, size = struct.unpack_from("<II", data, len(_MARK))
+        if data[: len(_MARK)] != _MARK or version != _VERSION:
+            raise ValueError("another kind of file")
+        at = _FRONT
+        return json.loads(zlib.decompress(data[at : at + size])), at + size
+    except (struct.error, ValueError, zlib.error) as error:
+        raise LibraryError(f"damaged web: {error}") from None
+
+
+def _planes(numbers: NDArray[np.int64]) -> bytes:
+    """Whole numbers with the sign in the last bit, all first bytes, then all second ones..."""
+    folded = ((numbers << 1) ^ (numbers >> 63)).astype("<u8")
+    width = max(1, (int(folded.max(initial=0)).bit_length() + 7) // 8)
+    table = folded.view(np.uint8).reshape(-1, 8)[:, :width]
+    return bytes([width]) + np.ascontiguousarray(table.T).tobytes()
+
+
+def _from_planes(data: bytes) -> NDArray[np.int64]:
+    width = data[0]
+    planes = np.frombuffer(data, np.uint8, offset=1).reshape(width, -1)
+    table = np.zeros((planes.shape[1], 8), np.uint8)
+    table[:, :width] = planes.T
+    folded = table.view("<u8")[:, 0]
+    return (folded >> 1).astype(np.int64) ^ -(folded & 1).astype(np.int64)
+
+
+@nb.njit(cache=True, nogil=True)
+def _steps(cells, offsets, chain_count, leaves, arrives):
+    """0 diagonal, 1 right, 2 down: within chains, then along bridges from end to end."""
+    out = np.empty(len(cells) + len(leaves), np.int64)
+    at = 0
+    for p in range(len(offsets) - 1):
+        first, last = offsets[p], offsets[p + 1]
+        bridge = p - chain_count
+        before = cells[first] if bridge < 0 else cells[leaves[bridge]]
+        for c in range(first + 1 if bridge < 0 else first, last if bridge < 0 else last + 1):
+            cell = cells[arrives[bridge]] if c == last else cells[c]
+            down, right = cell[0] - before[0], cell[1] - before[1]
+            out[at] = 0 if down and right else (1 if right else 2)
+            at += 1
+            before = cell
+    return out[:at].copy()
+
+
+@nb.njit(cache=True, nogil=True)
+def _cells(steps, offsets, chain_count, heads, leaves):
+    out = np.empty((offsets[-1], 2), np.int32)
+    at = 0
+    for p in range(len(offsets) - 1):
+        first, last = offsets[p], offsets[p + 1]
+        bridge = p - chain_count
+        if bridge < 0:
+            row, column = heads[p, 0], heads[p, 1]
+            out[first, 0], out[first, 1] = row, column
+            first += 1
+        else:
+            row, column = out[leaves[bridge], 0], out[leaves[bridge], 1]
+        for c in range(first, last):
+            row += steps[at] != 1
+            column += steps[at] != 2
+            out[c, 0], out[c, 1] = row, column
+            at += 1
+        at += bridge >= 0  # the step onto the chain
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _differences(levels, offsets):
+    """Each path's first value, then what is added from cell to cell."""
+    out = np.empty_like(levels)
+    for p in range(len(offsets) - 1):
+        before = 0
+        for c in range(offsets[p], offsets[p + 1]):
+            out[c] = levels[c] - before
+            before = levels[c]
+    return out
+
+
+@nb.njit(cache=True, nogil=True)
+def _sums(differences, offsets):
+    out = np.empty(len(differences))
+    for p in range(len(offsets) - 1):
+        total = 0
+        for c in range(offsets[p], offsets[p + 1]):
+            total += differences[c]
+            out[c] = total
+    return out

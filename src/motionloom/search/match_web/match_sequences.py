@@ -1,0 +1,323 @@
+"""Searching a match web: all match sequences from the query's first frame to its last.
+
+A *match sequence* starts where a path of the web passes the query's first frame, runs down
+that path, may branch off over bridges to others, and ends at the last cell in the query's
+last frame. Its columns are a match, its mean distance that of the match (Kovar & Gleicher
+2004, section 3.3).
+
+There are very many sequences, but of those with the same ends only that with the smallest
+mean can be a match. So instead of all, *labels* are passed on: how much distance (T) and how
+many cells (n) lie behind. One label makes another superfluous if it is not worse for any
+mean in the end between 0 and the threshold: neither in T nor in T - threshold * n. Nothing
+is lost by that, and few labels remain at each path.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.search.candidates import Found
+from motionloom.search.match_web.web_index import WebIndex
+from motionloom.search.settings import Limits
+
+
+def web_matches(
+    index: WebIndex,
+    start: int,
+    end: int,
+    limits: Limits,
+    *,
+    allowed: NDArray[np.bool_] | None = None,
+) -> list[Found]:
+    """Matches of a stretch of the web's motions, the nearest first.
+
+    Parameters
+    ----------
+    index : WebIndex
+    start, end : int
+        Half-open range of frames, numbered as in `index`, of one motion.
+    limits : Limits
+        Of two matches that share too much, the nearer is kept.
+    allowed : ndarray of bool, shape (M,), optional
+        Motions to search.
+
+    Returns
+    -------
+    found : list of Found
+        Frames numbered as in `index`; paths pair frames counted from `start` with those.
+    """
+    if not len(index):
+        return []
+    # No mean is larger than the greatest value; labels are compared at a finite threshold.
+    threshold = min(float(limits.max_distance), index.greatest * (1.0 + 1e-6))
+    shortest, longest = (ratio * (end - start) for ratio in limits.durations)
+    ways = []
+    for way in range(len(index.passing)):
+        paths = index.starting(way, start)
+        if allowed is not None and len(paths):
+            other = index.cells[index.offsets[paths], 1 - way]
+            paths = paths[allowed[np.searchsorted(index.starts, other, side="right") - 1]]
+        arrays = _arrays(index, way)
+        ways.append(_sequences(*arrays, paths, start, end - 1, threshold))  # type: ignore
+    means = np.concatenate([one[0] for one in ways])
+    # First cell, cells at the end, last label, bridge that the end lies on: see `_sequences`.
+    ends = np.concatenate([one[1] for one in ways])
+    side = np.repeat(np.arange(len(ways)), [len(one[0]) for one in ways])
+    first = index.cells[ends[:, 0], 1 - side].astype(np.int64)
+    last = index.cells[ends[:, 1], 1 - side].astype(np.int64) + 1
+    lengths = last - first
+    order = np.lexsort((last, first, means))
+    order = order[(lengths[order] >= shortest) & (lengths[order] <= longest)]
+    taken = np.array(limits.occupied, np.int64).reshape(-1, 2)
+    most = len(order) if limits.max_matches is None else limits.max_matches
+    kept = _kept(first, last, order, taken, limits.max_overlap, most)
+    found = []
+    for k in kept.tolist():
+        way = int(side[k])
+        path = index.cells[_cells_of(index, ways[way][2], *ends[k].tolist())].astype(np.int64)
+        if way == 1:
+            path = path[:, ::-1].copy()
+        path[:, 0] -= start
+        found.append(Found(int(first[k]), int(last[k]), float(means[k]), path))
+    return found
+
+
+def _arrays(index: WebIndex, way: int) -> tuple[NDArray, ...]:
+    return (
+        index.cells[:, way],
+        index.cells[:, 1 - way],
+        index.sums,
+        index.offsets,
+        index.bridge_of,
+        index.leaves,
+        index.arrives,
+        index.bridge_paths,
+        index.arrive_paths,
+    )
+
+
+def _cells_of(
+    index: WebIndex, labels, first: int, last: int, label: int, bridge: int
+) -> NDArray[np.int64]:
+    """Numbers of the cells of a sequence, in order; followed from its end."""
+    entry, before, taken = labels
+    parts = []
+    if bridge >= 0:
+        own, after = index.offsets[index.bridge_paths[bridge] :][:2]
+        begin = own if label >= 0 else first
+        if last == index.arrives[bridge]:
+            parts.append(np.append(np.arange(begin, after), last))
+        else:
+            parts.append(np.arange(begin, last + 1))
+        last = index.leaves[bridge]
+    while label >= 0:
+        parts.append(np.arange(entry[label], last + 1))
+        bridge, label = taken[label], before[label]
+        if bridge >= 0:
+            own, after = index.offsets[index.bridge_paths[bridge] :][:2]
+            parts.append(np.arange(own if label >= 0 else first, after))
+            last = index.leaves[bridge]
+    return np.concatenate(parts[::-1])
+
+
+@nb.njit(cache=True, nogil=True)
+def _sequences(
+    rows, columns, sums, offsets, bridge_of, leaves, arrives, bridge_paths, arrive_paths,
+    paths, a, b, threshold,
+):  # fmt: skip
+    """Sequences from row `a` to row `b` that begin on `paths`.
+
+    Returns means (S,), ends (S, 4) and labels. `ends` holds the first cell, the last cell,
+    the last label (or -1), and the bridge behind it that the last cell lies on (or -1).
+    Labels are what `_cells_of` needs: entry cell, label before, bridge between.
+    """
+    means = np.empty(256)
+    ends = np.empty((256, 4), np.int64)
+    count = 0
+    entry = np.empty(256, np.int64)  # cell where a label enters its chain
+    chain = np.empty(256, np.int64)
+    total = np.empty(256)  # so that total + sums[x + 1] is T at cell x of the chain
+    number = np.empty(256, np.int64)  # and number + x + 1 is n
+    before = np.empty(256, np.int64)
+    taken = np.empty(256, np.int64)
+    labels = 0
+    following = np.empty(256, np.int64)  # next label settled on the same chain
+    settled = np.full(len(offsets) - 1, -1, np.int32)
+    queue = np.empty(256, np.int64)  # labels to be settled, the last first
+    waiting = 0
+    for s in range(len(paths)):
+        origin = labels
+        if labels == len(entry):
+            entry, chain, total = _doubled(entry), _doubled(chain), _doubled(total)
+            number, before = _doubled(number), _doubled(before)
+            taken, following = _doubled(taken), _doubled(following)
+        p = paths[s]
+        x = _first_at(rows, offsets[p], offsets[p + 1], a)
+        first_cell = x
+        bridge = bridge_of[p]
+        if bridge >= 0:
+            stop, ended = _bridge_end(rows, offsets, p, arrives[bridge], b)
+            if stop >= 0:
+                T, n = _along(sums, offsets, p, x, stop, arrives[bridge])
+                if T <= threshold * n:
+                    means, ends = _room(means, ends, count)
+                    means[count] = T / n
+                    ends[count] = (x, stop, -1, bridge)
+                    count += 1
+            if ended:
+                continue
+            T, n = _along(sums, offsets, p, x, arrives[bridge], arrives[bridge])
+            y = arrives[bridge]
+            chain[labels], entry[labels] = arrive_paths[bridge], y
+            total[labels], number[labels] = T - sums[y + 1], n - y - 1
+            before[labels], taken[labels] = -1, bridge
+        else:
+            chain[labels], entry[labels] = p, x
+            total[labels], number[labels] = -sums[x], -x
+            before[labels], taken[labels] = -1, -1
+        queue[0], waiting = labels, 1
+        labels += 1
+        while waiting:
+            waiting -= 1
+            now = queue[waiting]
+            c, T, n = chain[now], total[now], number[now]
+            worse = False
+            other = settled[c]
+            while other >= 0:
+                if total[other] <= T and (
+                    total[other] - threshold * number[other] <= T - threshold * n
+                ):
+                    worse = True
+                    break
+                other = following[other]
+            if worse:
+                continue
+            following[now] = settled[c]
+            settled[c] = now
+            x, last = entry[now], offsets[c + 1]
+            stop = last
+            if rows[last - 1] >= b:
+                stop = _first_at(rows, x, last, b)
+                y = _first_at(rows, stop, last, b + 1) - 1
+                mean = (T + sums[y + 1]) / (n + y + 1)
+                if mean <= threshold:
+                    means, ends = _room(means, ends, count)
+                    means[count] = mean
+                    ends[count] = (first_cell, y, now, -1)
+                    count += 1
+            k = np.searchsorted(leaves, x)
+            while k < len(leaves) and leaves[k] < stop:
+                out = leaves[k]
+                so_far, cells = T + sums[out + 1], n + out + 1
+                q, y = bridge_paths[k], arrives[k]
+                finish, ended = _bridge_end(rows, offsets, q, y, b)
+                if finish >= 0:
+                    more, extra = _along(sums, offsets, q, offsets[q], finish, y)
+                    mean = (so_far + more) / (cells + extra)
+                    if mean <= threshold:
+                        means, ends = _room(means, ends, count)
+                        means[count] = mean
+                        ends[count] = (first_cell, finish, now, k)
+                        count += 1
+                if not ended:
+                    more, extra = _along(sums, offsets, q, offsets[q], y, y)
+                    if labels == len(entry):
+                        entry, chain, total = _doubled(entry), _doubled(chain), _doubled(total)
+                        number, before = _doubled(number), _doubled(before)
+                        taken, following = _doubled(taken), _doubled(following)
+                    chain[labels], entry[labels] = arrive_paths[k], y
+                    total[labels] = so_far + more - sums[y + 1]
+                    number[labels] = cells + extra - y - 1
+                    before[labels], taken[labels] = now, k
+                    if waiting == len(queue):
+                        queue = _doubled(queue)
+                    # Nearest last: a label is settled when none can come before it.
+                    at = waiting
+                    while at > 0 and _is_before(rows, columns, entry[queue[at - 1]], y):
+                        queue[at] = queue[at - 1]
+                        at -= 1
+                    queue[at] = labels
+                    waiting += 1
+                    labels += 1
+                k += 1
+        for label in range(origin, labels):
+            settled[chain[label]] = -1
+    return means[:count], ends[:count], (entry[:labels], before[:labels], taken[:labels])
+
+
+@nb.njit(cache=True, nogil=True)
+def _first_at(rows, low, high, row):
+    """The first of the cells low..high of a path whose row is at least `row`, or `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@nb.njit(cache=True, nogil=True)
+def _is_before(rows, columns, one, other):
+    return rows[one] + columns[one] < rows[other] + columns[other]
+
+
+@nb.njit(cache=True, nogil=True)
+def _bridge_end(rows, offsets, path, arrival, b):
+    """Last cell of a bridge in row `b` (or -1), and whether the bridge reaches that row."""
+    if rows[arrival] == b:
+        return arrival, True
+    first, last = offsets[path], offsets[path + 1]
+    if last > first and rows[last - 1] >= b:
+        return _first_at(rows, first, last, b + 1) - 1, True
+    return -1, rows[arrival] > b
+
+
+@nb.njit(cache=True, nogil=True)
+def _along(sums, offsets, path, first, last, arrival):
+    """Distance and number of a bridge's cells from `first` to `last`, its own or the arrival."""
+    if last != arrival:
+        return sums[last + 1] - sums[first], last + 1 - first
+    own = offsets[path + 1] - first
+    T = sums[offsets[path + 1]] - sums[first] + sums[arrival + 1] - sums[arrival]
+    return T, own + 1
+
+
+@nb.njit(cache=True, nogil=True)
+def _room(means, ends, count):
+    if count < len(means):
+        return means, ends
+    return _doubled(means), _doubled(ends)
+
+
+@nb.njit(cache=True, nogil=True)
+def _doubled(numbers):
+    return np.concatenate((numbers, np.empty_like(numbers)))
+
+
+@nb.njit(cache=True, nogil=True)
+def _kept(first, last, order, taken, max_overlap, limit):
+    """Of the matches in order those that share little with the ones kept before."""
+    low = np.empty(len(order) + len(taken), np.int64)
+    high = np.empty(len(order) + len(taken), np.int64)
+    count = len(taken)
+    low[:count], high[:count] = taken[:, 0], taken[:, 1]
+    out = np.empty(len(order), np.int64)
+    kept = 0
+    for k in order:
+        if kept >= limit:
+            break
+        fits = True
+        for t in range(count):
+            shared = min(high[t], last[k]) - max(low[t], first[k])
+            if shared > max_overlap * min(high[t] - low[t], last[k] - first[k]):
+                fits = False
+                break
+        if fits:
+            low[count], high[count] = first[k], last[k]
+            count += 1
+            out[kept] = k
+            kept += 1
+    return out[:kept]

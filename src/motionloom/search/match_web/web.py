@@ -1,0 +1,266 @@
+"""The match web: all potentially similar stretches of two motions, as a net of paths.
+
+Rows of the distance grid are frames of one motion, columns frames of another. *Chains* run
+along one-dimensional minima (`motionloom.search.match_web.chains`); *bridges* join chains through
+the valid region (`motionloom.search.match_web.bridges`). Starting from any cell and travelling on,
+along a chain and over bridges, one gets a time alignment that is close to optimal: rows and columns
+passed are stretches of the two motions that may be alike (Kovar & Gleicher 2004, section
+3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from motionloom.alignment import ALPHA, MAX_SLOPE, grid_minima, valid_region
+from motionloom.alignment.dtw import checked_grid
+from motionloom.errors import InvalidInput
+from motionloom.search.match_web.bridges import bridges_between
+from motionloom.search.match_web.chains import minima_chains
+
+LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
+REACH_SECONDS = 2.0  # bridges are shorter than this, both motions' time added up; ibidem
+
+
+@dataclass(frozen=True)
+class WebOptions:
+    """How webs are built.
+
+    Parameters
+    ----------
+    alpha : float
+        The valid region ends where distances are by this part larger than at a minimum.
+    max_slope : int
+        At most so many frames of one motion correspond to one of the other.
+    least_seconds : float
+        Chains that cover less (the mean of both motions) are dropped.
+    reach_seconds : float
+        Bridges span less than this, rows and columns added up.
+    """
+
+    alpha: float = ALPHA
+    max_slope: int = MAX_SLOPE
+    least_seconds: float = LEAST_SECONDS
+    reach_seconds: float = REACH_SECONDS
+
+    def __post_init__(self) -> None:
+        if not self.alpha >= 0.0:
+            raise InvalidInput(f"alpha must not be negative; got {self.alpha}")
+        if self.max_slope < 1:
+            raise InvalidInput(f"max_slope must be at least 1; got {self.max_slope}")
+        for name in ("least_seconds", "reach_seconds"):
+            if not getattr(self, name) >= 0.0:
+                raise InvalidInput(f"{name} must not be negative; got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Web:
+    """Chains and bridges of one motion (rows) and one or several others (columns).
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows M and columns N of the grid: frames of the motions, at `rate`.
+    rate : float
+        Frames per second of rows and columns.
+    cells : ndarray of int32, shape (C, 2)
+        Row and column of the cells of all paths, one path after the other: first the
+        chains, then the bridges. Along a path neither falls.
+    values : ndarray of float32, shape (C,)
+        Distance at each cell.
+    offsets : ndarray of int64, shape (paths + 1,)
+        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. Every chain has some; a
+        bridge between neighbouring cells has none of its own.
+    chain_count : int
+        Paths 0 to ``chain_count - 1`` are chains.
+    leaves, arrives : ndarray of int64, shape (B,)
+        Bridge b (path ``chain_count + b``) leads from the chain cell number ``leaves[b]``
+        over its own cells to the chain cell number ``arrives[b]``: both are indices into
+        `cells`.
+
+    Examples
+    --------
+    >>> frames = np.arange(40.0)
+    >>> web = build_web(np.abs(np.subtract.outer(frames, frames[5:25])), rate=10.0)
+    >>> web
+    Web(40 x 20 at 10 fps: 1 chains, 0 bridges, 20 cells)
+    >>> web.cells[:2].tolist()
+    [[5, 0], [6, 1]]
+    """
+
+    shape: tuple[int, int]
+    rate: float
+    cells: NDArray[np.int32]
+    values: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    chain_count: int
+    leaves: NDArray[np.int64]
+    arrives: NDArray[np.int64]
+
+    @property
+    def bridge_count(self) -> int:
+        """How many bridges there are."""
+        return len(self.leaves)
+
+    def path(self, number: int) -> NDArray[np.int32]:
+        """Cells of a chain or bridge, shape (L, 2)."""
+        return self.cells[self.offsets[number] : self.offsets[number + 1]]
+
+    def transposed(self) -> Web:
+        """The same web with rows and columns exchanged."""
+        return Web(
+            (self.shape[1], self.shape[0]),
+            self.rate,
+            self.cells[:, ::-1],
+            self.values,
+            self.offsets,
+            self.chain_count,
+            self.leaves,
+            self.arrives,
+        )
+
+    def moved(self, rows: int) -> Web:
+        """The same web, its first row at another place."""
+        return replace(self, cells=self.cells + np.array([rows, 0], np.int32))
+
+    def between(self, first: int, last: int) -> Web:
+        """The part of the web on columns `first` to `last`: those of one motion, or several.
+
+        Chains must be ordered by motion, as `build_web` leaves them.
+        """
+        heads = self.cells[self.offsets[: self.chain_count], 1]
+        low, high = np.searchsorted(heads >= first, True), np.searchsorted(heads >= last, True)
+        ends = self.offsets[[low, high]]
+        left, right = np.searchsorted(self.leaves, ends)
+        bridges = self.offsets[self.chain_count + left : self.chain_count + right + 1]
+        chains = self.offsets[low : high + 1]
+        chosen = np.r_[ends[0] : ends[1], bridges[0] : bridges[-1]]
+        return Web(
+            (self.shape[0], last - first),
+            self.rate,
+            self.cells[chosen] - np.array([0, first], np.int32),
+            self.values[chosen],
+            np.concatenate([chains - ends[0], bridges[1:] - bridges[0] + (ends[1] - ends[0])]),
+            int(high - low),
+            self.leaves[left:right] - ends[0],
+            self.arrives[left:right] - ends[0],
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Web({self.shape[0]} x {self.shape[1]} at {self.rate:g} fps: {self.chain_count} "
+            f"chains, {self.bridge_count} bridges, {len(self.cells)} cells)"
+        )
+
+
+def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float) -> Web:
+    """Webs of the same rows as one, each with its first column moved to a place.
+
+    Parameters
+    ----------
+    webs : sequence of (Web, int)
+        And the column at which each begins; in rising order, where `Web.between` is to work.
+    shape : tuple of int
+    rate : float
+    """
+    chain_sizes = [int(web.offsets[web.chain_count]) for web, _ in webs]
+    before = np.concatenate([[0], np.cumsum(chain_sizes)]).astype(np.int64)
+    shifts = [np.array([0, column], np.int32) for _, column in webs]
+    chains = [web.cells[:n] + s for (web, _), n, s in zip(webs, chain_sizes, shifts, strict=True)]
+    bridges = [web.cells[n:] + s for (web, _), n, s in zip(webs, chain_sizes, shifts, strict=True)]
+    lengths = [np.diff(web.offsets[: web.chain_count + 1]) for web, _ in webs]
+    lengths += [np.diff(web.offsets[web.chain_count :]) for web, _ in webs]
+    values = [web.values[:n] for (web, _), n in zip(webs, chain_sizes, strict=True)]
+    values += [web.values[n:] for (web, _), n in zip(webs, chain_sizes, strict=True)]
+    nothing = np.empty(0, np.int64)
+    return Web(
+        shape,
+        rate,
+        np.concatenate([np.empty((0, 2), np.int32), *chains, *bridges]),
+        np.concatenate([np.empty(0, np.float32), *values]),
+        np.concatenate([[0], np.cumsum(np.concatenate([nothing, *lengths]))]).astype(np.int64),
+        sum(web.chain_count for web, _ in webs),
+        np.concatenate([nothing, *(w.leaves + n for (w, _), n in zip(webs, before, strict=False))]),
+        np.concatenate(
+            [nothing, *(w.arrives + n for (w, _), n in zip(webs, before, strict=False))]
+        ),
+    )
+
+
+def build_web(
+    grid: ArrayLike,
+    *,
+    rate: float,
+    starts: ArrayLike | None = None,
+    itself: int | None = None,
+    lag: int = 0,
+    options: WebOptions | None = None,
+) -> Web:
+    """The web of a grid of distances, built at the grid's own rate.
+
+    Parameters
+    ----------
+    grid : array_like, shape (M, N)
+    rate : float
+        Frames per second of its rows and columns.
+    starts : array_like of int, shape (K + 1,), optional
+        Columns are those of K motions one after the other; no path leads from one to
+        another. Default: of one motion.
+    itself : int, optional
+        Where among the columns the motion of the rows is itself, if it is. Only cells
+        whose column is later than their row, by the length of the shortest chain, count
+        there: the rest is the trivial diagonal, and the same mirrored.
+    lag : int
+        Where rows and columns are parts of that motion: by how many frames the column
+        `itself` is later than the first row.
+    options : WebOptions, optional
+
+    Returns
+    -------
+    web : Web
+    """
+    options = options or WebOptions()
+    grid = checked_grid(grid)
+    if not rate > 0.0:
+        raise InvalidInput(f"rate must be positive; got {rate}")
+    bounds = np.array([0, grid.shape[1]] if starts is None else starts, dtype=np.int64)
+    minima = grid_minima(grid, starts=bounds)
+    region = valid_region(grid, alpha=options.alpha, starts=bounds)
+    if itself is not None:
+        last = int(bounds[np.searchsorted(bounds, itself, side="right")])
+        apart = int(options.least_seconds * rate) - lag
+        trivial = np.tri(len(grid), last - itself, apart, dtype=np.bool_)
+        minima[:, itself:last][trivial] = 0
+        region[:, itself:last][trivial] = False
+    cells, offsets, owner = minima_chains(
+        grid,
+        minima,
+        bounds,
+        max_slope=options.max_slope,
+        least_length=options.least_seconds * rate,
+    )
+    bridges = bridges_between(
+        grid,
+        region,
+        bounds,
+        cells,
+        offsets,
+        owner,
+        max_slope=options.max_slope,
+        reach=options.reach_seconds * rate,
+    )
+    every = np.concatenate([cells, bridges.cells])
+    return Web(
+        (grid.shape[0], grid.shape[1]),
+        float(rate),
+        every,
+        grid[every[:, 0], every[:, 1]].astype(np.float32),
+        np.concatenate([offsets, offsets[-1] + bridges.offsets[1:]]),
+        len(offsets) - 1,
+        bridges.leaves,
+        bridges.arrives,
+    )

@@ -1,0 +1,409 @@
+"""Webs of a library: every pair of motions once, kept with it, and added to.
+
+::
+
+    takes.loom/derived/web.OPTIONS/KEY-COLUMNS.web    webs of one motion with others
+
+OPTIONS is a digest of how webs are made, KEY the fingerprint of the motion in the rows,
+COLUMNS one of those in the columns. A build that was stopped goes on where it was, and a
+motion that is added costs its own pairs only (see `motionloom.search.match_web.web_files`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from functools import partial
+from itertools import groupby
+
+from motionloom.distance import FrameDistance, frame_distance
+from motionloom.distance.feature_table import RATE, row_count
+from motionloom.errors import LibraryError, RoleError
+from motionloom.parallel import executor as engine
+from motionloom.search.filters import chosen_motions
+from motionloom.search.match_web.web import Web, WebOptions, joined
+from motionloom.search.match_web.web_files import Written, web_files
+from motionloom.search.match_web.web_tasks import (
+    Task,
+    built_webs,
+    digest_of,
+    missing_pairs,
+    web_key,
+    web_tasks,
+)
+from motionloom.search.timeline import Timeline
+from motionloom.store.artifacts.derived import FOLDER
+from motionloom.store.ingest.importing import Progress
+from motionloom.store.lock import writer_lock
+from motionloom.store.records import Entry
+from motionloom.store.remote.object_store import StoreError
+from motionloom.store.store import Shelf
+
+_VERSION = 3  # raise it when the same motions give other webs than before
+_CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
+_WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
+
+
+@dataclass(frozen=True)
+class WebReport:
+    """What a build did.
+
+    Attributes
+    ----------
+    motions : int
+        Motions that have webs with each other now.
+    pairs, built : int
+        Their pairs, each motion with itself included; how many of them were built.
+    left_out : dict of str to str
+        Motions whose skeletons lack a joint that is needed, and which.
+    bytes : int
+        Size of all webs on disk.
+    seconds : float
+    """
+
+    motions: int
+    pairs: int
+    built: int
+    left_out: dict[str, str]
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LeftToBuild:
+    """What a build will do: pairs, cells of their grids, and about how many seconds of a core."""
+
+    pairs: int
+    cells: float
+    core_seconds: float
+
+
+@dataclass(frozen=True)
+class _Pack:
+    """One file: whose rows, and which columns are whose."""
+
+    name: str
+    row: str
+    columns: dict[str, tuple[int, int]]
+
+
+class WebStore:
+    """The webs of a library.
+
+    Parameters
+    ----------
+    library : Library
+    distance : str or FrameDistance
+        What frames are compared by.
+    options : WebOptions, optional
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+    >>> for performer in (0, 1):
+    ...     lib.add_motion(ml.demo.clip("kick_front_high_right", performer=performer))
+    >>> store = WebStore(lib)
+    >>> store.build(workers=1).built
+    3
+    >>> web = store.web("kick_front_high_right_p0", "kick_front_high_right_p1")
+    >>> web.shape == tuple(len(lib[name]) for name in lib.names), web.chain_count > 0
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        library: Shelf,
+        distance: str | FrameDistance = "pc11",
+        options: WebOptions | None = None,
+    ) -> None:
+        self.library = library
+        self.distance = frame_distance(distance)
+        self.options = options or WebOptions()
+        self.rate = float(library.fps or RATE)
+        how = {
+            "version": _VERSION,
+            "rate": self.rate,
+            "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
+            **asdict(self.options),
+        }
+        digest = digest_of(json.dumps(how, default=str))
+        self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
+        self.files = web_files(library, self.folder.name)
+        self._packs: dict[str, _Pack] = {}
+        self._webs: dict[str, Web] = {}
+
+    # --- building -----------------------------------------------------------------------
+
+    def build(
+        self,
+        *,
+        within: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> WebReport:
+        """Build the webs that are not there yet. One build at a time: another waits.
+
+        Parameters
+        ----------
+        within : str or several, optional
+            Only pairs of motions that both have one of these labels.
+        only : str or several, optional
+            Only pairs of these motions.
+        workers : int, optional
+            Processes. Default: one per core, or this one for little work.
+        progress : callable, optional
+            Called with the number of pairs done since the last call.
+        """
+        began = time.perf_counter()
+        self.library.check_own()
+        entries, left_out = self._chosen(within, only)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LibraryError(f"{self.folder}: cannot write to this library: {error}") from None
+        with writer_lock(self.folder, timeout=self.library.timeout):
+            built = self._build(entries, workers, progress)
+        return WebReport(
+            len(entries),
+            len(entries) * (len(entries) + 1) // 2,
+            built,
+            left_out,
+            self.files.size(),
+            time.perf_counter() - began,
+        )
+
+    def missing(
+        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
+    ) -> int:
+        """How many pairs have no web yet."""
+        return self.left_to_build(within=within, only=only).pairs
+
+    def left_to_build(
+        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
+    ) -> LeftToBuild:
+        """What has no web yet, and about how long it takes."""
+        entries, _ = self._chosen(within, only)
+        keys = {entry.name: web_key(entry) for entry in entries}
+        found = missing_pairs(entries, keys, self._covered())
+        lengths = {entry.name: row_count(entry, self.rate) for entry in entries}
+        cells = sum(
+            lengths[row] * lengths[name] / (2 if row == name else 1)
+            for row, columns in found.items()
+            for name in columns
+        )
+        return LeftToBuild(sum(map(len, found.values())), cells, _CELL_SECONDS * cells)
+
+    def planned(
+        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
+    ) -> tuple[Callable[[Task], list[Written]], list[Task]]:
+        """The work of a build, as a function, and the tasks to do it on."""
+        return self._planned(self._chosen(within, only)[0])
+
+    def _planned(self, entries: Sequence[Entry]):
+        keys = {entry.name: web_key(entry) for entry in entries}
+        missing = missing_pairs(entries, keys, self._covered())
+        tasks = web_tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
+        work = partial(
+            built_webs,
+            library=self.library,
+            files=self.files,
+            distance=self.distance,
+            rate=self.rate,
+            options=self.options,
+            keys=keys,
+        )
+        return work, tasks
+
+    def _build(self, entries: Sequence[Entry], workers, progress: Progress | None) -> int:
+        """Build what is missing; how many pairs that was."""
+        self._sweep()
+        work, tasks = self._planned(entries)
+        if tasks:
+            if workers is None and self._cells(tasks) < _WORTH_A_POOL:
+                workers = 1
+            self._run(work, tasks, workers, progress)
+            self.files.sweep()
+        return sum(len(columns) for task in tasks for _, columns in task)
+
+    def _cells(self, tasks: Iterable[Task]) -> int:
+        lengths = {entry.name: row_count(entry, self.rate) for entry in self.library.entries()}
+        return sum(
+            lengths[row] * sum(lengths[name] for name in columns)
+            for task in tasks
+            for row, columns in task
+        )
+
+    def _run(self, work, tasks: Sequence[Task], workers, progress: Progress | None) -> None:
+        workers = self.library.store.workers(workers)
+        with engine.executor(workers, tasks=len(tasks)) as pool:
+            for done in engine.completed(work, tasks, pool):
+                if isinstance(done.error, OSError | StoreError):
+                    reason = getattr(done.error, "strerror", None) or done.error
+                    raise LibraryError(
+                        f"{self.folder}: cannot write to this library: {reason}. What was built "
+                        "before is safe; run the same build again to go on"
+                    ) from done.error
+                if done.error is not None:
+                    raise done.error
+                self.files.commit(done.result or ())
+                if progress is not None:
+                    progress(sum(len(columns) for _, columns in done.item))
+
+    def _chosen(self, within, only) -> tuple[list[Entry], dict[str, str]]:
+        entries = self.library.entries()
+        if not entries:
+            raise LibraryError(f"{self.library.path}: the library is empty; import motions first")
+        chosen = chosen_motions(
+            self.library, [entry.name for entry in entries], within=within, only=only
+        )
+        if chosen is not None:
+            entries = [entry for entry, wanted in zip(entries, chosen, strict=True) if wanted]
+        left_out = self._left_out(entries)
+        kept = [entry for entry in entries if entry.name not in left_out]
+        if not kept:
+            first = next(iter(left_out.items()), ("", "nothing was chosen"))
+            raise RoleError(
+                f"{self.library.path}: no motion has all that {self.distance.name} needs; "
+                f"{first[0]}: {first[1]}"
+            )
+        return kept, left_out
+
+    def _left_out(self, entries: Iterable[Entry]) -> dict[str, str]:
+        """Motions that can have no web, and why."""
+        lacks: dict[str, str | None] = {}
+        reasons: dict[str, str | None] = {}
+        for entry in entries:
+            if entry.skeleton not in lacks:
+                lacks[entry.skeleton] = self._lack(entry.name)
+            reasons[entry.name] = lacks[entry.skeleton]
+            if reasons[entry.name] is None and entry.frames < 2:
+                reasons[entry.name] = "it has a single frame, and a web needs two"
+        return {name: reason for name, reason in reasons.items() if reason is not None}
+
+    def _lack(self, name: str) -> str | None:
+        try:
+            self.distance.prepare(self.library[name][:2])
+        except RoleError as error:
+            return str(error)
+        return None
+
+    # --- what there is ------------------------------------------------------------------
+
+    def web(self, a: str, b: str) -> Web:
+        """The web of two motions: rows are frames of `a`, columns of `b`.
+
+        Raises
+        ------
+        LibraryError
+            If it has not been built.
+        """
+        first, second = (web_key(self.library.entry(name)) for name in (a, b))
+        for pack in self._index():
+            if pack.row == first and second in pack.columns:
+                web = self._open(pack).between(*pack.columns[second])
+            elif pack.row == second and first in pack.columns:
+                web = self._open(pack).between(*pack.columns[first]).transposed()
+            else:
+                continue
+            return _both_halves(web) if a == b else web
+        raise LibraryError(
+            f"{self.library.path}: there is no web of {a!r} and {b!r}; build it with "
+            f"motionloom web {self.library.path} build"
+        )
+
+    def partners(self) -> dict[str, set[str]]:
+        """For every motion those that it has a web with."""
+        names = {web_key(entry): entry.name for entry in self.library.entries()}
+        found: dict[str, set[str]] = {name: set() for name in names.values()}
+        for a, b in self._covered():
+            if a in names and b in names:
+                found[names[a]].add(names[b])
+                found[names[b]].add(names[a])
+        return found
+
+    def buildable(self, names: Iterable[str]) -> list[str]:
+        """Those that can have webs: with all joints that are needed, of two frames or more."""
+        entries = [self.library.entry(name) for name in names]
+        left_out = self._left_out(entries)
+        return [entry.name for entry in entries if entry.name not in left_out]
+
+    def pieces(self, timeline: Timeline | None = None) -> Iterator[tuple[int, int, Web]]:
+        """All webs, and where on the timeline of the library their rows and columns begin.
+
+        Each pair of motions is there once, and a motion with itself for later columns
+        only: the rest is the same read by columns.
+
+        Yields
+        ------
+        row, column : int
+            Places on the timeline of the web's first row and column.
+        web : Web
+            Of one motion in the rows, and some that follow each other in the columns.
+        """
+        entries = self.library.entries()
+        timeline = timeline or self.timeline(entries)
+        self.files.fetch()
+        starts = timeline.starts[:-1].tolist()
+        place = {web_key(entry): start for entry, start in zip(entries, starts, strict=True)}
+        seen: set[tuple[str, str]] = set()
+        for pack in self._index():
+            if pack.row not in place:
+                continue
+            known = []
+            for key, (first, last) in pack.columns.items():
+                # A worker that a stopped build has left behind may write a pair once more.
+                pair = (pack.row, key) if pack.row < key else (key, pack.row)
+                if key in place and pair not in seen:
+                    known.append((place[key] - first, first, last))
+                    seen.add(pair)
+            for shift, run in groupby(known, key=lambda one: one[0]):
+                spans = list(run)
+                first, last = spans[0][1], spans[-1][2]
+                whole = self._open(pack)
+                if (first, last) != (0, whole.shape[1]):
+                    whole = whole.between(first, last)
+                yield place[pack.row], shift + first, whole
+
+    def timeline(self, entries: Sequence[Entry] | None = None) -> Timeline:
+        """All motions of the library one after the other, at the webs' rate."""
+        return Timeline.at(self.library.entries() if entries is None else entries, self.rate)
+
+    def _index(self) -> list[_Pack]:
+        """All files there are now; those seen before are not read again."""
+        names = self.files.names()
+        new = [name for name in names if name not in self._packs]
+        if new:
+            for name, about in self.files.about(new).items():
+                columns = {key: (first, last) for key, first, last in about["columns"]}
+                self._packs[name] = _Pack(name, about["row"], columns)
+        return [self._packs[name] for name in names]
+
+    def _open(self, pack: _Pack) -> Web:
+        if pack.name not in self._webs:
+            self._webs[pack.name] = self.files.read(pack.name)
+        return self._webs[pack.name]
+
+    def _covered(self) -> set[tuple[str, str]]:
+        return {(pack.row, key) for pack in self._index() for key in pack.columns}
+
+    def _sweep(self) -> None:
+        """Remove webs of motions that are gone or have changed, and what a kill left behind."""
+        self.files.sweep()
+        known = {web_key(entry) for entry in self.library.entries()}
+        stale = [
+            pack.name
+            for pack in self._index()
+            if pack.row not in known or not known.intersection(pack.columns)
+        ]
+        if stale:
+            self.files.remove(stale)
+
+
+def _both_halves(web: Web) -> Web:
+    """The web of a motion with itself, which is kept for later columns only."""
+    return joined([(web, 0), (web.transposed(), 0)], web.shape, web.rate)

@@ -1,0 +1,127 @@
+"""The work of building webs: which pairs of motions are missing, and who does which."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from motionloom.distance import FrameDistance
+from motionloom.distance.distance_matrix import GridFrames, grid_frames
+from motionloom.distance.feature_table import at_rate
+from motionloom.parallel import executor as engine
+from motionloom.parallel.threads import one_thread
+from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.web import WebOptions
+from motionloom.search.match_web.web_files import WebFiles, Written
+from motionloom.store.artifacts.derived import motion_key
+from motionloom.store.records import Entry
+from motionloom.store.store import Shelf
+
+_GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
+_TASK_CELLS = 200_000_000  # of the grids of one task, at most: some seconds of work
+_FEWEST_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
+_TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
+
+
+def missing_pairs(
+    entries: Sequence[Entry], keys: dict[str, str], covered: set[tuple[str, str]]
+) -> dict[str, list[str]]:
+    """Row motion -> columns still to be built; each pair once, in as few rows as possible."""
+    names = [entry.name for entry in entries]
+    wanted: dict[str, list[str]] = {name: [] for name in names}
+    for n, a in enumerate(names):
+        for b in names[n:]:
+            pair = (keys[a], keys[b])
+            if pair not in covered and pair[::-1] not in covered:
+                wanted[a].append(b)
+                if a != b:
+                    wanted[b].append(a)
+    # A motion that is new has many partners, the others it alone: it makes the row.
+    rank = {name: (-len(wanted[name]), name) for name in names}
+    return {
+        a: [b for b in partners if rank[a] <= rank[b]] for a, partners in wanted.items() if partners
+    }
+
+
+Task = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Task]:
+    """Rows with their columns, in portions that one worker does at a time."""
+    groups: dict[int, list[tuple[str, tuple[str, ...]]]] = defaultdict(list)
+    for row, columns in missing.items():
+        number, frames = 0, 0
+        part: list[str] = []
+        for name in sorted(columns):
+            if part and frames + lengths[name] > _GROUP_FRAMES:
+                groups[number].append((row, tuple(part)))
+                number, frames, part = number + 1, 0, []
+            part.append(name)
+            frames += lengths[name]
+        if part:
+            groups[number].append((row, tuple(part)))
+    every = sum(lengths[a] * sum(lengths[b] for b in columns) for a, columns in missing.items())
+    portion = max(every // (_TASKS_PER_WORKER * engine.available_workers()), _FEWEST_CELLS)
+    portion = min(portion, _TASK_CELLS)
+    tasks: list[Task] = []
+    for number in sorted(groups):
+        task: list[tuple[str, tuple[str, ...]]] = []
+        cells = 0
+        for one in groups[number]:
+            task.append(one)
+            cells += lengths[one[0]] * sum(lengths[name] for name in one[1])
+            if cells > portion:
+                tasks.append(tuple(task))
+                task, cells = [], 0
+        if task:
+            tasks.append(tuple(task))
+    return tasks
+
+
+def built_webs(
+    task: Task,
+    library: Shelf,
+    files: WebFiles,
+    distance: FrameDistance,
+    rate: float,
+    options: WebOptions,
+    keys: dict[str, str],
+) -> list[Written]:
+    """Build the webs of a task and write them, row by row."""
+    held: dict[str, GridFrames] = {}
+    written: list[Written] = []
+    library.fetch({name for row, columns in task for name in (row, *columns)})
+
+    def frames(name: str) -> GridFrames:
+        if name not in held:
+            held[name] = grid_frames(at_rate(library[name], rate), distance)
+        return held[name]
+
+    with one_thread():
+        for row, columns in task:
+            others = [frames(name) for name in columns]
+            itself = columns.index(row) if row in columns else None
+            web = motion_web(frames(row), others, rate=rate, itself=itself, options=options)
+            ends = np.cumsum([0, *(len(other) for other in others)]).tolist()
+            named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
+            about = {"row": keys[row], "columns": [list(one) for one in named]}
+            target = f"{keys[row]}-{digest_of(*(keys[name] for name in columns))}.web"
+            written.append(files.write(target, web, about))
+    return written
+
+
+def web_key(entry: Entry) -> str:
+    """Fingerprint of a motion under its name: copies are motions of their own."""
+    return digest_of(motion_key(entry), entry.name)
+
+
+def digest_of(*texts: str) -> str:
+    """A short fingerprint of texts."""
+    digest = hashlib.blake2b(digest_size=8)
+    for text in texts:
+        digest.update(text.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()

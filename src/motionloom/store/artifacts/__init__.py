@@ -1,0 +1,1 @@
+"""Artifacts: everything derived from motions and kept with a library."""

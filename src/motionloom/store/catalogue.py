@@ -1,0 +1,365 @@
+"""The catalogue of a library: an SQLite file that says what motions there are.
+
+Tables: ``meta`` (the format's version, the library's frame rate), ``motions``,
+``skeletons`` (each once, by its key), ``labels``, and from the first use on ``kept`` (what
+people made of the motions and gave a name). A library whose frames are in a store has
+``stored`` too: derived files, and which objects of the store they consist of. No row holds a
+time or a counter: the same motions give the same rows. SQLite's rollback journal keeps
+readers and the one writer apart; it works on shared and read-only folders too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import astuple, fields
+from pathlib import Path
+
+from motionloom.errors import LibraryError
+from motionloom.motion import Skeleton
+from motionloom.store.records import Entry, skeleton_from
+from motionloom.store.remote.folder import as_pieces
+from motionloom.store.remote.object_store import Piece
+
+FILE = "catalogue.sqlite"
+FORMAT = 1
+_APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
+_PATIENCE = 60.0  # seconds to wait for another process to finish its transaction
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE motions (
+    name TEXT PRIMARY KEY, file TEXT NOT NULL, digest TEXT NOT NULL,
+    source TEXT NOT NULL, source_hash TEXT NOT NULL, options TEXT NOT NULL,
+    frames INTEGER NOT NULL, fps REAL NOT NULL, skeleton TEXT NOT NULL, origin TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX motions_by_source ON motions (source);
+CREATE TABLE labels (name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name, label))
+    WITHOUT ROWID;
+CREATE INDEX labels_by_label ON labels (label);
+"""
+_KEPT = """
+CREATE TABLE IF NOT EXISTS kept (
+    kind TEXT NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL, file TEXT NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID
+"""
+
+
+_STORED = """
+CREATE TABLE IF NOT EXISTS stored (
+    folder TEXT NOT NULL, file TEXT NOT NULL, pieces TEXT NOT NULL, about BLOB,
+    PRIMARY KEY (folder, file)
+) WITHOUT ROWID
+"""
+
+_COLUMNS = ", ".join(field.name for field in fields(Entry))
+_MARKS = ", ".join("?" for _ in fields(Entry))
+
+
+class Catalogue:
+    """Reads and writes the SQLite file; one connection per thread and process."""
+
+    def __init__(self, folder: Path, *, file: str = FILE) -> None:
+        self.folder, self.file = folder, file
+        self._local = threading.local()
+
+    @classmethod
+    def of_copy(cls, path: Path) -> Catalogue:
+        """The catalogue in a file that `write_copy` wrote."""
+        return cls(path.parent, file=path.name)
+
+    # --- reading ------------------------------------------------------------------------
+
+    def meta(self) -> dict[str, str]:
+        """The format's version and the library's settings."""
+        return dict(self.rows("SELECT key, value FROM meta"))
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        return [name for (name,) in self.rows("SELECT name FROM motions ORDER BY name")]
+
+    def entry(self, name: str) -> Entry | None:
+        """The motion called `name`, if there is one."""
+        rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
+        return Entry(*rows[0]) if rows else None
+
+    def entries(self) -> list[Entry]:
+        """All motions, sorted by name."""
+        return [Entry(*row) for row in self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")]
+
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Labels of every motion that has some, each sorted."""
+        found: dict[str, list[str]] = {}
+        for name, label in self.rows("SELECT name, label FROM labels ORDER BY name, label"):
+            found.setdefault(name, []).append(label)
+        return {name: tuple(labels) for name, labels in found.items()}
+
+    def skeleton(self, key: str) -> Skeleton:
+        """The skeleton with that key."""
+        rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
+        skeleton = skeleton_from(rows[0][0]) if rows else None
+        if skeleton is None or skeleton.key != key:
+            raise LibraryError(f"{self.folder}: damaged: skeleton {key} is not what it was")
+        return skeleton
+
+    def rows(self, query: str, values: tuple = ()) -> list[tuple]:
+        """All rows of a query."""
+        with self._explained():
+            return self._connection().execute(query, values).fetchall()
+
+    # --- writing ------------------------------------------------------------------------
+
+    def create(self, settings: dict[str, str]) -> bool:
+        """Make the tables, in one transaction; False if another process was quicker."""
+        with self._transaction(create=True) as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+                return False
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            if "store" in settings:
+                connection.execute(_STORED)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            settings = {"format": str(FORMAT), **settings}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(settings.items()))
+        return True
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Change a setting of the library."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def put(
+        self,
+        entries: Iterable[Entry] = (),
+        *,
+        skeletons: dict[str, str] | None = None,
+        labels: dict[str, tuple[str, ...]] | None = None,
+        remove: Iterable[str] = (),
+    ) -> list[str]:
+        """Add or replace motions and labels, remove others, all in one transaction.
+
+        Parameters
+        ----------
+        entries : iterable of Entry
+        skeletons : dict, optional
+            Key to JSON (see `skeleton_json`) of the skeletons that `entries` name.
+        labels : dict, optional
+            New labels by name, instead of those that the motion had.
+        remove : iterable of str
+            Names to take out.
+
+        Returns
+        -------
+        files : list of str
+            Frame files that no motion needs any more.
+        """
+        entries, remove = list(entries), list(remove)
+        with self._transaction() as connection:
+            before = "SELECT file FROM motions WHERE name = ?"
+            names = [(name,) for name in [*(entry.name for entry in entries), *remove]]
+            old = {file for name in names for (file,) in connection.execute(before, name)}
+            gone = [(name,) for name in remove]
+            connection.executemany("DELETE FROM motions WHERE name = ?", gone)
+            connection.executemany("DELETE FROM labels WHERE name = ?", gone)
+            connection.executemany(
+                "INSERT OR IGNORE INTO skeletons VALUES (?, ?)", (skeletons or {}).items()
+            )
+            connection.executemany(
+                f"INSERT OR REPLACE INTO motions ({_COLUMNS}) VALUES ({_MARKS})",
+                map(astuple, entries),
+            )
+            for name, given in (labels or {}).items():
+                connection.execute("DELETE FROM labels WHERE name = ?", (name,))
+                connection.executemany(
+                    "INSERT OR IGNORE INTO labels VALUES (?, ?)", ((name, x) for x in given)
+                )
+            if old:
+                connection.execute(
+                    "DELETE FROM skeletons WHERE key NOT IN (SELECT skeleton FROM motions)"
+                )
+        return sorted(old - {entry.file for entry in entries})
+
+    # --- what people made -----------------------------------------------------------------
+
+    def kept(self, kind: str) -> dict[str, tuple[str, str]]:
+        """What is kept of a kind: name to its description, as JSON, and its file."""
+        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'kept'"):
+            return {}
+        query = "SELECT name, about, file FROM kept WHERE kind = ? ORDER BY name"
+        return {name: (about, file) for name, about, file in self.rows(query, (kind,))}
+
+    def keep(self, kind: str, name: str, about: str, file: str) -> None:
+        """Keep something, instead of what had its name."""
+        with self._transaction() as connection:
+            connection.execute(_KEPT)
+            row = (kind, name, about, file)
+            connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", row)
+
+    def forget(self, kind: str, name: str) -> None:
+        """Keep something no longer."""
+        with self._transaction() as connection:
+            connection.execute(_KEPT)
+            connection.execute("DELETE FROM kept WHERE kind = ? AND name = ?", (kind, name))
+
+    # --- derived files in a store ---------------------------------------------------------
+
+    def stored(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
+        """Files of a derived folder in the store, or one, and what they consist of."""
+        query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
+        found = self.rows(f"{query} ORDER BY file", (folder, file))
+        return {name: as_pieces(json.loads(text)) for name, text in found}
+
+    def stored_folders(self, stem: str) -> list[str]:
+        """Derived folders in the store whose names begin with ``stem.``."""
+        query = "SELECT DISTINCT folder FROM stored WHERE substr(folder, 1, ?) = ?"
+        return [folder for (folder,) in self.rows(query, (len(stem) + 1, f"{stem}."))]
+
+    def stored_about(self, folder: str) -> dict[str, bytes]:
+        """What is noted of each file of a derived folder."""
+        query = "SELECT file, about FROM stored WHERE folder = ? ORDER BY file"
+        return dict(self.rows(query, (folder,)))
+
+    def store(
+        self,
+        folder: str,
+        files: Mapping[str, Sequence[Piece]],
+        *,
+        about: Mapping[str, bytes] | None = None,
+        remove: Iterable[str] = (),
+        instead_of: Iterable[str] = (),
+    ) -> None:
+        """Commit what is in the store, in one transaction.
+
+        Parameters
+        ----------
+        folder : str
+        files : mapping of str to sequence of Piece
+            Files of the folder, and what they consist of.
+        about : mapping of str to bytes, optional
+            What to note of them.
+        remove : iterable of str
+            Files of the folder that there are no more.
+        instead_of : iterable of str
+            Folders that there are no more.
+        """
+        rows = [
+            (folder, file, json.dumps(pieces), (about or {}).get(file))
+            for file, pieces in files.items()
+        ]
+        with self._transaction() as connection:
+            put = connection.executemany
+            put("DELETE FROM stored WHERE folder = ?", ((other,) for other in instead_of))
+            put("DELETE FROM stored WHERE folder = ? AND file = ?", ((folder, x) for x in remove))
+            put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
+
+    def write_copy(self, path: Path) -> None:
+        """Write a copy for workers elsewhere: all but what is noted of derived files."""
+        with self._explained():
+            self._connection()  # complains if there is no catalogue
+            with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+                self._connection().backup(copy)
+                copy.execute("DELETE FROM stored WHERE about IS NOT NULL")
+                copy.execute("VACUUM")
+
+    # --- connections --------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise `LibraryError` unless this is a library that we can read."""
+        path = self.folder / self.file
+        if not self.folder.exists():
+            raise LibraryError(
+                f"{self.folder}: no such library; make it with Library.create or "
+                "`motionloom import`"
+            )
+        if not path.is_file():
+            raise LibraryError(f"{self.folder}: not a motionloom library: it has no {FILE}")
+        tables = {name for (name,) in self.rows("SELECT name FROM sqlite_master")}
+        (application,) = self.rows("PRAGMA application_id")[0]
+        if not tables:
+            raise LibraryError(f"{self.folder}: this library was never finished; create it again")
+        if application != _APPLICATION or "meta" not in tables:
+            raise LibraryError(f"{self.folder}: not a motionloom library: {FILE} is another's")
+        found = self.meta().get("format", "")
+        if not found.isdigit() or int(found) > FORMAT:
+            raise LibraryError(
+                f"{self.folder}: made by a newer motionloom (format {found}, this one reads "
+                f"up to {FORMAT}); update motionloom"
+            )
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self.close()
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None and self._local.process == os.getpid():
+            connection.close()
+        self._local.connection = None
+
+    @contextmanager
+    def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._explained():
+            connection = self._connection(create=create)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _connection(self, *, create: bool = False) -> sqlite3.Connection:
+        local = self._local
+        # A connection must not be used in a forked process.
+        if getattr(local, "connection", None) is None or local.process != os.getpid():
+            if getattr(local, "connection", None) is not None:
+                _left_by_parent.append(local.connection)
+            # "rw" lets a reader undo what a killed writer left; on a read-only folder
+            # SQLite itself falls back to reading.
+            place = (
+                f"{self.folder.absolute().joinpath(self.file).as_uri()}"
+                f"?mode={'rwc' if create else 'rw'}"
+            )
+            local.connection = sqlite3.connect(
+                place, uri=True, timeout=_PATIENCE, isolation_level=None
+            )
+            local.process = os.getpid()
+        return local.connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorname", "") or ""
+            raise LibraryError(f"{self.folder}: {_reason(code, str(error))}") from error
+
+
+# Connections that a forked process inherited: closing them there could undo a transaction
+# of the parent, so they are kept and never touched.
+_left_by_parent: list[sqlite3.Connection] = []
+
+
+def _reason(code: str, text: str) -> str:
+    if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        return f"the catalogue is damaged ({text}); restore it or import into a new library"
+    if code.startswith("SQLITE_FULL"):
+        return "the disk is full; what was committed before is safe. Make room and run this again"
+    if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):
+        return (
+            "a killed import left it in mid-write, and it cannot be mended from a read-only "
+            "place; open it once where it can be written"
+        )
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return f"cannot open the catalogue for this: {text}"
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "the catalogue is busy: another process keeps it locked; run this again"
+    return f"the catalogue cannot be used: {text}"

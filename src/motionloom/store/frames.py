@@ -1,0 +1,139 @@
+"""The frames of one motion as one file: a plain ``.npy`` array that is memory-mapped.
+
+One row per frame, float32: the root's path (x, y, z), then the local rotation of every
+joint (w, x, y, z), then, only where bones change their length, the offset of every joint
+(x, y, z). Any tool that reads NumPy arrays reads it.
+
+A file's name holds the motion's name, for people, and a digest of name and content. So a
+file never changes: other content is another file, and a reader never sees half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.atomic_write import whole_file
+from motionloom.errors import LibraryError
+from motionloom.motion import Motion
+from motionloom.store.remote.object_store import ObjectStore, Store
+
+FOLDER = "frames"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a motion's frames went: the file's name and the digest of what is in it."""
+
+    file: str
+    digest: str
+
+
+def write_frames(motion: Motion, name: str, store: Store) -> Stored:
+    """Write the frames of `motion`, to be called `name`, where the library has them; safely."""
+    table = frame_table(motion)
+    digest = table_digest(table)
+    mark = hashlib.blake2b(f"{name}\0{digest}".encode(), digest_size=6).hexdigest()
+    file = f"{_slug(name)}.{mark}.npy"
+    if isinstance(store, ObjectStore):
+        content = BytesIO()
+        _write_table(table, content)
+        return Stored(Path(store.put(content.getvalue(), f"{FOLDER}/{file}").name).name, digest)
+    with whole_file(store.local(f"{FOLDER}/{file}")) as scratch, open(scratch, "wb") as out:
+        _write_table(table, out)
+        out.flush()
+        os.fsync(out.fileno())
+    return Stored(file, digest)
+
+
+def _write_table(table: NDArray[np.float32], out: IO[bytes]) -> None:
+    # Not by `np.save`: when the disk is full, that does not say so.
+    header = np.lib.format.header_data_from_array_1_0(table)
+    np.lib.format.write_array_header_1_0(out, header)
+    out.write(table.data)
+
+
+def frame_table(motion: Motion) -> NDArray[np.float32]:
+    """All numbers of a motion, one row per frame, shape (T, 3 + 4 J) or (T, 3 + 7 J)."""
+    count = len(motion)
+    parts = [motion.root, motion.rotations.reshape(count, -1)]
+    if motion.translations is not None:
+        parts.append(motion.translations.reshape(count, -1))
+    return np.ascontiguousarray(np.concatenate(parts, axis=1), dtype="<f4")
+
+
+def table_digest(table: NDArray[np.float32]) -> str:
+    """Digest of a frame table's shape and bytes."""
+    digest = hashlib.blake2b(repr(table.shape).encode(), digest_size=16)
+    digest.update(np.ascontiguousarray(table).data)
+    return digest.hexdigest()
+
+
+def open_frames(path: Path, *, frames: int, joints: int) -> NDArray[np.float32]:
+    """The frame table in `path`, memory-mapped and read-only.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    LibraryError
+        If it does not hold `frames` frames of `joints` joints.
+    """
+    try:
+        table = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise
+    except (ValueError, EOFError, OSError) as error:
+        raise LibraryError(f"{path}: damaged frames: {error}") from None
+    widths = (3 + 4 * joints, 3 + 7 * joints)
+    if table.dtype != np.float32 or table.ndim != 2 or table.shape[1] not in widths:
+        raise LibraryError(
+            f"{path}: damaged frames: expected float32 of shape ({frames}, {widths[0]}), "
+            f"found {table.dtype} of shape {table.shape}"
+        )
+    if len(table) != frames:
+        raise LibraryError(f"{path}: damaged frames: expected {frames} frames, found {len(table)}")
+    return table
+
+
+def is_whole(path: Path, *, frames: int) -> bool:
+    """Whether the file is there with all its frames."""
+    try:
+        return len(np.load(path, mmap_mode="r", allow_pickle=False)) == frames
+    except (ValueError, EOFError, OSError, TypeError):
+        return False
+
+
+def unpacked(table: NDArray[np.float32], joints: int) -> dict[str, NDArray[np.float32] | None]:
+    """`root`, `rotations` and `translations` of a motion as views of its frame table."""
+    count, middle = len(table), 3 + 4 * joints
+    moved = table[:, middle:].reshape(count, joints, 3) if table.shape[1] > middle else None
+    return {
+        "root": table[:, :3],
+        "rotations": table[:, 3:middle].reshape(count, joints, 4),
+        "translations": moved,
+    }
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in `folder` survive a power cut (where the system can)."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _slug(name: str) -> str:
+    """The name as part of a file name on any system."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60] or "_"

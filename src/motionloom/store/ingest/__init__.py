@@ -1,0 +1,1 @@
+"""Ingest: files into a library."""

@@ -1,0 +1,265 @@
+"""Import: many files into a library, in parallel, and again and again without harm.
+
+Each file is a task of its own (see `motionloom.store.ingest.task`), which writes the frames
+under a name that no other content can have. The rows are committed here, in the one
+process that holds the writer lock, a few dozen at a time. So a killed import loses the last
+half second of work, and the next one picks up the rest. What is stored depends on the files
+alone, not on their order or on when they were read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from motionloom.errors import LibraryError
+from motionloom.formats import FORMATS
+from motionloom.parallel import executor as engine
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.frames import FOLDER, sync_folder
+from motionloom.store.ingest.labels import Labelling, LabelSpec, labelling
+from motionloom.store.ingest.sources import Source, assign_names, find_sources
+from motionloom.store.ingest.task import Outcome, Task, content_hash, failure_reason, take_in
+from motionloom.store.records import Entry
+from motionloom.store.remote.object_store import ObjectStore, Store
+
+_BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
+_WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that could not be imported, and why.
+
+    Examples
+    --------
+    >>> from motionloom.store import Failure
+    >>> Failure("broken.bvh", "line 3: a number expected")
+    Failure(file='broken.bvh', reason='line 3: a number expected')
+    """
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did.
+
+    `added` counts new and changed motions (the changed ones are also in `replaced`),
+    `skipped` those that were there already; `frames` and `seconds` measure what was added.
+
+    Examples
+    --------
+    >>> from motionloom.store import ImportReport
+    >>> print(ImportReport(added=2, skipped=0, failed=(), frames=60, seconds=2.0))
+    2 added, 0 skipped, 0 failed: 60 frames, 2.0 s of motion
+    """
+
+    added: int
+    skipped: int
+    failed: tuple[Failure, ...]
+    frames: int
+    seconds: float
+    replaced: int = 0
+    unmatched_labels: tuple[str, ...] = ()
+    elapsed_seconds: float = 0.0
+
+    def __str__(self) -> str:
+        text = f"{self.added} added, {self.skipped} skipped, {len(self.failed)} failed"
+        return f"{text}: {self.frames} frames, {self.seconds:.1f} s of motion"
+
+
+def import_files(
+    library: Path,
+    store: Store,
+    catalogue: Catalogue,
+    paths: Sequence[str | Path],
+    *,
+    labels: LabelSpec | Sequence[LabelSpec] | None,
+    label_columns: str | Sequence[str] | None,
+    fps: float | None,
+    reader: Mapping[str, object],
+    force: bool,
+    workers: int | None,
+    progress: Progress | None,
+    present: Collection[str] | None = None,
+) -> ImportReport:
+    """Import `paths`; the caller holds the writer lock. See `Storage.add`.
+
+    `present` are the files of frames that are there, if that is known.
+    """
+    start = time.monotonic()
+    sources, unreadable = find_sources(paths)
+    labelled = labelling(labels, sources, columns=label_columns)
+    tasks = _tasks(sources, catalogue, present)
+    options = json.dumps({"fps": fps, **reader}, sort_keys=True)
+    work = partial(
+        take_in,
+        store=store,
+        fps=fps,
+        reader=dict(reader),
+        options=options,
+        force=force,
+    )
+    batch = _Batch(store, catalogue, labelled)
+    failures = [Failure(folder, reason) for folder, reason in unreadable]
+    if not all(task.known for task in tasks):
+        _load_readers(sources)
+    count = store.workers(_useful_workers(sources) if workers is None else workers)
+    try:
+        with engine.executor(count, tasks=len(tasks)) as pool:
+            for done in engine.completed(work, tasks, pool):
+                outcome = done.result or Outcome(failure=failure_reason(done.error))
+                if outcome.no_storage:
+                    raise LibraryError(
+                        f"{library}: cannot write to this library: {outcome.no_storage}. What "
+                        "was added before is safe; run the same import again to go on"
+                    )
+                if outcome.failure:
+                    failures.append(Failure(done.item.source.shown, outcome.failure))
+                else:
+                    batch.take(done.item, outcome)
+                if progress is not None:
+                    progress(1)
+    finally:
+        batch.flush()
+    return ImportReport(
+        added=batch.added,
+        skipped=batch.skipped,
+        failed=tuple(sorted(failures, key=lambda failure: failure.file)),
+        frames=batch.frames,
+        seconds=batch.seconds,
+        replaced=batch.replaced,
+        unmatched_labels=labelled.unmatched,
+        elapsed_seconds=time.monotonic() - start,
+    )
+
+
+def sweep(store: Store, catalogue: Catalogue) -> set[str]:
+    """Remove frame files that no motion has: what a killed import left. Gives those left."""
+    needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
+    if isinstance(store, ObjectStore):
+        there = {Path(name).name for name in store.names(FOLDER)}
+    else:
+        there = set(os.listdir(store.local(FOLDER)))
+    remove_files(store, sorted(there - needed))
+    return there & needed
+
+
+def remove_files(store: Store, files: Sequence[str]) -> None:
+    """Remove frame files; one that a reader on Windows holds open waits for the next sweep."""
+    if isinstance(store, ObjectStore):
+        store.remove(f"{FOLDER}/{name}" for name in files)
+        return
+    for name in files:
+        try:
+            os.unlink(store.local(f"{FOLDER}/{name}"))
+        except OSError:
+            pass
+
+
+class _Batch:
+    """Rows on their way to the catalogue."""
+
+    def __init__(self, store: Store, catalogue: Catalogue, labelled: Labelling) -> None:
+        self.store, self.catalogue = store, catalogue
+        self.wanted = labelled.by_path
+        self.held = catalogue.labels()
+        self.added = self.replaced = self.skipped = self.frames = 0
+        self._durations: list[float] = []
+        self._clear()
+
+    def take(self, task: Task, outcome: Outcome) -> None:
+        entry = outcome.entry
+        if entry is None:
+            self.skipped += 1
+            known = task.known
+            if known is not None and known.source != task.source.path:
+                if not os.path.exists(known.source):  # the folder has moved: follow it
+                    self.entries.append(replace(known, source=task.source.path))
+        else:
+            self.added += 1
+            self.replaced += task.known is not None
+            self.frames += entry.frames
+            self._durations.append(entry.seconds)
+            self.entries.append(entry)
+            self.skeletons[entry.skeleton] = outcome.skeleton
+        labels = self.wanted.get(task.source.path)
+        if labels is not None and labels != self.held.get(task.name):
+            self.labels[task.name] = labels
+        if self.size >= _BATCH_ROWS or time.monotonic() - self.since >= _BATCH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.size:
+            if self.entries and not isinstance(self.store, ObjectStore):
+                sync_folder(self.store.local(FOLDER))
+            old = self.catalogue.put(self.entries, skeletons=self.skeletons, labels=self.labels)
+            remove_files(self.store, old)
+        self._clear()
+
+    @property
+    def seconds(self) -> float:
+        return math.fsum(self._durations)  # the same whatever the order
+
+    @property
+    def size(self) -> int:
+        return len(self.entries) + len(self.labels)
+
+    def _clear(self) -> None:
+        self.entries: list[Entry] = []
+        self.skeletons: dict[str, str] = {}
+        self.labels: dict[str, tuple[str, ...]] = {}
+        self.since = time.monotonic()
+
+
+def _tasks(
+    sources: Sequence[Source], catalogue: Catalogue, present: Collection[str] | None
+) -> list[Task]:
+    entries = {entry.name: entry for entry in catalogue.entries()}
+
+    def same(source: Source, name: str) -> bool:
+        held = entries.get(name)
+        try:
+            return held is not None and held.source_hash == content_hash(source.shown)
+        except OSError:
+            return False
+
+    held = {name: entry.source for name, entry in entries.items()}
+    names = assign_names(sources, held, same)
+    here = os.getcwd()  # workers of a cluster may be elsewhere
+    known = [entries.get(names[source.path]) for source in sources]
+    return [
+        Task(s, names[s.path], entry, here, _is_lost(entry, present))
+        for s, entry in zip(sources, known, strict=True)
+    ]
+
+
+def _is_lost(entry: Entry | None, present: Collection[str] | None) -> bool:
+    return entry is not None and present is not None and entry.file not in present
+
+
+def _load_readers(sources: Sequence[Source]) -> None:
+    """Import the readers before workers are forked, so that not each has to do it."""
+    for suffix in {Path(source.path).suffix.lower() for source in sources}:
+        importlib.import_module(FORMATS[suffix].module)
+
+
+def _useful_workers(sources: Sequence[Source]) -> int:
+    size = 0
+    for source in sources:
+        try:
+            size += os.path.getsize(source.shown)
+        except OSError:
+            pass  # the task will say what is wrong with it
+    return max(1, min(engine.available_workers(), size // _WORTH_A_WORKER))

@@ -1,0 +1,178 @@
+"""Labels of imported motions: from folder names, file name patterns, a table or a mapping.
+
+- ``"folder"``: the folders between the one given to the import and the file; the given
+  folder's own name for files that lie directly in it.
+- ``"pattern:REGEX"``: the groups of a regular expression named ``label`` (or beginning so),
+  or else its first group. Searched in the file's stem, or in its path without the suffix
+  if the expression holds a ``/``.
+- a CSV file: one column names the file, another holds the label.
+- a mapping from name to label or labels.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from motionloom.errors import InvalidInput
+from motionloom.formats import FORMATS
+from motionloom.store.ingest.sources import Source
+
+LabelSpec = str | Path | Mapping[str, str | Iterable[str]]
+KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """Labels for the sources of an import, and what of the tables found no file."""
+
+    by_path: dict[str, tuple[str, ...]]  # source path to labels, sorted
+    unmatched: tuple[str, ...] = ()  # rows of a table, keys of a mapping
+
+
+def labelling(
+    specs: LabelSpec | Sequence[LabelSpec] | None,
+    sources: Sequence[Source],
+    *,
+    columns: str | Sequence[str] | None = None,
+) -> Labelling:
+    """Labels for `sources` by one rule or several (see the top of this module).
+
+    Parameters
+    ----------
+    specs : str, Path, mapping, or sequence of those
+    sources : sequence of Source
+    columns : str or sequence of str, optional
+        Columns of a CSV file that hold labels. Default: ``label``.
+
+    Examples
+    --------
+    >>> kick = Source("/takes/kick/high_1.bvh", "takes/kick/high_1.bvh", ("kick",))
+    >>> labelling(["folder", "pattern:^([a-z]+)_"], [kick]).by_path
+    {'/takes/kick/high_1.bvh': ('high', 'kick')}
+    """
+    if specs is None:
+        return Labelling({})
+    if isinstance(specs, (str, Path, Mapping)):
+        specs = [specs]
+    found: dict[str, set[str]] = {}
+    unmatched: list[str] = []
+    for spec in specs:
+        rule, missing = _rule(spec, sources, columns)
+        unmatched += missing
+        for source in sources:
+            labels = {label.strip() for label in rule(source)} - {""}
+            if labels:
+                found.setdefault(source.path, set()).update(labels)
+    by_path = {path: tuple(sorted(labels)) for path, labels in found.items()}
+    return Labelling(by_path, tuple(unmatched))
+
+
+_Rule = Callable[[Source], Iterable[str]]
+
+
+def _rule(spec: LabelSpec, sources: Sequence[Source], columns) -> tuple[_Rule, list[str]]:
+    if isinstance(spec, Mapping):
+        rows = [
+            (str(key), (value,) if isinstance(value, str) else tuple(map(str, value)))
+            for key, value in spec.items()
+        ]
+        return _by_key(rows, sources)
+    if str(spec) == "folder":
+        return lambda source: source.folders, []
+    if str(spec).startswith("pattern:"):
+        return _pattern(str(spec).removeprefix("pattern:")), []
+    if Path(spec).is_file():
+        return _by_key(_table_rows(Path(spec), columns), sources)
+    raise InvalidInput(
+        f"labels must be 'folder', 'pattern:REGEX' or an existing CSV file; got {str(spec)!r}"
+    )
+
+
+def _pattern(expression: str) -> _Rule:
+    try:
+        compiled = re.compile(expression)
+    except re.error as error:
+        raise InvalidInput(f"labels: {expression!r} is not a regular expression: {error}") from None
+    if compiled.groups == 0:
+        raise InvalidInput(
+            f"labels: the pattern {expression!r} needs a group for the label, as in "
+            "pattern:(?P<label>[a-z]+)_"
+        )
+    named = [name for name in compiled.groupindex if name.startswith("label")]
+
+    def rule(source: Source) -> list[str]:
+        text = "/".join(source.parts) if "/" in expression else source.stem
+        match = compiled.search(text)
+        if match is None:
+            return []
+        found = [match[name] for name in named] if named else [match[1]]
+        return [text for text in found if text]
+
+    return rule
+
+
+def _table_rows(path: Path, columns) -> list[tuple[str, tuple[str, ...]]]:
+    """File and labels of every row of a CSV file."""
+    text = _decoded(path)
+    header = text.lstrip().splitlines()[0] if text.strip() else ""
+    delimiter = max(",;\t", key=header.count)
+    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)
+    names = {name.strip().lower(): name for name in reader.fieldnames or () if name}
+    key = next((names[column] for column in KEY_COLUMNS if column in names), None)
+    if key is None:
+        raise InvalidInput(
+            f"{path}: expected a column called {', '.join(KEY_COLUMNS[:-1])} or "
+            f"{KEY_COLUMNS[-1]}; found {', '.join(names) or 'nothing'}"
+        )
+    wanted = [columns] if isinstance(columns, str) else list(columns or ("label",))
+    absent = [column for column in wanted if column.strip().lower() not in names]
+    if absent:
+        raise InvalidInput(
+            f"{path}: no column {absent[0]!r} to take labels from (choose with --label-column); "
+            f"the columns are {', '.join(names)}"
+        )
+    chosen = [names[column.strip().lower()] for column in wanted]
+    return [
+        (row[key].strip(), tuple(row[column] or "" for column in chosen))
+        for row in reader
+        if (row.get(key) or "").strip()
+    ]
+
+
+def _decoded(path: Path) -> str:
+    data = path.read_bytes()
+    for encoding in ("utf-8-sig", "cp1252"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            pass
+    return data.decode("latin-1")
+
+
+def _by_key(rows, sources: Sequence[Source]) -> tuple[_Rule, list[str]]:
+    """Rows matched by the end of the path: ``86_01``, ``86_01.bvh``, ``86/86_01.bvh``."""
+    labels: dict[tuple[str, ...], list[str]] = {}
+    for key, given in rows:
+        labels.setdefault(_key_parts(key), []).extend(given)
+    used: set[tuple[str, ...]] = set()
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        parts = source.parts
+        for count in range(1, len(parts) + 1):
+            end = parts[-count:]
+            if end in labels:
+                used.add(end)
+                found.setdefault(source.path, []).extend(labels[end])
+    missing = [key for key, _ in rows if _key_parts(key) not in used]
+    return lambda source: found.get(source.path, ()), missing
+
+
+def _key_parts(key: str) -> tuple[str, ...]:
+    path = PurePosixPath(key.replace("\\", "/"))
+    if path.suffix.lower() in FORMATS:
+        path = path.with_suffix("")
+    return tuple(part for part in path.parts if part not in (".", "/", ".."))

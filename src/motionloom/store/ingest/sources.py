@@ -1,0 +1,208 @@
+"""The files of an import: found in folders, each once, and what their motions are called.
+
+A motion is called like its file without the suffix (``86_01``). Where several files of one
+import share that, each gets as much of its path as tells it apart: ``a/walk``, ``b/walk``.
+A file that the library already holds keeps its name. Nothing here depends on the order in
+which files are given or found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePath
+
+from motionloom.errors import InvalidInput
+from motionloom.formats import MOTION_SUFFIXES, is_motion_file
+from motionloom.store.catalogue import FILE
+
+_COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file to import."""
+
+    path: str  # absolute, folders without symbolic links: the file's identity
+    shown: str  # as the user would write it
+    folders: tuple[str, ...]  # below the folder that was given; that one's name if none
+
+    @property
+    def stem(self) -> str:
+        """File name without its suffix."""
+        return Path(self.path).stem
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Folders and stem of the absolute path, without drive or root."""
+        return (*Path(self.path).parts[1:-1], self.stem)
+
+
+def find_sources(
+    paths: Iterable[str | Path],
+) -> tuple[list[Source], list[tuple[str, str]]]:
+    """Every motion file among `paths` and in the folders among them, once each.
+
+    Folders are walked to the bottom; hidden files and folders are passed over, and links
+    to folders are followed once.
+
+    Returns
+    -------
+    sources : list of Source
+        Sorted by path.
+    unreadable : list of (folder, reason)
+        Folders that could not be looked into.
+
+    Raises
+    ------
+    InvalidInput
+        If a path does not exist, a single file is of a kind that we cannot read, or there
+        are no motion files at all.
+    """
+    paths = list(paths)
+    found: dict[str, Source] = {}
+    unreadable: list[tuple[str, str]] = []
+    for path in sorted({Path(path).expanduser() for path in paths}, key=_outermost_first):
+        if path.is_dir():
+            files = _files_in(path, unreadable)
+        elif not path.exists():
+            raise InvalidInput(f"{path}: no such file or folder")
+        elif is_motion_file(path):
+            files = [path]
+        else:
+            kind = f"{path.suffix} files give" if path.suffix else "this file gives"
+            known = ", ".join(MOTION_SUFFIXES)
+            raise InvalidInput(f"{path}: {kind} no motion; one of {known} expected")
+        for file in files:
+            identity = storable(os.path.join(os.path.realpath(file.parent), file.name))
+            inner = file.relative_to(path).parts[:-1] if path.is_dir() else ()
+            folders = inner or (Path(os.path.abspath(file)).parent.name,)
+            source = Source(identity, str(file), tuple(map(storable, folders)))
+            found.setdefault(identity, source)
+    if not found and not unreadable:
+        places, known = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
+        raise InvalidInput(f"{places}: no motion files here (looked for {known})")
+    return [found[identity] for identity in sorted(found)], sorted(set(unreadable))
+
+
+def assign_names(
+    sources: Sequence[Source],
+    held: Mapping[str, str],
+    same: Callable[[Source, str], bool] = lambda source, name: False,
+) -> dict[str, str]:
+    """Name of each source's motion.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        The whole import.
+    held : mapping
+        Name to source path of what is in the library.
+    same : callable
+        ``same(source, name)`` tells whether the motion held as `name` was made from a
+        file with the same bytes as `source` (a folder that has moved).
+
+    Returns
+    -------
+    names : dict
+        Source path to name.
+
+    Examples
+    --------
+    >>> files = [Source(f"/takes/{x}/walk.bvh", "", ()) for x in "ab"]
+    >>> list(assign_names(files, {}).values())
+    ['a/walk', 'b/walk']
+    >>> list(assign_names(files[1:], {"walk": "/takes/a/walk.bvh"}).values())
+    ['b/walk']
+    """
+    by_path = {path: name for name, path in held.items() if path}
+    shared = Counter(
+        suffix
+        for source in sources
+        for suffix in {*_suffixes(source.parts), *_suffixes(_with_suffix(source))}
+    )
+    names = {s.path: by_path[s.path] for s in sources if s.path in by_path}
+    taken = set(held) | set(names.values())
+    for source in sorted(sources, key=lambda source: source.path):
+        if source.path in names:
+            continue
+        # With the file's suffix only where nothing else tells two files apart.
+        options = [*_suffixes(source.parts), *_suffixes(_with_suffix(source))]
+        options = [name for name in options if shared[name] == 1]
+        name = _first_free(options, taken, partial(same, source))
+        names[source.path] = name
+        taken.add(name)
+    return names
+
+
+def companions(path: str | Path) -> list[Path]:
+    """Files beside `path` that its reader looks at too: skeletons, buffers. Sorted.
+
+    Taken are those whose stem begins the file's own (``01.asf`` for ``01_01.amc``), or the
+    only one there is.
+    """
+    path = Path(path)
+    suffix = _COMPANIONS.get(path.suffix.lower())
+    if suffix is None:
+        return []
+    beside = [file for file in path.parent.iterdir() if file.suffix.lower() == suffix]
+    return sorted(file for file in beside if path.stem.startswith(file.stem) or len(beside) == 1)
+
+
+def is_companion(path: str | PurePath) -> bool:
+    """Whether a file gives no motion itself but is read with another: ``01.asf``."""
+    return PurePath(path).suffix.lower() in _COMPANIONS.values()
+
+
+def storable(text: str) -> str:
+    """`text` without the surrogates that stand for undecodable bytes in file names."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _first_free(options: Sequence[str], taken: Collection[str], same: Callable[[str], bool]) -> str:
+    for name in options:
+        if name not in taken or same(name):
+            return name
+    number = 2
+    while f"{options[-1]} ({number})" in taken:
+        number += 1
+    return f"{options[-1]} ({number})"
+
+
+def _suffixes(parts: Sequence[str]) -> list[str]:
+    """``walk``, ``a/walk``, ``takes/a/walk``, ``/takes/a/walk`` of ``takes, a, walk``."""
+    ends = ["/".join(parts[-count:]) for count in range(1, len(parts) + 1)]
+    return [*ends, f"/{ends[-1]}"]
+
+
+def _with_suffix(source: Source) -> tuple[str, ...]:
+    return (*source.parts[:-1], Path(source.path).name)
+
+
+def _outermost_first(path: Path) -> tuple[int, str]:
+    return len(path.absolute().parts), os.path.abspath(path)
+
+
+def _files_in(folder: Path, unreadable: list[tuple[str, str]]) -> list[Path]:
+    def note(error: OSError) -> None:
+        unreadable.append((str(error.filename), error.strerror or str(error)))
+
+    found: list[Path] = []
+    seen: set[tuple[int, int]] = set()
+    for place, folders, files in os.walk(folder, onerror=note, followlinks=True):
+        status = os.stat(place)
+        here = (status.st_dev, status.st_ino)
+        # A link that leads back, a second way to the same place, or a library.
+        if here in seen or FILE in files:
+            folders.clear()
+            continue
+        seen.add(here)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in files:
+            file = Path(place, name)
+            if not name.startswith(".") and is_motion_file(file):
+                found.append(file)
+    return sorted(found)

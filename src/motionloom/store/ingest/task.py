@@ -1,0 +1,160 @@
+"""One file into a library: the task that a worker does.
+
+Hash the bytes, stop if the library has them, else read, resample, and write the frames.
+What goes wrong with a file is told and never raised; only the catalogue is left to the one
+process that holds the writer lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
+from motionloom.formats import load
+from motionloom.motion import Motion
+from motionloom.store.frames import FOLDER, is_whole, write_frames
+from motionloom.store.ingest.sources import Source, companions
+from motionloom.store.records import Entry, origin_json, skeleton_json
+from motionloom.store.remote.object_store import Store, StoreError
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file, what its motion is called, and what the library has under that name."""
+
+    source: Source
+    name: str
+    known: Entry | None
+    folder: str = ""  # that the file's name is relative to
+    missing: bool = False  # whether the known frames are lost
+
+    @property
+    def file(self) -> str:
+        """Where the file is, for whoever does the task."""
+        return os.path.join(self.folder, self.source.shown)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it: an entry, nothing new, or a failure."""
+
+    entry: Entry | None = None  # None: unchanged
+    skeleton: str = ""  # as JSON
+    failure: str = ""
+    no_storage: str = ""  # why the library cannot be written to
+
+
+def take_in(
+    task: Task, *, store: Store, fps: float | None, reader: dict, options: str, force: bool
+) -> Outcome:
+    """Do the task; `options` is the JSON of all that shapes the outcome but the file."""
+    source, known, file = task.source, task.known, task.file
+    try:
+        before = _state(file)
+        content = content_hash(file)
+        if known is not None and not force:
+            same = (known.source_hash, known.options) == (content, options)
+            if same and not task.missing and _is_there(known, store):
+                return Outcome()
+        motion = load(file, **reader)
+        if _state(file) != before:
+            return Outcome(failure="the file changed while it was being read; import it again")
+        if not isinstance(motion, Motion):
+            return Outcome(failure="gives no motion")
+        if len(motion) == 0:
+            return Outcome(failure="holds no frames")
+        if fps is not None:
+            motion = motion.resample(fps)
+    except Exception as error:
+        return Outcome(failure=failure_reason(error))
+    try:
+        entry, skeleton = new_entry(
+            motion, task.name, store, source=source.path, source_hash=content, options=options
+        )
+    except StoreError as error:
+        return Outcome(no_storage=str(error))
+    except OSError as error:
+        return Outcome(no_storage=error.strerror or str(error))
+    return Outcome(entry, skeleton)
+
+
+def new_entry(
+    motion: Motion, name: str, store: Store, *, source: str, source_hash: str, options: str
+) -> tuple[Entry, str]:
+    """Write a motion's frames; gives the catalogue's entry and the skeleton as JSON."""
+    stored = write_frames(motion, name, store)
+    entry = Entry(
+        name=name,
+        file=stored.file,
+        digest=stored.digest,
+        source=source,
+        source_hash=source_hash,
+        options=options,
+        frames=len(motion),
+        fps=motion.fps,
+        skeleton=motion.skeleton.key,
+        origin=origin_json(motion.origin),
+    )
+    return entry, skeleton_json(motion.skeleton)
+
+
+def _is_there(known: Entry, store: Store) -> bool:
+    # What a store has was listed before the tasks were handed out.
+    return store.remote or is_whole(store.local(f"{FOLDER}/{known.file}"), frames=known.frames)
+
+
+def reader_options(
+    *,
+    unit: str | float | None,
+    up: str | None,
+    roles: str | Path | Mapping[str, str] | None,
+) -> dict[str, object]:
+    """Options for the readers, checked once and not anew in every file."""
+    options: dict[str, object] = {}
+    if unit is not None:
+        from motionloom.formats.units import unit_from
+
+        unit_from(unit)
+        options["unit"] = unit
+    if up is not None:
+        from motionloom.formats.posture import UP_AXES
+
+        if up not in UP_AXES:
+            raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {up!r}")
+        options["up"] = up
+    if roles is not None:
+        from motionloom.motion.roles.assignment import load_role_map
+
+        options["roles"] = dict(roles if isinstance(roles, Mapping) else load_role_map(roles))
+    return options
+
+
+def failure_reason(error: Exception | None) -> str:
+    """What to tell about a file whose import raised `error`."""
+    if isinstance(error, MotionFormatError):
+        return error.problem if error.line is None else f"line {error.line}: {error.problem}"
+    if isinstance(error, MotionloomError):
+        return str(error)
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, MemoryError):
+        return "too large for the memory of this machine"
+    return f"unexpected {type(error).__name__}: {error}"
+
+
+def content_hash(path: str) -> str:
+    """Digest of the bytes of a file, and of those that its reader also looks at."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (Path(path), *companions(path)):
+        with open(part, "rb") as file:
+            digest.update(hashlib.file_digest(file, hashlib.blake2b).digest())
+    return digest.hexdigest()
+
+
+def _state(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns

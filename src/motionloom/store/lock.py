@@ -1,0 +1,102 @@
+"""One writer at a time: a lock of the operating system on a file in the library.
+
+The lock belongs to the process: when that ends, in whatever way, the lock is free. Readers
+do not take it; SQLite keeps them and the one writer apart.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from motionloom.errors import LibraryError
+
+_log = logging.getLogger("motionloom.store")
+_PATIENCE = 1.0  # seconds before the wait is worth a message
+_held: set[int] = set()  # open lock files of this process
+
+
+@contextmanager
+def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
+    """Hold the library's writer lock for the ``with`` block.
+
+    Parameters
+    ----------
+    folder : Path
+        The library.
+    timeout : float
+        Seconds to wait for another writer. A wait of more than a second is logged.
+
+    Raises
+    ------
+    LibraryError
+        If the other writer is still at work after that time, or the folder cannot be
+        written to.
+    """
+    try:
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise not_writable(folder, error) from None
+    _held.add(handle)
+    try:
+        _acquire(handle, folder, timeout)
+        yield
+    finally:
+        _held.discard(handle)
+        os.close(handle)  # closing frees the lock
+
+
+def not_writable(place: Path, error: OSError) -> LibraryError:
+    """What is raised where a library, or a folder of it, cannot be written to."""
+    return LibraryError(f"{place}: cannot write to this library: {error.strerror or error}")
+
+
+def _acquire(handle: int, folder: Path, timeout: float) -> None:
+    start, said = time.monotonic(), False
+    while not _try_lock(handle):
+        waited = time.monotonic() - start
+        if waited >= timeout:
+            raise LibraryError(
+                f"{folder}: another process has been writing to this library for "
+                f"{waited:.0f} s; wait until it is done and run this again"
+            )
+        if waited >= _PATIENCE and not said:
+            _log.warning("%s: waiting for another process that writes to it", folder)
+            said = True
+        time.sleep(min(0.05, max(0.0, timeout - waited)))
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            os.lseek(handle, 0, os.SEEK_SET)
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _close_in_child() -> None:
+        # A forked worker shares the open file, and with it the lock: if it outlived its
+        # parent, the library would stay locked.
+        for handle in _held:
+            os.close(handle)
+        _held.clear()
+
+    os.register_at_fork(after_in_child=_close_in_child)

@@ -1,0 +1,1 @@
+"""Remote stores: frames and artifacts of a library in an object store."""

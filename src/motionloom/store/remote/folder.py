@@ -1,0 +1,140 @@
+"""A folder of files in a store: reads like a folder of paths, and fetches what is asked for.
+
+``folder / "rows.npy"`` is the path of a local copy, as it would be in a library's own folder;
+so what opens derived files need not know where they are. A file may consist of pieces of
+several objects: those that workers wrote side by side.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from motionloom.store.remote.cache import local_cache
+from motionloom.store.remote.object_store import ObjectStore, Piece
+
+_POINTER = ".pieces"
+
+Files = dict[str, tuple[Piece, ...]]
+
+
+@dataclass(frozen=True)
+class StoredFolder:
+    """Files by name, and what they consist of.
+
+    Attributes
+    ----------
+    store : ObjectStore
+    name : str
+    files : dict of str to tuple of Piece
+        Names in subfolders hold a ``/``.
+    """
+
+    store: ObjectStore
+    name: str
+    files: Files = field(compare=False, repr=False)
+
+    def __truediv__(self, name: str) -> Any:
+        """A local copy of a file; or the subfolder of that name.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is neither.
+        """
+        if name in self.files:
+            return self.store.assembled(self.files[name], PurePosixPath(name).suffix)
+        below = {
+            file.removeprefix(f"{name}/"): pieces
+            for file, pieces in self.files.items()
+            if file.startswith(f"{name}/")
+        }
+        if not below:
+            raise FileNotFoundError(f"{self.name} has no {name}")
+        return StoredFolder(self.store, f"{self.name}/{name}", below)
+
+    def absolute(self) -> StoredFolder:
+        """Itself: an address is the same everywhere."""
+        return self
+
+    def is_dir(self) -> bool:
+        """True: it would not be there otherwise."""
+        return True
+
+    def stretch(self, name: str, first: int, last: int) -> Path:
+        """A local copy of the bytes from `first` to `last` of a file; no others are fetched."""
+        return self.store.assembled(between(self.files[name], first, last), ".raw")
+
+    def size(self, name: str) -> int:
+        """Bytes of a file."""
+        return sum(piece.length for piece in self.files[name])
+
+    def forget(self) -> None:
+        """Drop all local copies."""
+        for name, pieces in self.files.items():
+            local_cache().forget(self.store.pieces_key(pieces, PurePosixPath(name).suffix))
+
+
+Folder = Path | StoredFolder
+
+
+def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:
+    """The pieces of bytes `first` to `last` of a file that consists of `pieces`.
+
+    Examples
+    --------
+    >>> between([Piece("a", 0, 10), Piece("b", 5, 10)], 8, 12)
+    (Piece(name='a', start=8, length=2), Piece(name='b', start=5, length=2))
+    """
+    out, at = [], 0
+    for piece in pieces:
+        low, high = max(first, at), min(last, at + piece.length)
+        if low < high:
+            out.append(Piece(piece.name, piece.start + low - at, high - low))
+        at += piece.length
+    return joined(out)
+
+
+def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The same bytes in fewer pieces, where one goes on from where another ends."""
+    out: list[Piece] = []
+    for piece in pieces:
+        last = out[-1] if out else None
+        if last and (last.name, last.start + last.length) == (piece.name, piece.start):
+            out[-1] = Piece(last.name, last.start, last.length + piece.length)
+        else:
+            out.append(piece)
+    return tuple(out)
+
+
+def point_to(path: Path, pieces: Sequence[Piece]) -> None:
+    """Note, where a file would be written, that it is in the store already."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name(path.name + _POINTER).write_text(json.dumps(pieces), encoding="utf-8")
+
+
+def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
+    """Bring all files below `scratch` to a folder of the store; those noted are there."""
+    files: Files = {}
+    for path in sorted(path for path in scratch.rglob("*") if path.is_file()):
+        name = path.relative_to(scratch).as_posix()
+        if name.endswith(_POINTER):
+            pieces = as_pieces(json.loads(path.read_text(encoding="utf-8")))
+            files[name.removesuffix(_POINTER)] = pieces
+        else:
+            files[name] = (store.put(path, f"{folder}/{name}"),)
+            local_cache().adopt(store.pieces_key(files[name], path.suffix), path)
+    return files
+
+
+def as_pieces(values: Iterable[Sequence]) -> tuple[Piece, ...]:
+    """Pieces from plain lists."""
+    return tuple(Piece(str(name), int(start), int(length)) for name, start, length in values)
+
+
+def objects_of(folders: Iterable[Mapping[str, Sequence[Piece]]]) -> set[str]:
+    """Names of all objects that files consist of."""
+    return {piece.name for files in folders for pieces in files.values() for piece in pieces}

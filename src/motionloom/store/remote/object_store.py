@@ -1,0 +1,294 @@
+"""Where the frames and derived arrays of a library lie: in its own folder, or in a store.
+
+A library's own folder needs nothing of what is here but `FolderStore.local`: a name is a
+path. A store is anything that fsspec has an address for: ``s3://bucket/prefix``,
+``gs://...``, ``file:///mnt/share/...``, ``memory://`` in tests. There
+
+- every object is written once, whole, under a name that nobody else uses: it ends in a random
+  mark. A writer that is killed, or does its task twice, leaves an object that no name in the
+  catalogue leads to, and that the next writer sweeps away;
+- whoever needs an object reads it from the store, workers of a cluster included, and keeps a
+  copy (see `motionloom.store.remote.cache`), so that files are memory-mapped as ever.
+
+The catalogue stays where the library is; it alone says what there is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar, NamedTuple
+
+from motionloom.errors import InvalidInput, LibraryError, MissingExtra, MotionloomError
+from motionloom.store.remote.cache import local_cache
+
+MARKER = "motionloom.json"
+_AT_ONCE = 16  # objects fetched side by side: waiting for answers takes longer than reading
+_PORTION = 16_000_000  # bytes of one answer
+
+
+class StoreError(LibraryError):
+    """A store cannot be reached, read or written."""
+
+
+class Piece(NamedTuple):
+    """A stretch of an object: `length` bytes from `start`."""
+
+    name: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class FolderStore:
+    """Files under the library's own folder."""
+
+    root: Path
+
+    remote: ClassVar[bool] = False
+
+    @property
+    def address(self) -> str:
+        """Where that is."""
+        return str(self.root)
+
+    def local(self, name: str) -> Path:
+        """Where the file of that name is."""
+        return self.root / name
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Nothing: all of them are here."""
+
+    def workers(self, wanted: int | None) -> int | None:
+        """As many as are wanted."""
+        return wanted
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """Objects under an address that fsspec understands.
+
+    Parameters
+    ----------
+    address : str
+        As `normal_address` gives it.
+    """
+
+    address: str
+
+    remote: ClassVar[bool] = True
+
+    # --- reading ------------------------------------------------------------------------
+
+    def local(self, name: str) -> Path:
+        """A local copy of an object, fetched if need be.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the store has no such object.
+        StoreError
+            If it cannot be reached.
+        """
+        return local_cache().file(self._key(name), lambda path: self._get(name, path))
+
+    def forget(self, name: str) -> None:
+        """Drop the local copy of an object."""
+        local_cache().forget(self._key(name))
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Make local copies of many objects at once; those that are not there are passed over."""
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            list(threads.map(self._try, names))
+
+    def assembled(self, pieces: Sequence[Piece], ending: str) -> Path:
+        """A local file of some pieces one after the other, fetched if need be."""
+
+        def fill(path: Path) -> None:
+            with ThreadPoolExecutor(_AT_ONCE) as threads, open(path, "wb") as out:
+                for some in _batched(_portions(pieces), _AT_ONCE):
+                    for content in threads.map(self._read, some):
+                        out.write(content)
+
+        return local_cache().file(self.pieces_key(pieces, ending), fill)
+
+    def pieces_key(self, pieces: Sequence[Piece], ending: str) -> str:
+        """Under which key of the cache `assembled` keeps its file."""
+        return self._key(json.dumps(pieces) + ending)
+
+    def names(self, folder: str) -> list[str]:
+        """All objects in a folder of the store."""
+        files, root = self._files()
+        with self._explained("read"):
+            try:
+                found = files.find(f"{root}/{folder}")
+            except FileNotFoundError:
+                return []
+        return sorted(str(name)[len(root) + 1 :] for name in found)
+
+    # --- writing ------------------------------------------------------------------------
+
+    def put(self, content: bytes | Path, name: str) -> Piece:
+        """Write a new object, called `name` with a mark that makes it one of its own."""
+        path = PurePosixPath(name)
+        own = str(path.with_name(f"{path.stem}-{secrets.token_hex(6)}{path.suffix}"))
+        size = self._write(content, own)
+        return Piece(own, 0, size)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove objects; one that cannot be removed waits for the next sweep."""
+        files, root = self._files()
+        for name in names:
+            try:
+                files.rm_file(f"{root}/{name}")
+            except Exception:  # whatever a file system of another's making raises
+                pass
+            self.forget(name)
+
+    def claim(self, identity: str) -> None:
+        """Make the store that of one library.
+
+        Raises
+        ------
+        StoreError
+            If it is another's.
+        """
+        self.check_free()
+        self._write(json.dumps({"library": identity}).encode(), MARKER)
+
+    def check_free(self) -> None:
+        """Complain if the store belongs to a library, or cannot be reached."""
+        files, root = self._files()
+        with self._explained("reached"):
+            taken = files.exists(f"{root}/{MARKER}")
+        if taken:
+            raise StoreError(
+                f"{self.address}: this store belongs to another library; choose another prefix"
+            )
+
+    def workers(self, wanted: int | None) -> int | None:
+        """How many processes may work on it: one, if only this one has it."""
+        return 1 if self.address.startswith("memory:") else wanted
+
+    # --- the file system ----------------------------------------------------------------
+
+    def _try(self, name: str) -> None:
+        try:
+            self.local(name)
+        except FileNotFoundError:
+            pass
+
+    def _get(self, name: str, path: Path) -> None:
+        files, root = self._files()
+        with self._explained("read"):
+            files.get_file(f"{root}/{name}", str(path))
+
+    def _read(self, piece: Piece) -> bytes:
+        files, root = self._files()
+        with self._explained("read"):
+            content = files.cat_file(
+                f"{root}/{piece.name}", start=piece.start, end=piece.start + piece.length
+            )
+        if len(content) != piece.length:
+            raise LibraryError(
+                f"{self.address}/{piece.name}: damaged: expected {piece.length} bytes from "
+                f"{piece.start} on, found {len(content)}"
+            )
+        return content
+
+    def _write(self, content: bytes | Path, name: str) -> int:
+        files, root = self._files()
+        with self._explained("written to"):
+            try:
+                if isinstance(content, Path):
+                    files.put_file(str(content), f"{root}/{name}")
+                    return content.stat().st_size
+                files.pipe_file(f"{root}/{name}", content)
+                return len(content)
+            except FileNotFoundError as error:  # no such bucket
+                raise StoreError(f"{self.address}: there is no such place: {error}") from None
+
+    def _files(self) -> tuple[Any, str]:
+        """The file system, as this process may use it, and the prefix of all names."""
+        return _file_system(self.address)
+
+    def _key(self, name: str) -> str:
+        return f"{self.address}/{name}"
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (FileNotFoundError, MotionloomError):
+            raise
+        except Exception as error:  # each file system raises what its own libraries do
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise StoreError(
+                f"{self.address}: the store cannot be {what}: {_first_line(reason)}"
+            ) from None
+
+
+Store = FolderStore | ObjectStore
+
+
+def normal_address(address: str | os.PathLike[str]) -> str:
+    """An address as it is kept: whole, without a slash at the end.
+
+    Raises
+    ------
+    InvalidInput, MissingExtra
+        If it means nothing; if what it needs is not installed.
+    """
+    files, root = _file_system(os.fspath(address))
+    if not root.strip("/"):
+        raise InvalidInput(
+            f"a store needs a place of its own, such as s3://bucket/prefix; got {str(address)!r}"
+        )
+    return files.unstrip_protocol(root).rstrip("/")
+
+
+def _file_system(address: str) -> tuple[Any, str]:
+    try:
+        import fsspec.core
+    except ImportError:
+        raise MissingExtra(
+            "a store needs fsspec; install it with: pip install 'motionloom[cloud]'"
+        ) from None
+    # Lists that were read a minute ago are of no use where many write.
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if "://" not in address or address.startswith(("file:", "local:")):
+        options["auto_mkdir"] = True
+    try:
+        files, root = fsspec.core.url_to_fs(address, **options)
+    except ImportError as error:
+        raise MissingExtra(f"{address}: {_first_line(str(error))}") from None
+    except Exception as error:  # each file system checks its addresses in its own way
+        raise InvalidInput(
+            f"store must be an address such as s3://bucket/prefix; got {address!r}: "
+            f"{_first_line(str(error))}"
+        ) from None
+    return files, root.rstrip("/")
+
+
+def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The same bytes in pieces that fit into memory, many at a time."""
+    for name, start, length in pieces:
+        for at in range(0, length, _PORTION):
+            yield Piece(name, start + at, min(_PORTION, length - at))
+
+
+def _batched(things: Iterable[Piece], count: int) -> Iterator[list[Piece]]:
+    every = iter(things)
+    while some := list(islice(every, count)):
+        yield some
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0].rstrip(".") if text.strip() else "no reason given"

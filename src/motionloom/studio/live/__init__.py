@@ -1,0 +1,1 @@
+"""Live requests of one browser window, over a websocket."""
