@@ -18,7 +18,7 @@ from benchmarks import Settings
 from benchmarks.measuring import Contestant, Missing, Result, Say, compare
 from benchmarks.million import million
 from benchmarks.rivals import Package, absence, label
-from motionloom.search.settings import Limits
+from motionloom.search.candidates import Limits
 from motionloom.search.subsequence import dtw_matches
 from motionloom.search.subsequence_kernel import end_costs
 

@@ -13,10 +13,9 @@ import numpy as np
 from benchmarks import Settings
 from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.million import million
-from motionloom.search.candidates import realigned
+from motionloom.search.candidates import Limits, realigned
 from motionloom.search.index.bucket_index import Blocks
 from motionloom.search.lazy_graph import lazy_matches
-from motionloom.search.settings import Limits
 from motionloom.search.subsequence import differences, dtw_matches
 
 SUMMARY = "the lazy neighbourhood graph beside exact DTW"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_dtw import walks
 
+from motionloom.search.candidates import Limits
 from motionloom.search.index.bucket_index import Blocks
 from motionloom.search.lazy_graph import lazy_matches
-from motionloom.search.settings import Limits
 from motionloom.search.subsequence import dtw_matches
 
 

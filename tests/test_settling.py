@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Found, Limits
 from motionloom.search.rerank import settled, speeds
-from motionloom.search.settings import Limits
 from motionloom.search.subsequence import dtw_matches
 from tests.naive.settling import movement_distance
 

@@ -14,7 +14,7 @@ from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_poses import NEIGHBOURS, BasePoses, base_poses
 from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
 from motionloom.motion import Motion
-from motionloom.motion_graph.build import alike
+from motionloom.motion_graph.conform import conform
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 
@@ -82,7 +82,7 @@ def fat_graph(
         raise InvalidInput(
             f"a fat graph needs a base pose and two examples at least; got {poses} and {examples}"
         )
-    ready = alike(motions)
+    ready = conform(motions)
     chosen = feature_set(features)
     rows = [chosen.prepare(motion) for motion in ready]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)

@@ -29,9 +29,10 @@ import numpy as np
 from motionloom.atomic_write import whole_file
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.motion_graph.build import alike, checked_finding, motion_graph
+from motionloom.motion_graph.build import checked_finding, motion_graph
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
+from motionloom.motion_graph.conform import conform
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryTakes
@@ -104,7 +105,7 @@ def edited_library_graph(
     finding = checked_finding(options)
     chosen = frame_distance(distance)
     key = _key(names, chosen, finding)
-    motions = alike([library[name] for name in names])
+    motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
 
     def build(folder: Path, previous: Path | None) -> None:

@@ -1,7 +1,4 @@
-"""Making a motion graph: motions brought together, transitions found, dead ends removed.
-
-Motions brought together: one skeleton and one rate for all that a graph is made of.
-"""
+"""Making a motion graph: motions brought together, transitions found, dead ends removed."""
 
 from __future__ import annotations
 
@@ -16,30 +13,12 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion_graph.components import endless
+from motionloom.motion_graph.conform import conform
 from motionloom.motion_graph.foot_support import Footing
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryTakes
 from motionloom.motion_graph.transitions import Finding, Found, Transitions, find_transitions
 from motionloom.store.ingest.importing import Progress
-
-
-def alike(motions: Sequence[Motion]) -> list[Motion]:
-    """Motions on the skeleton and at the rate of the first, with names of their own."""
-    if not motions:
-        raise InvalidInput("a motion graph needs at least one motion; got none")
-    first = motions[0]
-    ready, names = [], set()
-    for number, motion in enumerate(motions):
-        if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
-            motion = motion.onto(first.skeleton)
-        if abs(motion.fps - first.fps) > 1e-6 * first.fps:
-            motion = motion.resample(first.fps)
-        name = motion.name or f"motion_{number}"
-        if name in names:
-            raise InvalidInput(f"motions of a graph need names of their own; {name!r} occurs twice")
-        names.add(name)
-        ready.append(motion if name == motion.name else replace(motion, name=name))
-    return ready
 
 
 def motion_graph(
@@ -88,7 +67,7 @@ def motion_graph(
     """
     finding = checked_finding(options)
     chosen = frame_distance(distance)
-    ready = alike(motions)
+    ready = conform(motions)
     footings = [Footing.of(motion) for motion in ready]
     found = find_transitions(
         ready, chosen, finding, footings, takes=takes, workers=workers, progress=progress

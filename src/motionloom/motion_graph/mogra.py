@@ -23,7 +23,8 @@ from motionloom.atomic_write import whole_file
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
-from motionloom.motion_graph.build import alike, connected
+from motionloom.motion_graph.build import connected
+from motionloom.motion_graph.conform import conform
 from motionloom.motion_graph.graph import MotionGraph
 from motionloom.motion_graph.transitions import at_spots
 
@@ -147,7 +148,7 @@ def graph_from_mogra(
     """
     if not blend_seconds > 0.0:
         raise InvalidInput(f"blend_seconds must be positive; got {blend_seconds}")
-    ready = alike(motions)
+    ready = conform(motions)
     spots = read_mogra(path, [len(motion) for motion in ready])
     blend = max(round(blend_seconds * ready[0].fps), 2)
     chosen = frame_distance(distance)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
-from motionloom.motion_graph.build import alike
 from motionloom.motion_graph.candidates import Spots, candidates
+from motionloom.motion_graph.conform import conform
 from motionloom.parallel import executor as engine
 from motionloom.parallel.threads import one_thread
 from motionloom.store.ingest.importing import Progress
@@ -43,7 +43,9 @@ class LibraryTakes:
         """Some of them."""
         self.library.fetch([self.names[0], *(self.names[n] for n in numbers)])
         first = self.library[self.names[0]]
-        return {n: alike([first, self.library[self.names[n]]])[1] if n else first for n in numbers}
+        return {
+            n: conform([first, self.library[self.names[n]]])[1] if n else first for n in numbers
+        }
 
 
 def pair_spots(

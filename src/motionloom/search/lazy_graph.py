@@ -23,8 +23,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.search.candidates import Found
-from motionloom.search.settings import ANY, Limits
+from motionloom.search.candidates import ANY, Found, Limits
 
 _NONE = -1
 

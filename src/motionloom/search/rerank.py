@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
-from motionloom.search.candidates import Found
-from motionloom.search.settings import ANY, Limits
+from motionloom.search.candidates import ANY, Found, Limits
 from motionloom.search.subsequence import differences
 
 RANKS: tuple[str, ...] = ("movement", "distance")

@@ -13,8 +13,7 @@ from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
-from motionloom.search.candidates import Found, non_overlapping
-from motionloom.search.settings import ANY, Limits
+from motionloom.search.candidates import ANY, Found, Limits, non_overlapping
 from motionloom.search.subsequence_kernel import TILE, end_costs
 
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most

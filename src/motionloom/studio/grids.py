@@ -17,6 +17,7 @@ from motionloom.distance.distance_matrix import DistanceGrid, GridFrames, grid_f
 from motionloom.distance.feature_table import at_rate
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.segment import intervals
+from motionloom.search.candidates import Limits
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.library_web import WEB_DURATIONS
 from motionloom.search.match_web.match_sequences import web_matches
@@ -24,7 +25,6 @@ from motionloom.search.match_web.web import Web
 from motionloom.search.match_web.web_index import web_index
 from motionloom.search.match_web.web_store import WebStore
 from motionloom.search.query import Query, library_query
-from motionloom.search.settings import Limits
 
 MOST_SIDE = 4000  # rows and columns that are shown
 _STRIP = 256

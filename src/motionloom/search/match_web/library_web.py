@@ -20,7 +20,7 @@ from motionloom.distance import FrameDistance
 from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
 from motionloom.distance.feature_table import at_rate
 from motionloom.errors import LibraryError, RoleError
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Found, Limits
 from motionloom.search.match import Match
 from motionloom.search.match_graph.graph import Node
 from motionloom.search.match_web.build import motion_web
@@ -29,7 +29,7 @@ from motionloom.search.match_web.web import Web
 from motionloom.search.match_web.web_index import WebIndex, web_index
 from motionloom.search.match_web.web_store import WebStore
 from motionloom.search.query import Query, row_span
-from motionloom.search.settings import Limits, Options
+from motionloom.search.settings import Options
 from motionloom.search.timeline import Timeline
 from motionloom.store.artifacts.derived import content_key
 from motionloom.store.store import Shelf

@@ -18,9 +18,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Found, Limits
 from motionloom.search.match_web.web_index import WebIndex
-from motionloom.search.settings import Limits
 
 
 def web_matches(

@@ -9,7 +9,7 @@ import numpy as np
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.music.beat_clock import TempoClock
-from motionloom.studio.live.requests import Answer, frame_count, number, seed
+from motionloom.studio.live.message import Answer, frame_count, number, seed
 from motionloom.studio.live.window import Window
 from motionloom.studio.motion_response import bones, points
 from motionloom.studio.routes.dance import choreography_of
