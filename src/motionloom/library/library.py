@@ -1,12 +1,12 @@
-"""`Library`: what is stored, and the verbs, which are functions of a library."""
+"""`Library`: motions on disk by name, with every verb as a method."""
 
 from __future__ import annotations
 
-from motionloom.library import endless, making, searching
-from motionloom.store import Storage
+from motionloom.library.blend_verbs import BlendVerbs
+from motionloom.library.graph_verbs import GraphVerbs
 
 
-class Library(Storage):
+class Library(BlendVerbs, GraphVerbs):
     """Many motions on disk, by name.
 
     Parameters
@@ -25,24 +25,6 @@ class Library(Storage):
     >>> lib.names, lib.labels("walk_1")
     (('walk_1',), ('walk',))
     """
-
-    features = searching.features
-    neighbours = searching.neighbours
-    search = searching.search
-    family = searching.family
-    build_web = searching.build_web
-    web = searching.web
-    evaluate = searching.evaluate
-
-    blend = making.blend
-    parametrize = making.parametrize
-    parametric = making.parametric
-    reconstruct = making.reconstruct
-
-    motion_graph = endless.motion_graph
-    fat_graph = endless.fat_graph
-    choreography = endless.choreography
-    dance_floor = endless.dance_floor
 
     @property
     def parametric_names(self) -> tuple[str, ...]:

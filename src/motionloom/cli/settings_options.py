@@ -1,0 +1,160 @@
+"""Options of a command, made from the settings of the verb it calls.
+
+A command names its settings class once, as the annotation of a parameter::
+
+    @settings_options
+    def search(library: Annotated[Path, LIB], query: str, settings: SearchSettings) -> None:
+        matches = open_library(library).search(query, **settings.arguments())
+
+Typer then sees one option per field, with the field's help, unit, limits and default.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import wraps
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+from motionloom.settings import Setting, Settings, chosen, described
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def settings_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose settings parameters are replaced by one option per field.
+
+    A field whose default is itself a `Settings` is a choice of method: its class must have an
+    attribute ``METHODS``, name to settings class. It becomes one option for the name, and one for
+    each option of any of the methods.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    groups = {
+        name: kind
+        for name, kind in hints.items()
+        if isinstance(kind, type) and issubclass(kind, Settings) and name in signature.parameters
+    }
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        if name in groups:
+            parameters += _parameters(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints.get(name, parameter.annotation)))
+    parameters.sort(key=lambda each: each.kind is _KEYWORD)
+
+    @wraps(command)
+    def run(*args: Any, **given: Any) -> None:
+        for name, cls in groups.items():
+            given[name] = _settings(cls, given)
+        command(*args, **given)
+
+    # Typer reads both.
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
+    """One keyword parameter per option of a settings class."""
+    defaults = {each.name: each.default for each in fields(cls)}
+    found = []
+    for name, (kind, about) in described(cls).items():
+        if not about.command:
+            continue
+        default = defaults[name]
+        if isinstance(default, Settings):
+            methods = methods_of(cls, name)
+            first = next(key for key, each in methods.items() if isinstance(default, each))
+            found += _options(name, str, about, first)
+            options: dict[str, tuple[Any, Setting, list[str]]] = {}
+            for method, each in methods.items():
+                own = {item.name: item.default for item in fields(each)}
+                for option, (type_, detail) in described(each).items():
+                    shown = "" if own[option] is None else f" [{own[option]}]"
+                    options.setdefault(option, (type_, detail, []))[2].append(method + shown)
+            for option, (type_, detail, users) in options.items():
+                if detail.command:
+                    help = f"{detail.help.rstrip('.')}; for {', '.join(users)}."
+                    found += _options(option, type_, detail, None, help)
+        else:
+            found += _options(name, kind, about, default)
+    return found
+
+
+def methods_of(cls: type[Settings], name: str) -> Mapping[str, type[Settings]]:
+    """The methods that the field `name` of a settings class chooses among."""
+    return getattr(cls, f"{name.upper()}S")
+
+
+def _options(
+    name: str, kind: Any, about: Setting, default: Any, help: str | None = None
+) -> list[inspect.Parameter]:
+    """The parameter of one option, and a hidden one for each of its old names."""
+    type_ = _option_type(kind, optional=default is None)
+    names = [about.option or f"--{name.replace('_', '-')}"]
+    if type_ is bool and default is True:
+        names = [f"{names[0]}/--no-{names[0][2:]}"]
+    text = help or about.help
+    if about.unit:
+        text = f"{text.rstrip('.')} ({about.unit})."
+    least = about.least if type_ in (int, float, int | None, float | None) else None
+    greatest = about.greatest if type_ in (int, float, int | None, float | None) else None
+    shown = typer.Option(*names, help=text, metavar=about.metavar or None, min=least, max=greatest)
+    found = [inspect.Parameter(name, _KEYWORD, default=default, annotation=Annotated[type_, shown])]
+    for number, old in enumerate(about.old_options):
+        hidden = typer.Option(old, hidden=True, metavar=about.metavar or None)
+        kind_ = _option_type(kind, optional=True)
+        found.append(
+            inspect.Parameter(
+                f"{name}__old{number}", _KEYWORD, default=None, annotation=Annotated[kind_, hidden]
+            )
+        )
+    return found
+
+
+def _option_type(kind: Any, *, optional: bool) -> Any:
+    """The type that Typer parses: text for choices and open types, a list for repeated ones."""
+    members = [each for each in (get_args(kind) or (kind,)) if each is not type(None)]
+    if get_origin(kind) is Literal or any(get_origin(each) is Literal for each in members):
+        plain: Any = str
+    elif any(get_origin(each) in (tuple, list) for each in members):
+        plain = list[str]
+    else:
+        plain = next((each for each in (bool, int, float, str) if each in members), str)
+        if int in members and float in members:
+            plain = float
+    return plain | None if optional else plain
+
+
+def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
+    """The settings object of what was typed; takes its options out of `given`."""
+
+    def taken(name: str) -> Any:
+        value = given.pop(name)
+        for key in [key for key in given if key.startswith(f"{name}__old")]:
+            old = given.pop(key)
+            value = old if old is not None else value
+        return value
+
+    values: dict[str, Any] = {}
+    for each in fields(cls):
+        _, about = described(cls)[each.name]
+        if not about.command:
+            continue
+        if isinstance(each.default, Settings):
+            methods = methods_of(cls, each.name)
+            choice = taken(each.name)
+            options = {
+                option: taken(option)
+                for option in dict.fromkeys(o for kind in methods.values() for o in described(kind))
+                if option in given
+            }
+            values[each.name] = chosen(each.name, choice, methods, options)
+        else:
+            value = taken(each.name)
+            values[each.name] = tuple(value) if isinstance(value, list) else value
+    return cls(**values)
