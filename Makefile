@@ -46,8 +46,8 @@ pictures: $(STAMP)  ## every picture of the docs, made anew
 	$(RUN)/python docs/pictures/make_all.py
 
 bench: $(STAMP)  ## all benches, half an hour or more; docs/benchmarks.md is written from their JSON
-	$(RUN)/motionloom bench all --install-rivals --results benchmarks/results
-	$(RUN)/motionloom bench page --results benchmarks/results --markdown docs/benchmarks.md
+	$(RUN)/python -m benchmarks all --install-rivals --results benchmarks/results
+	$(RUN)/python -m benchmarks page --results benchmarks/results --markdown docs/benchmarks.md
 
 clean:
 	rm -rf $(VENV) demo site build dist .mypy_cache .ruff_cache

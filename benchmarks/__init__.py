@@ -1,10 +1,9 @@
-"""Benchmarks anyone can run: ours and its rivals, side by side, in one run.
+"""Benchmarks: motionloom and its rivals measured side by side in one run.
 
-``motionloom bench NAME`` measures on the machine and the files at hand and prints the
-ratio. A bench is a module with ``SUMMARY`` (a line for people), ``PACKAGES`` (the rivals'
-packages) and ``run(settings, say)``, which returns rows made by
-`benchmarks.measuring`; it is entered in `BENCHES`. The folder is part of the
-package, so that a claim of speed can be checked wherever motionloom is installed.
+``python -m benchmarks NAME [--json] [--install-rivals]`` measures on this machine and prints the
+ratios. A benchmark is a module with ``SUMMARY`` (one line), ``PACKAGES`` (packages of the rivals)
+and ``run(settings, say)``, which returns rows made by `benchmarks.measuring`; it is entered in
+`BENCHES`. The folder is not part of the wheel; it runs from a clone of the repository.
 """
 
 from __future__ import annotations

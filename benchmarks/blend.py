@@ -1,4 +1,4 @@
-"""``motionloom bench blend``: poses of twelve examples mixed, and whole blends.
+"""``python -m benchmarks blend``: poses of twelve examples mixed, and whole blends.
 
 The first rows need no data: smooth random rotations of 31 joints cost what captured ones do.
 Whole blends are of the built-in corpus.
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import Settings
-from benchmarks import numpy_blending as plain
 from benchmarks.measuring import Contestant, Result, Say, compare
-from benchmarks.numpy_kinematics import by_components
+from benchmarks.rivals import numpy_blending as plain
+from benchmarks.rivals.numpy_kinematics import by_components
 from motionloom.blending import Blend, register
 from motionloom.blending.poses import Clips, mix, mixed_poses
 from motionloom.demo import clip

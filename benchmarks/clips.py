@@ -1,4 +1,4 @@
-"""``motionloom bench clips``: distances of whole clips, and an index of 3,000 of them.
+"""``python -m benchmarks clips``: distances of whole clips, and an index of 3,000 of them.
 
 Rivals get the same numbers as ours and are compared with ours before the clock starts.
 """

@@ -1,4 +1,4 @@
-"""``motionloom bench crowd``: frames per second of a whole ballroom and a whole march.
+"""``python -m benchmarks crowd``: frames per second of a whole ballroom and a whole march.
 
 Beside it the same choreography with one `DancePlayer` each, read by itself, which neither steers
 nor keeps clear of anybody. Rows of more and more couples on an open field show how the cost

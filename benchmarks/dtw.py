@@ -1,4 +1,4 @@
-"""``motionloom bench dtw``: subsequence DTW of 3 s queries over everything.
+"""``python -m benchmarks dtw``: subsequence DTW of 3 s queries over everything.
 
 Rivals get one long sequence of all motions; they know no borders, which costs them nothing.
 They compute the accumulated costs alone; ours also picks the twenty best matches and

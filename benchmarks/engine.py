@@ -1,4 +1,4 @@
-"""``motionloom bench engine``: one web build, by a plain pool, by the engine, by a Dask cluster.
+"""``python -m benchmarks engine``: one web build by a pool, our executor and a Dask cluster.
 
 The same webs are built again and again, by turns: by `concurrent.futures.ProcessPoolExecutor`
 as it comes, by the engine's two processes, by a cluster of two workers on this machine, by one

@@ -1,4 +1,4 @@
-"""``motionloom bench graph``: error functions of three dances, transitions, an endless dance.
+"""``python -m benchmarks graph``: error functions of three dances, transitions, an endless dance.
 
 Three takes of about 4,000 frames have six error functions: each against itself, of which
 half is computed, and each against the others. SciPy does the same: `pdist` for the halves,

@@ -1,4 +1,4 @@
-"""``motionloom bench knn``: nearest frames of everything to the frames of 3 s queries.
+"""``python -m benchmarks knn``: nearest frames of everything to the frames of 3 s queries.
 
 All contestants get the same rows and the same queries, a query at a time. Exact ones are
 compared with ours before the clock starts; approximate ones are set to

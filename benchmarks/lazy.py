@@ -1,4 +1,4 @@
-"""``motionloom bench lazy``: neighbours plus graph, against exact DTW over everything.
+"""``python -m benchmarks lazy``: neighbours plus graph, against exact DTW over everything.
 
 The note of each row says how many of DTW's twenty best matches the graph finds.
 """

@@ -1,4 +1,4 @@
-"""``motionloom bench load``: from a BVH file to joint positions, and its parts.
+"""``python -m benchmarks load``: from a BVH file to joint positions, and its parts.
 
 The same files for everyone. A rival's positions are compared with ours before the clock
 starts; its row says how far apart they are.
@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from benchmarks import Settings
 from benchmarks.measuring import Contestant, Missing, Result, Say, compare
-from benchmarks.numpy_kinematics import by_components, by_matrices
-from benchmarks.readers import OURS, RIVALS, Reader
 from benchmarks.rivals import absence, label
+from benchmarks.rivals.numpy_kinematics import by_components, by_matrices
+from benchmarks.rivals.readers import OURS, RIVALS, Reader
 from benchmarks.takes import Takes, takes
 from motionloom.formats import load
 from motionloom.formats.bvh.hierarchy import read_hierarchy
@@ -211,7 +211,7 @@ def _first_result(chosen: Takes, readers: Readers, measure: Measure) -> list[Res
     path = chosen.paths[len(chosen.paths) // 2]
 
     def fresh(name: str) -> Callable[[], Any]:
-        command = [sys.executable, "-m", "benchmarks.readers", name, str(path)]
+        command = [sys.executable, "-m", "benchmarks.rivals.readers", name, str(path)]
         return partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL)
 
     rivals = [

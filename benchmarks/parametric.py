@@ -1,4 +1,4 @@
-"""``motionloom bench parametric``: from a target to a motion that meets it.
+"""``python -m benchmarks parametric``: from a target to a motion that meets it.
 
 The rival is the older scheme, cardinal radial basis functions over all examples. Notes tell
 how far off each is, over random targets inside the accessible region.

@@ -1,4 +1,4 @@
-"""``motionloom bench reconstruct``: a body from six tracked joints, with and without a library.
+"""``python -m benchmarks reconstruct``: a body from six tracked joints, with and without a library.
 
 Takes are drawn by the seed, one per performer, and reconstructed without anything by that
 performer. The rival is inverse kinematics from the same markers, with the joint limits that
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.marker_ik import marker_ik
 from benchmarks.measuring import Contestant, Say, compare
 from benchmarks.million import million
+from benchmarks.rivals.marker_ik import marker_ik
 from motionloom.evaluation.reconstruction import (
     NOISE,
     evaluate_reconstruction,

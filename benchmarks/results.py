@@ -1,6 +1,6 @@
 """Reports of benches kept as files, and the page that is written from them.
 
-``motionloom bench all --results FOLDER`` leaves ``NAME.json`` for every bench; the tables of
+``python -m benchmarks all --results FOLDER`` leaves ``NAME.json`` for every bench; the tables of
 docs/benchmarks.md are those files in another form, so nothing on them is typed by hand.
 """
 
@@ -43,11 +43,11 @@ def kept(folder: Path) -> list[dict[str, Any]]:
                 report = json.loads(path.read_text(encoding="utf-8"))
                 report["results"], report["machine"]["date"], report["command"]
             except (ValueError, KeyError, TypeError):
-                raise InvalidInput(f"{path} is no report of motionloom bench") from None
+                raise InvalidInput(f"{path} is no report of python -m benchmarks") from None
             reports.append(report)
     if not reports:
         raise InvalidInput(
-            f"{folder} holds no reports; make them: motionloom bench all --results {folder}"
+            f"{folder} holds no reports; make them: python -m benchmarks all --results {folder}"
         )
     return reports
 
@@ -64,10 +64,10 @@ def overview(reports: list[dict[str, Any]]) -> str:
 
     Examples
     --------
-    >>> print(overview([{"name": "dtw", "seconds": 61.2, "command": "motionloom bench dtw"}]))
+    >>> print(overview([{"name": "dtw", "seconds": 61.2, "command": "python -m benchmarks dtw"}]))
     | bench | what | takes |
     |---|---|---:|
-    | `motionloom bench dtw` | subsequence DTW over everything | 61.2 s |
+    | `python -m benchmarks dtw` | subsequence DTW over everything | 61.2 s |
     <BLANKLINE>
     Together they take 1 min.
     <BLANKLINE>

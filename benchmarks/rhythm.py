@@ -1,4 +1,4 @@
-"""``motionloom bench rhythm``: beat trackers side by side, their errors in the notes.
+"""``python -m benchmarks rhythm``: beat trackers side by side, their errors in the notes.
 
 Ours, kinematic beats as in AIST++ (local minima of the mean joint speed), and librosa's tempo
 estimator and beat tracker on the same curve of what turns when. Errors are against the known

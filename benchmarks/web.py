@@ -1,4 +1,4 @@
-"""``motionloom bench web``: the match web, built and searched, on ten minutes at 60 Hz.
+"""``python -m benchmarks web``: the match web, built and searched, on ten minutes at 60 Hz.
 
 The amount of data of Kovar & Gleicher (2004): 37,000 frames, here half of them from the
 built-in corpus and half captured. Their figures are from a 1.3 GHz Athlon and stand beside
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import Settings
-from benchmarks.cell_by_cell import cell_by_cell
 from benchmarks.measuring import CLOCKS, Contestant, Result, Say, compare
+from benchmarks.rivals.cell_by_cell import cell_by_cell
 from benchmarks.takes import takes
 from motionloom.distance import PointCloud
 from motionloom.distance.distance_matrix import DistanceGrid, grid_frames

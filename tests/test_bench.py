@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from benchmarks import BENCHES, Settings, bench_module, report, rivals
 from benchmarks import takes as where
+from benchmarks.__main__ import app
 from benchmarks.measuring import Clocks, Contestant, Missing, compare, timings
-from benchmarks.numpy_kinematics import by_components, by_matrices
 from benchmarks.results import keep, kept
 from benchmarks.rivals import Package
+from benchmarks.rivals.numpy_kinematics import by_components, by_matrices
 from benchmarks.takes import takes
 from motionloom import demo
-from motionloom.cli import app
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion.kinematics.forward import joint_positions
 
@@ -121,7 +121,7 @@ def test_a_rival_that_is_not_there_is_told_with_the_command_that_installs_it(cac
     missing = rivals.absence(Package("no-such-rival", "no_such_rival.bvh"), "load")
     assert missing == Missing(
         "no-such-rival",
-        "not installed; `motionloom bench load --install-rivals` installs it",
+        "not installed; `python -m benchmarks load --install-rivals` installs it",
     )
 
 
@@ -256,7 +256,7 @@ def test_a_folder_without_motion_is_refused(tmp_path):
 
 REPORT = {
     "name": "load",
-    "command": "motionloom bench load",
+    "command": "python -m benchmarks load",
     "data": "2 files",
     "credit": "Thanks.",
     "machine": {
@@ -274,7 +274,7 @@ REPORT = {
 
 def test_markdown_holds_command_date_machine_credit_and_every_row():
     text = report.markdown(REPORT)
-    assert "`motionloom bench load` on 2026-01-01: 2 files." in text
+    assert "`python -m benchmarks load` on 2026-01-01: 2 files." in text
     assert "Z80" in text and "Thanks." in text
     assert "| reading | 2.00 ms | a | 50.0 ms | 25.0 | 24.0 | x \\| y |" in text
     assert "| reading | 2.00 ms | b | - | - | - | not installed |" in text
@@ -296,24 +296,24 @@ def test_the_page_is_written_from_what_was_kept(tmp_path):
         "<!-- bench load -->\n<!-- end load -->\n<!-- bench all -->\n<!-- end all -->\n"
     )
     assert keep({**REPORT, "seconds": 90.0}, tmp_path / "kept").name == "load.json"
-    words = ["bench", "page", "--results", str(tmp_path / "kept"), "--markdown", str(page)]
+    words = ["page", "--results", str(tmp_path / "kept"), "--markdown", str(page)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     text = page.read_text()
     assert "| reading | 2.00 ms | a | 50.0 ms |" in text
-    assert "| `motionloom bench load` | reading BVH and forward kinematics | 90.0 s |" in text
+    assert "| `python -m benchmarks load` | reading BVH and forward kinematics | 90.0 s |" in text
     assert "Together they take 2 min." in text
 
 
 @pytest.mark.parametrize("content", ["no JSON", "{}", '{"results": []}', "[]"])
 def test_what_is_no_report_is_refused(tmp_path, content):
-    with pytest.raises(InvalidInput, match="holds no reports; make them: motionloom bench all"):
+    with pytest.raises(InvalidInput, match="holds no reports; make them: python -m benchmarks all"):
         kept(tmp_path)
     (tmp_path / "load.json").write_text(content)
-    with pytest.raises(InvalidInput, match=r"load\.json is no report of motionloom bench"):
+    with pytest.raises(InvalidInput, match=r"load\.json is no report of python -m benchmarks"):
         kept(tmp_path)
     with pytest.raises(InvalidInput, match="takes figures from --results DIR to --markdown FILE"):
-        CliRunner().invoke(app, ["bench", "page"], catch_exceptions=False)
+        CliRunner().invoke(app, ["page"], catch_exceptions=False)
 
 
 def test_all_benches_run_and_one_that_fails_stops_no_other(tmp_path, monkeypatch):
@@ -322,8 +322,8 @@ def test_all_benches_run_and_one_that_fails_stops_no_other(tmp_path, monkeypatch
             raise MotionloomError("the measuring process ended with code 1")
         return {**REPORT, "name": name, "seconds": 1.0, "rounds": options["rounds"]}
 
-    monkeypatch.setattr("benchmarks.command._measured", measured)
-    done = CliRunner().invoke(app, ["bench", "all", "--results", str(tmp_path)])
+    monkeypatch.setattr("benchmarks.__main__.measured", measured)
+    done = CliRunner().invoke(app, ["all", "--results", str(tmp_path)])
     assert done.exit_code == 1 and "not measured: dtw" in done.stderr
     reports = kept(tmp_path)
     assert [one["name"] for one in reports] == sorted(set(BENCHES) - {"dtw"})
@@ -355,12 +355,12 @@ def test_every_bench_says_what_it_does_and_names_its_rivals(name):
 
 def test_the_command_prints_json_alone(folder, cache):
     done = CliRunner().invoke(
-        app, ["bench", "load", "--data", str(folder), "--files", "2", "--rounds", "1", "--json"]
+        app, ["load", "--data", str(folder), "--files", "2", "--rounds", "1", "--json"]
     )
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["name"] == "load"
-    assert found["command"] == f"motionloom bench load --data {folder} --files 2 --rounds 1"
+    assert found["command"] == f"python -m benchmarks load --data {folder} --files 2 --rounds 1"
     assert {"cpu", "cores", "python", "numpy", "numba", "date"} <= found["machine"].keys()
     assert "2 files" in found["data"] and "33 frames" in found["data"]
     rows = found["results"]
@@ -378,6 +378,6 @@ def test_the_command_prints_json_alone(folder, cache):
 
 
 def test_a_wrong_folder_is_told_by_the_command(tmp_path):
-    done = CliRunner().invoke(app, ["bench", "load", "--data", str(tmp_path), "--json"])
+    done = CliRunner().invoke(app, ["load", "--data", str(tmp_path), "--json"])
     assert isinstance(done.exception, InvalidInput)
     assert "data must hold .bvh files" in str(done.exception)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from benchmarks.cell_by_cell import cell_by_cell
+from benchmarks.rivals.cell_by_cell import cell_by_cell
 from motionloom.alignment import grid_minima
 from motionloom.distance import PointCloud, distance_grid
 from motionloom.distance.distance_matrix import DistanceGrid, grid_frames

@@ -58,7 +58,7 @@ def absence(package: Package, bench: str) -> Missing | None:
         importlib.import_module(package.module)
     except ModuleNotFoundError as error:
         if error.name == package.module.split(".")[0]:
-            reason = f"not installed; `motionloom bench {bench} --install-rivals` installs it"
+            reason = f"not installed; `python -m benchmarks {bench} --install-rivals` installs it"
         else:
             reason = f"cannot be imported: it needs {error.name}"
         return Missing(label(package), reason)

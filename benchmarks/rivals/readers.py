@@ -4,7 +4,7 @@ A reader turns a file into its own object (`parse`) and into world positions of 
 in the file's units (`positions`); where its forward kinematics can be called alone,
 `kinematics` prepares a file and returns the bare call.
 
-Run as a module, ``python -m benchmarks.readers NAME FILE`` reads one file in a
+Run as a module, ``python -m benchmarks.rivals.readers NAME FILE`` reads one file in a
 fresh process, which is how the time to the first result is measured.
 """
 
