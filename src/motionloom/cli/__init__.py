@@ -1,4 +1,4 @@
-"""The command line: one verb each, thin: parse, call, print.
+"""The command line: one module per group of verbs; each command parses, calls and prints.
 
 Every command that yields data takes ``--json`` and then prints nothing else on standard
 output. Progress and remarks go to standard error. A wrong input ends with one clear line
@@ -9,39 +9,96 @@ and exit code 2. Command modules import the heavy parts inside their functions, 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from motionloom.cli import beats as rhythm
 from motionloom.cli import (
+    beats,
     clean,
+    cluster,
     convert,
+    crowd,
+    dance,
+    dance_floor,
     demo,
     doctor,
     evaluate,
+    graph,
     imports,
     info,
     parametric,
     pictures,
+    reconstruct,
+    search,
+    studio,
     study,
+    walk,
+    web,
 )
-from motionloom.cli import cluster as clusters
-from motionloom.cli import crowd as crowds
-from motionloom.cli import dance as dancing
-from motionloom.cli import dance_floor as floors
-from motionloom.cli import graph as graphs
-from motionloom.cli import reconstruct as reconstruction
-from motionloom.cli import search as searching
-from motionloom.cli import studio as browser
-from motionloom.cli import walk as walking
-from motionloom.cli import web as webs
 from motionloom.cli.cluster import on_clusters
-from motionloom.cli.command_list import CommandList
+
+
+class GroupedCommands(TyperGroup):
+    """Commands in groups, each with the first line of its help, wrapped instead of cut."""
+
+    def format_commands(self, ctx, formatter) -> None:
+        """Write one section per group of `GROUPS`."""
+        for title, names in GROUPS.items():
+            rows = [
+                (name, (self.commands[name].help or "").strip().partition("\n")[0])
+                for name in names
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+# Command -> function; those that can run on a cluster take --cluster.
+COMMANDS: dict[str, Callable[..., None]] = {
+    "info": info.info,
+    "doctor": doctor.doctor,
+    "clean": clean.clean,
+    "convert": convert.convert,
+    "show": pictures.show,
+    "import": on_clusters(imports.import_),
+    "sheet": pictures.sheet,
+    "studio": studio.studio,
+    "search": on_clusters(search.search),
+    "family": on_clusters(search.family),
+    "web": on_clusters(web.web),
+    "parametrize": parametric.parametrize,
+    "synthesize": parametric.synthesize,
+    "graph": on_clusters(graph.graph),
+    "walk": walk.walk,
+    "reconstruct": on_clusters(reconstruct.reconstruct),
+    "beats": beats.beats,
+    "movements": beats.movements,
+    "dance": dance.dance,
+    "ballroom": crowd.ballroom,
+    "march": crowd.march,
+    "dancefloor": dance_floor.dancefloor,
+    "evaluate": on_clusters(evaluate.evaluate),
+    "evaluate-reconstruct": on_clusters(reconstruct.evaluate_reconstruct),
+    "study": on_clusters(study.study),
+    "demo": demo.demo,
+    "cluster": cluster.cluster,
+    "warm-up": demo.warm_up,
+}
+GROUPS = {
+    "Files": ("info", "doctor", "clean", "convert", "show"),
+    "Library": ("import", "sheet", "studio"),
+    "Search": ("search", "family", "web"),
+    "Synthesis": ("parametrize", "synthesize", "graph", "walk", "reconstruct"),
+    "Dance": ("beats", "movements", "dance", "ballroom", "march", "dancefloor"),
+    "Evaluation": ("evaluate", "evaluate-reconstruct", "study"),
+    "Tools": ("demo", "cluster", "warm-up"),
+}
 
 app = typer.Typer(
     name="motionloom",
-    cls=CommandList,
+    cls=GroupedCommands,
     help="Find, cut, blend, recombine and set to music what is in a folder of motion capture.",
     no_args_is_help=True,
     add_completion=False,
@@ -49,34 +106,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("info")(info.info)
-app.command("doctor")(doctor.doctor)
-app.command("clean")(clean.clean)
-app.command("convert")(convert.convert)
-app.command("import")(on_clusters(imports.import_))
-app.command("show")(pictures.show)
-app.command("sheet")(pictures.sheet)
-app.command("search")(on_clusters(searching.search))
-app.command("family")(on_clusters(searching.family))
-app.command("web")(on_clusters(webs.web))
-app.command("parametrize")(parametric.parametrize)
-app.command("synthesize")(parametric.synthesize)
-app.command("evaluate")(on_clusters(evaluate.evaluate))
-app.command("graph")(on_clusters(graphs.graph))
-app.command("walk")(walking.walk)
-app.command("reconstruct")(on_clusters(reconstruction.reconstruct))
-app.command("evaluate-reconstruct")(on_clusters(reconstruction.evaluate_reconstruct))
-app.command("study")(on_clusters(study.study))
-app.command("beats")(rhythm.beats)
-app.command("movements")(rhythm.movements)
-app.command("dance")(dancing.dance)
-app.command("ballroom")(crowds.ballroom)
-app.command("march")(crowds.march)
-app.command("dancefloor")(floors.dancefloor)
-app.command("cluster")(clusters.cluster)
-app.command("studio")(browser.studio)
-app.command("warm-up")(demo.warm_up)
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
 
 
 @app.callback(invoke_without_command=True)
