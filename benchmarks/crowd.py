@@ -15,9 +15,9 @@ from typing import Any
 from benchmarks import Settings
 from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.rivals import Package
-from motionloom.crowd import BallroomScene, MarchScene
+from motionloom.crowd import BallroomSettings, MarchSettings
 from motionloom.crowd.ballroom import danced_blocks
-from motionloom.crowd.defaults import ROUND, march_steps, waltz_steps
+from motionloom.crowd.built_in import ROUND, march_steps, waltz_steps
 from motionloom.crowd.march import marched_blocks
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
@@ -33,19 +33,19 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     """Rows of the bench, and what it ran on."""
     waltz, steps = waltz_steps(), march_steps()
     timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
-    ball = BallroomScene(couples=20, **timed)
-    parade = MarchScene(points=ROUND, **{**timed, "tempo_bpm": 96.0})
+    ball = BallroomSettings(couples=20, **timed)
+    parade = MarchSettings(points=ROUND, **{**timed, "tempo_bpm": 96.0})
     calls: dict[str, partial[None]] = {
         "20 couples in a ballroom": partial(_all, danced_blocks, ball, waltz),
         "40 soldiers on a street": partial(_all, marched_blocks, parade, steps),
     }
     for count in (50, 100, 200, 500):
-        scene = BallroomScene(couples=count, room=None, **timed)
+        scene = BallroomSettings(couples=count, room=None, **timed)
         calls[f"{count} couples on an open field"] = partial(_all, danced_blocks, scene, waltz)
     results: list[Result] = []
     for what, call in calls.items():
         _, scene, steps_of = call.args
-        agents = scene.couples if isinstance(scene, BallroomScene) else scene.ranks * scene.files
+        agents = scene.couples if isinstance(scene, BallroomSettings) else scene.ranks * scene.files
         each = Contestant("a player each, unsteered", partial(_players, agents, scene, steps_of))
         ours = Contestant("motionloom", call, note=_rate(call, waltz.fps))
         results += compare(

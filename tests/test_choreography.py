@@ -17,12 +17,16 @@ from motionloom.rhythm import (
     load_graph,
     transition_graph,
 )
-from motionloom.rhythm.clustering import k_medoids, subtractive
 from motionloom.rhythm.meter import estimated_meter
 from motionloom.rhythm.movements import cut_movements, differences, end_postures, postures
 from motionloom.rhythm.rules import load_rules, with_rules
 from motionloom.rhythm.transition_graph import combined_graph
-from motionloom.rhythm.transition_learning import baum_welch, kinematic_continuity
+from motionloom.rhythm.transition_learning import (
+    baum_welch,
+    k_medoids,
+    kinematic_continuity,
+    subtractive,
+)
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.cli.cluster import cluster_from
-from motionloom.cli.tour import steps as spreading
-from motionloom.cli.tour.tour import Tour
+from motionloom.cli.demo import steps as spreading
+from motionloom.cli.demo.tour import Tour
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.evaluation.clips import evaluate_clips
 from motionloom.evaluation.reconstruction import evaluate_reconstructions

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from motionloom.crowd import BallroomScene, MarchScene, ballroom, cut_at_beats, load_scene
+from motionloom.crowd import (
+    BallroomSettings,
+    MarchSettings,
+    ballroom,
+    cut_at_beats,
+    load_crowd_settings,
+)
 from motionloom.crowd.collision import contact_time, moved_discs, near_pairs
-from motionloom.crowd.travel_weights import travel_weights
+from motionloom.crowd.steering import travel_weights
 from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput
 from tests.naive.discs import first_contact
@@ -85,7 +91,7 @@ def test_weights_travel_as_wished_within_reach(waltz, rng):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
-    scene = BallroomScene(couples=20, tempo_bpm=90.0, seconds=24.0, seed=seed, columns=COLUMNS)
+    scene = BallroomSettings(couples=20, tempo_bpm=90.0, seconds=24.0, seed=seed, columns=COLUMNS)
     made = ballroom(scene, waltz)
     assert made.clearance() >= 0.0
     around = np.unwrap(np.arctan2(made.centres[..., 0], made.centres[..., 1]), axis=1)
@@ -93,31 +99,31 @@ def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
 
 
 def test_the_same_seed_dances_the_same(waltz):
-    scene = BallroomScene(couples=4, tempo_bpm=100.0, seconds=6.0, seed=5)
+    scene = BallroomSettings(couples=4, tempo_bpm=100.0, seconds=6.0, seed=5)
     a, b = ballroom(scene, waltz), ballroom(scene, waltz)
     assert all(np.array_equal(x.root, y.root) for x, y in zip(a.every, b.every, strict=True))
-    other = ballroom(BallroomScene(couples=4, tempo_bpm=100.0, seconds=6.0, seed=6), waltz)
+    other = ballroom(BallroomSettings(couples=4, tempo_bpm=100.0, seconds=6.0, seed=6), waltz)
     assert not np.array_equal(a.centres, other.centres)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: BallroomScene(couples=500, tempo_bpm=90), "500 couples .* do not fit"),
-        (lambda: BallroomScene(couples=2), "no music"),
-        (lambda: BallroomScene(couples=0, tempo_bpm=90), "couples must be at least 1"),
-        (lambda: BallroomScene(room=(0.5, 9.0), couples=1, tempo_bpm=90), "do not fit"),
-        (lambda: BallroomScene(columns=((0, 0, -1),), tempo_bpm=90), "radius above 0"),
-        (lambda: BallroomScene(tempo_bpm=900), "40 to 240"),
-        (lambda: MarchScene(points=CORNERS), "no music"),
-        (lambda: MarchScene(points=((0, 0),), tempo_bpm=96), "at least two points"),
-        (lambda: MarchScene(points=((0, 0), (0, 5)), tempo_bpm=96), "no way is left"),
+        (lambda: BallroomSettings(couples=500, tempo_bpm=90), "500 couples .* do not fit"),
+        (lambda: BallroomSettings(couples=2), "no music"),
+        (lambda: BallroomSettings(couples=0, tempo_bpm=90), "couples must be at least 1"),
+        (lambda: BallroomSettings(room=(0.5, 9.0), couples=1, tempo_bpm=90), "do not fit"),
+        (lambda: BallroomSettings(columns=((0, 0, -1),), tempo_bpm=90), "radius above 0"),
+        (lambda: BallroomSettings(tempo_bpm=900), "40 to 240"),
+        (lambda: MarchSettings(points=CORNERS), "no music"),
+        (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "at least two points"),
+        (lambda: MarchSettings(points=((0, 0), (0, 5)), tempo_bpm=96), "no way is left"),
         (
-            lambda: MarchScene(points=((0, 0), (0, 20), (1, 20), (1, 0)), tempo_bpm=96),
+            lambda: MarchSettings(points=((0, 0), (0, 20), (1, 20), (1, 0)), tempo_bpm=96),
             "folds on itself",
         ),
         (
-            lambda: MarchScene(
+            lambda: MarchSettings(
                 points=((0, 0), (0, 40), (20, 40), (20, 20), (-20, 20)), tempo_bpm=96
             ),
             "folds on itself",
@@ -132,16 +138,18 @@ def test_impossible_scenes_are_refused_before_any_work(make, message):
 def test_scenes_are_read_from_toml_and_json(tmp_path):
     toml = tmp_path / "ball.toml"
     toml.write_text('kind = "ballroom"\ncouples = 3\ntempo_bpm = 90\ncolumns = [[0, 0, 0.4]]\n')
-    assert load_scene(toml) == BallroomScene(couples=3, tempo_bpm=90, columns=((0, 0, 0.4),))
+    assert load_crowd_settings(toml) == BallroomSettings(
+        couples=3, tempo_bpm=90, columns=((0, 0, 0.4),)
+    )
     street = tmp_path / "street.json"
     street.write_text(json.dumps({"kind": "march", "points": CORNERS, "tempo_bpm": 96}))
-    assert load_scene(street).street.length > 40.0
+    assert load_crowd_settings(street).street.length > 40.0
     street.write_text('{"kind": "march", "colour": 3}')
     with pytest.raises(InvalidInput, match="a march has no colour"):
-        load_scene(street)
+        load_crowd_settings(street)
     street.write_text('{"kind": "parade"}')
     with pytest.raises(InvalidInput, match="kind must be one of ballroom, march"):
-        load_scene(street)
+        load_crowd_settings(street)
 
 
 def test_the_commands_write_everybody_and_tell_how_it_went(tmp_path):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from motionloom.blending.inertialization import Stitch
-from motionloom.crowd import BallroomScene, MarchScene, ballroom, cut_at_beats, march
-from motionloom.crowd import travel_weights as travels
+from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, cut_at_beats, march
+from motionloom.crowd import steering as travels
 from motionloom.crowd.ballroom import danced_blocks
-from motionloom.crowd.description import SWAY
+from motionloom.crowd.built_in import heard_beats
 from motionloom.crowd.holds import Holds
-from motionloom.crowd.known_beats import heard_beats
-from motionloom.crowd.travel_weights import travel_weights
+from motionloom.crowd.settings import SWAY
+from motionloom.crowd.steering import travel_weights
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import floor_penetration, quality_report
@@ -49,12 +49,12 @@ def steps():
 
 @pytest.fixture(scope="module")
 def danced(waltz):
-    return ballroom(BallroomScene(couples=8, tempo_bpm=90.0, seconds=20.0, seed=1), waltz)
+    return ballroom(BallroomSettings(couples=8, tempo_bpm=90.0, seconds=20.0, seed=1), waltz)
 
 
 @pytest.fixture(scope="module")
 def marched(steps):
-    return march(MarchScene(points=CORNERS, ranks=10, files=4, tempo_bpm=96.0), steps)
+    return march(MarchSettings(points=CORNERS, ranks=10, files=4, tempo_bpm=96.0), steps)
 
 
 def speed_minima(motions):
@@ -135,7 +135,7 @@ def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
     room = tuple(rng.uniform(9.0, 13.0, 2))
     column = (float(rng.uniform(-2, 2)), float(rng.uniform(-2, 2)), 0.4)
     couples = int(0.36 * room[0] * room[1] / (np.pi * (0.5 + SWAY) ** 2))
-    scene = BallroomScene(
+    scene = BallroomSettings(
         couples=couples, room=room, columns=(column,), tempo_bpm=96.0, seconds=10.0, seed=seed
     )
     for block in danced_blocks(scene, waltz):
@@ -148,7 +148,7 @@ def test_bodies_keep_to_their_discs_where_it_is_crowded(waltz, seed):
 @pytest.mark.parametrize(("seed", "couples"), [(0, 20), (1, 20), (2, 20), (3, 40)])
 def test_ten_minutes_of_waltz_never_bump(waltz, seed, couples):
     columns = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4)) if seed else ()
-    scene = BallroomScene(
+    scene = BallroomSettings(
         couples=couples, tempo_bpm=90.0, seconds=600.0, seed=seed, columns=columns
     )
     assert ballroom(scene, waltz).clearance() >= 0.0
@@ -189,7 +189,7 @@ def test_a_lead_is_kept_with_the_choreography(take, waltz):
 
 
 def test_a_player_begins_movements_at_their_lead(waltz):
-    music = BallroomScene(couples=1, tempo_bpm=90.0, seconds=20.0).heard(3)
+    music = BallroomSettings(couples=1, tempo_bpm=90.0, seconds=20.0).heard(3)
     player = DancePlayer(waltz, MusicClock(music))
     seams = player.read_all(200)[0].seams
     # Bars of 60 frames; movements begin a quarter of a beat after them.
@@ -212,7 +212,7 @@ def test_takes_that_cannot_be_cut_are_told(take):
 
 
 def test_couples_do_not_march(waltz):
-    scene = MarchScene(points=((0, 0), (0, 9)), ranks=1, files=1, tempo_bpm=96.0, seconds=2.0)
+    scene = MarchSettings(points=((0, 0), (0, 9)), ranks=1, files=1, tempo_bpm=96.0, seconds=2.0)
     with pytest.raises(InvalidInput, match="soldiers march alone; these movements are of several"):
         march(scene, waltz)
 

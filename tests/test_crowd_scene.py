@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from motionloom.crowd import BallroomScene, MarchScene, load_scene
-from motionloom.crowd.description_file import made_scene
+from motionloom.crowd import BallroomSettings, MarchSettings, load_crowd_settings
+from motionloom.crowd.settings_file import settings_from
 from motionloom.crowd.street import Street
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.music.audio import write_sound
@@ -86,13 +86,13 @@ MARCHES = [
 @pytest.mark.parametrize(("change", "message"), BALLROOMS)
 def test_impossible_ballrooms_are_refused(change, message):
     with pytest.raises(InvalidInput, match=message):
-        made_scene("ballroom", BALL | change)
+        settings_from("ballroom", BALL | change)
 
 
 @pytest.mark.parametrize(("change", "message"), MARCHES)
 def test_impossible_marches_are_refused(change, message):
     with pytest.raises(InvalidInput, match=message):
-        made_scene("march", MARCH | change)
+        settings_from("march", MARCH | change)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_files_that_hold_no_scene_are_refused_by_name(tmp_path, name, text, mess
     if text is not None:
         (tmp_path / name).write_text(text)
     with pytest.raises(InvalidInput, match=message):
-        load_scene(tmp_path / name)
+        load_crowd_settings(tmp_path / name)
 
 
 def test_the_command_line_refuses_before_any_work_in_one_line(tmp_path, monkeypatch, capsys):
@@ -146,7 +146,7 @@ def test_a_scene_finds_its_files_beside_it(tmp_path):
         'kind = "ballroom"\nmusic = "waltz.mid"\ncouples = 1\nroom = "open"\n'
         'takes = ["a.bvh+b.bvh"]\n'
     )
-    scene = load_scene(place)
+    scene = load_crowd_settings(place)
     assert scene.room is None and scene.own
     assert scene.takes == (f"{tmp_path / 'a.bvh'}+{tmp_path / 'b.bvh'}",)
     heard = scene.heard(3)
@@ -155,13 +155,13 @@ def test_a_scene_finds_its_files_beside_it(tmp_path):
         'kind = "march"\nmusic = "tune"\npoints = [[0, 0], [0, 40]]\nlibrary = "takes.loom"\n'
         'takes = "walk_*"\n'
     )
-    scene = load_scene(place)
+    scene = load_crowd_settings(place)
     assert scene.library == str(tmp_path / "takes.loom") and scene.takes == ("walk_*",)
 
 
 @pytest.mark.parametrize("meter", [2, 3, 4])
 def test_a_tune_is_as_long_as_the_scene_and_in_its_meter(meter):
-    scene = BallroomScene(couples=1, music="tune", tempo_bpm=120, seconds=13.0)
+    scene = BallroomSettings(couples=1, music="tune", tempo_bpm=120, seconds=13.0)
     heard = scene.heard(meter)
     assert heard.seconds == 13.0 and heard.meter == meter
     assert heard.beats[-1] >= 13.0 - 0.5
@@ -169,7 +169,7 @@ def test_a_tune_is_as_long_as_the_scene_and_in_its_meter(meter):
 
 
 def test_two_points_are_a_straight_street_and_a_long_one_is_checked_quickly():
-    scene = MarchScene(points=((0, 0), (0, 12)), ranks=2, files=1, tempo_bpm=96)
+    scene = MarchSettings(points=((0, 0), (0, 12)), ranks=2, files=1, tempo_bpm=96)
     assert scene.street.length == pytest.approx(12.0)
     zigzag = [(40.0 * (k % 2), 60.0 * k) for k in range(100)]
     Street.through(zigzag).check_files(np.array([-1.0, 1.0]))
@@ -179,9 +179,9 @@ def test_sound_is_counted_in_the_meter_of_the_movements(tmp_path):
     pytest.importorskip("librosa", reason="the extra audio is not installed")
     song = load_music(write_tune(tmp_path / "t.mid", meter=3, tempo_bpm=100, bars=5))
     place = write_sound(song, tmp_path / "t.wav")
-    scene = BallroomScene(couples=1, music=str(place))
+    scene = BallroomSettings(couples=1, music=str(place))
     assert scene.heard(3).meter == 3 and scene.heard(2).meter == 2
     assert scene.heard(3) is scene.heard(3)  # listened to once
     still = write_sound(Music(np.zeros(0), 3, np.zeros(0, int), 2.0), tmp_path / "still.wav")
     with pytest.raises(ValueError, match="still.wav"):
-        BallroomScene(couples=1, music=str(still)).heard(3)
+        BallroomSettings(couples=1, music=str(still)).heard(3)

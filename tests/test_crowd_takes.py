@@ -7,10 +7,10 @@ import pytest
 
 import motionloom as ml
 from motionloom.cli.crowd_choreographies import expanded
-from motionloom.crowd import BallroomScene, MarchScene, ballroom, march
+from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, march
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples, guessed_couples
-from motionloom.crowd.marches import marching_steps, pace
-from motionloom.crowd.performance import crowd_quality, crowd_sources
+from motionloom.crowd.player import crowd_quality, crowd_sources
+from motionloom.crowd.strides import marching_steps, pace
 from motionloom.errors import InvalidInput
 
 
@@ -58,7 +58,7 @@ def test_every_movement_is_a_node_that_can_be_left(waltz):
 def test_captured_couples_never_bump_either(waltz):
     radius = couple_radius(waltz)
     assert 0.4 < radius < 0.8
-    scene = BallroomScene(couples=5, tempo_bpm=90, seconds=10, radius=radius, library="own")
+    scene = BallroomSettings(couples=5, tempo_bpm=90, seconds=10, radius=radius, library="own")
     made = ballroom(scene, waltz)
     assert made.clearance() >= 0.0
     quality = crowd_quality(made, waltz)
@@ -101,7 +101,7 @@ def test_walks_march_in_step_and_keep_their_places(strides):
     bpm = 60.0 / strides.period
     slow, fast = pace(strides, bpm)
     assert 0.5 < slow <= fast < 2.0
-    scene = MarchScene(
+    scene = MarchSettings(
         points=((0, 0), (0, 20)), ranks=2, files=2, tempo_bpm=bpm, seconds=8, library="own",
         speed=0.5 * (slow + fast),
     )  # fmt: skip
@@ -143,14 +143,14 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
         ("60_01", "61_01"), ("60_06", "61_06"), ("60_15", "61_15"),
     ]  # fmt: skip
     steps = couple_steps(found, meter=4)
-    scene = BallroomScene(couples=6, tempo_bpm=120, seconds=20, radius=0.9, library="cmu")
+    scene = BallroomSettings(couples=6, tempo_bpm=120, seconds=20, radius=0.9, library="cmu")
     made = ballroom(scene, steps)
     assert made.clearance() >= 0.0
     assert crowd_quality(made, steps).mean.foot_slide_m < 0.015
     walks = [ml.load(cmu30 / "016" / f"16_{k}.bvh") for k in (15, 16, 17, 18, 21, 22)]
     strides = marching_steps(walks)
     bpm = 60.0 / strides.period
-    scene = MarchScene(points=((0, 0), (0, 20), (0, 40), (20, 40), (40, 40)), ranks=3, files=2,
+    scene = MarchSettings(points=((0, 0), (0, 20), (0, 40), (20, 40), (40, 40)), ranks=3, files=2,
                        tempo_bpm=bpm, speed=sum(pace(strides, bpm)) / 2, library="cmu")  # fmt: skip
     made = march(scene, strides)
     assert made.misplacement().mean() < 0.25

@@ -8,8 +8,14 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.crowd.dance_floor import dance_floor, dance_takes
-from motionloom.crowd.packing import floor_points, footprint, least_distance, packed
+from motionloom.crowd.dance_floor import (
+    dance_floor,
+    dance_takes,
+    floor_points,
+    footprint,
+    least_distance,
+    packed,
+)
 from motionloom.errors import InvalidInput
 
 

@@ -17,7 +17,7 @@ from motionloom.cli.terminal import counted, print_json, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.crowd.performance import Performance
+    from motionloom.crowd.player import CrowdMotion
     from motionloom.rhythm import Choreography
     from motionloom.rhythm.music.music import Music
 
@@ -27,10 +27,10 @@ def scene_from(
 ) -> tuple[Any, dict[str, Any]]:
     """The scene of a file, or the usual one, with what the command line says; what was said."""
     from motionloom.cli.beats import takes_from
-    from motionloom.crowd.description_file import made_scene, scene_values
+    from motionloom.crowd.settings_file import file_values, settings_from
     from motionloom.rhythm.music.tunes import TUNE
 
-    given = {} if path is None else scene_values(path)
+    given = {} if path is None else file_values(path)
     if given.pop("kind", kind) != kind:
         raise InvalidInput(f"{path}: holds another kind of scene than motionloom {kind} makes")
     said = {name: value for name, value in options.items() if value is not None}
@@ -48,12 +48,12 @@ def scene_from(
     rest = usual if path is None else {}
     if "music" in given:
         rest = {name: value for name, value in rest.items() if name != "tempo_bpm"}
-    return made_scene(kind, rest | given, path), given
+    return settings_from(kind, rest | given, path), given
 
 
 def room_from(text: str) -> Any:
     """A room as it is written: 14x10 metres, or open."""
-    from motionloom.crowd.description_file import OPEN
+    from motionloom.crowd.settings_file import OPEN
 
     if text == OPEN:
         return text
@@ -138,7 +138,7 @@ def ballroom(
     """
     from motionloom.cli.crowd_choreographies import couples_of
     from motionloom.crowd import ballroom as danced
-    from motionloom.crowd.defaults import own_radius
+    from motionloom.crowd.built_in import own_radius
 
     said = {
         "couples": couples, "room": None if room is None else room_from(room), "fps": fps,
@@ -192,7 +192,7 @@ def march(
     """
     from motionloom.cli.crowd_choreographies import walks_of
     from motionloom.crowd import march as marched
-    from motionloom.crowd.defaults import CADENCE, ROUND, SPEED, suited
+    from motionloom.crowd.built_in import CADENCE, ROUND, SPEED, suited
 
     said = {
         "ranks": ranks, "files": files, "speed": speed, "fps": fps, "music": music,
@@ -270,7 +270,7 @@ def _check_bars(music: Music, steps: Choreography) -> None:
 # --- after it ---------------------------------------------------------------------------------
 
 
-def _draw(made: Performance, tops: Sequence[Path], **options: Any) -> None:
+def _draw(made: CrowdMotion, tops: Sequence[Path], **options: Any) -> None:
     from motionloom.plots.top_view import write_top_view
 
     for path in tops:
@@ -278,7 +278,7 @@ def _draw(made: Performance, tops: Sequence[Path], **options: Any) -> None:
 
 
 def _finish(
-    made: Performance,
+    made: CrowdMotion,
     steps: Choreography,
     output: Path,
     tops: Sequence[Path],
@@ -287,7 +287,7 @@ def _finish(
     words: str | None,
 ) -> None:
     """Write everybody; tell it in `words`, or as JSON."""
-    from motionloom.crowd.performance import crowd_quality, crowd_sources
+    from motionloom.crowd.player import crowd_quality, crowd_sources
 
     _write(made, output)
     each = [] if bvh is None else [
@@ -320,7 +320,7 @@ def _finish(
     )
 
 
-def _analysed(made: Performance) -> dict[str, int] | None:
+def _analysed(made: CrowdMotion) -> dict[str, int] | None:
     """Beats of the first agent as analysis of the motion alone finds them; None of a glimpse."""
     from motionloom.rhythm.dance import beats_on_time
 
@@ -330,7 +330,7 @@ def _analysed(made: Performance) -> dict[str, int] | None:
     return {"total": total, "within_one_frame": within}
 
 
-def _write(made: Performance, output: Path) -> None:
+def _write(made: CrowdMotion, output: Path) -> None:
     if output.suffix.lower().startswith(".usd"):
         from motionloom.formats.usd.reader import write
 

@@ -12,16 +12,16 @@ from motionloom.cli.terminal import counted, progress, remark
 from motionloom.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from motionloom.crowd.description import BallroomScene, MarchScene, Scene
+    from motionloom.crowd.settings import BallroomSettings, CrowdSettings, MarchSettings
     from motionloom.library import Library
     from motionloom.motion import Motion
     from motionloom.rhythm import Choreography
 
 
-def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
+def couples_of(scene: BallroomSettings, *, quiet: bool) -> Choreography:
     """What couples dance."""
     if not scene.own:
-        from motionloom.crowd.defaults import waltz_steps
+        from motionloom.crowd.built_in import waltz_steps
 
         return waltz_steps(fps=scene.fps)
     from motionloom.crowd.couples import couple_steps, guessed_couples
@@ -40,13 +40,13 @@ def couples_of(scene: BallroomScene, *, quiet: bool) -> Choreography:
     return made
 
 
-def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
+def walks_of(scene: MarchSettings, *, quiet: bool) -> Choreography:
     """What soldiers march."""
     if not scene.own:
-        from motionloom.crowd.defaults import march_steps
+        from motionloom.crowd.built_in import march_steps
 
         return march_steps(fps=scene.fps)
-    from motionloom.crowd.marches import METER, marching_steps
+    from motionloom.crowd.strides import METER, marching_steps
 
     if scene.meter not in (None, METER):
         raise InvalidInput(f"a march has {METER} beats to a stride; got meter {scene.meter}")
@@ -64,7 +64,7 @@ def walks_of(scene: MarchScene, *, quiet: bool) -> Choreography:
 class _Takes:
     """Takes of a scene: names in its library, or files."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: CrowdSettings) -> None:
         self._library = None
         self.names = list(scene.takes)
         if scene.library is not None:

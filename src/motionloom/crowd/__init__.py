@@ -7,23 +7,23 @@ are foreseen, that nobody runs into anything. After Kim, Park and Shin 2003, sec
 """
 
 from motionloom.crowd.ballroom import Ballroom, ballroom
+from motionloom.crowd.built_in import cut_at_beats
 from motionloom.crowd.couples import couple_steps, found_couples
-from motionloom.crowd.description import BallroomScene, MarchScene
-from motionloom.crowd.description_file import load_scene
-from motionloom.crowd.known_beats import cut_at_beats
 from motionloom.crowd.march import March, march
-from motionloom.crowd.marches import marching_steps
+from motionloom.crowd.settings import BallroomSettings, MarchSettings
+from motionloom.crowd.settings_file import load_crowd_settings
+from motionloom.crowd.strides import marching_steps
 
 __all__ = [
     "Ballroom",
-    "BallroomScene",
+    "BallroomSettings",
     "March",
-    "MarchScene",
+    "MarchSettings",
     "ballroom",
     "couple_steps",
     "cut_at_beats",
     "found_couples",
-    "load_scene",
+    "load_crowd_settings",
     "march",
     "marching_steps",
 ]

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
-from motionloom.crowd.crowd_player import Block, Troupe
-from motionloom.crowd.description import SWAY, BallroomScene
-from motionloom.crowd.performance import Performance, gathered, movement_frames
-from motionloom.crowd.steering import danced
-from motionloom.crowd.travel_weights import travel_weights
+from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, gathered, movement_frames
+from motionloom.crowd.settings import SWAY, BallroomSettings
+from motionloom.crowd.steering import danced, travel_weights
 from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -22,19 +20,19 @@ _TURN = 0.6  # radians that couples are asked to turn at most per movement
 
 
 @dataclass(frozen=True, eq=False)
-class Ballroom(Performance):
+class Ballroom(CrowdMotion):
     """What was danced, and where.
 
     Examples
     --------
-    >>> from motionloom.crowd.defaults import waltz_steps
-    >>> from motionloom.crowd import BallroomScene, ballroom
-    >>> made = ballroom(BallroomScene(couples=2, tempo_bpm=90, seconds=3), waltz_steps())
+    >>> from motionloom.crowd.built_in import waltz_steps
+    >>> from motionloom.crowd import BallroomSettings, ballroom
+    >>> made = ballroom(BallroomSettings(couples=2, tempo_bpm=90, seconds=3), waltz_steps())
     >>> [motion.name for motion in made.every]
     ['couple 1 leader', 'couple 1 follower', 'couple 2 leader', 'couple 2 follower']
     """
 
-    scene: BallroomScene
+    scene: BallroomSettings
 
     def clearance(self) -> float:
         """Least gap in metres, over all frames, between discs, walls and columns; >= 0 is well."""
@@ -52,19 +50,19 @@ class Ballroom(Performance):
         return min(gaps)
 
 
-def ballroom(scene: BallroomScene, choreography: Choreography) -> Ballroom:
+def ballroom(scene: BallroomSettings, choreography: Choreography) -> Ballroom:
     """Dance a scene.
 
     Parameters
     ----------
-    scene : BallroomScene
+    scene : BallroomSettings
     choreography : Choreography
         What couples dance, of one or more bodies each.
 
     Examples
     --------
-    >>> from motionloom.crowd.defaults import waltz_steps
-    >>> made = ballroom(BallroomScene(couples=3, tempo_bpm=90, seconds=4), waltz_steps())
+    >>> from motionloom.crowd.built_in import waltz_steps
+    >>> made = ballroom(BallroomSettings(couples=3, tempo_bpm=90, seconds=4), waltz_steps())
     >>> len(made.motions), made.clearance() >= 0.0
     (3, True)
     """
@@ -76,20 +74,20 @@ def ballroom(scene: BallroomScene, choreography: Choreography) -> Ballroom:
     return Ballroom(made.motions, made.centres, music, scene)
 
 
-def danced_blocks(scene: BallroomScene, choreography: Choreography) -> Iterator[Block]:
+def danced_blocks(scene: BallroomSettings, choreography: Choreography) -> Iterator[Block]:
     """The scene movement by movement, in constant memory."""
     music, fps = scene.heard(choreography.meter), choreography.fps
     frames = frame_count(music.seconds if scene.seconds is None else scene.seconds, None, fps)
     floor = _Floor(scene, choreography)
     for due in movement_frames(music, choreography, frames):
         chosen, weights = floor.choice(choreography.meter * 60.0 / music.bpm)
-        yield floor.troupe.block(chosen, weights, due, floor.carry)
+        yield floor.player.block(chosen, weights, due, floor.carry)
 
 
 class _Floor:
     """Everybody on the floor: the state between movements."""
 
-    def __init__(self, scene: BallroomScene, choreography: Choreography) -> None:
+    def __init__(self, scene: BallroomSettings, choreography: Choreography) -> None:
         self.graph = choreography.graph
         self._rng = np.random.default_rng([scene.seed, 2])
         self._centres = scene.starts().copy()
@@ -104,7 +102,7 @@ class _Floor:
         self._headings = turns.copy()
         self._last: Array | None = None
         self._now: NDArray[np.int64] | None = None
-        self.troupe = Troupe(choreography, np.column_stack([self._centres, turns]))
+        self.player = CrowdPlayer(choreography, np.column_stack([self._centres, turns]))
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
         """Everybody's next node and weights, after where each wants to go in `seconds`."""
@@ -117,7 +115,7 @@ class _Floor:
         weights: list[Array] = [np.empty(0)] * len(wishes)
         for number in np.unique(chosen):
             who = np.flatnonzero(chosen == number)
-            rows = travel_weights(self.troupe.nodes[number], wishes[who])
+            rows = travel_weights(self.player.nodes[number], wishes[who])
             for i, row in zip(who, rows, strict=True):
                 weights[i] = row
         self._now = chosen
@@ -130,7 +128,7 @@ class _Floor:
         possible = np.flatnonzero(chances)
         if len(possible) == 1:
             return int(possible[0])
-        odds = chances[possible] * [self.troupe.nodes[k].suits(wish) for k in possible]
+        odds = chances[possible] * [self.player.nodes[k].suits(wish) for k in possible]
         return int(self._rng.choice(possible, p=odds / odds.sum()))
 
     def carry(self, natural: Array, headings: Array) -> tuple[Array, Array]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.marches import calm_lead
+from motionloom.crowd.strides import calm_lead
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.retargeting.retarget import conformed

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
-from motionloom.crowd.crowd_player import Block, Troupe
-from motionloom.crowd.description import MarchScene
-from motionloom.crowd.performance import Performance, gathered, movement_frames
-from motionloom.crowd.steering import marched
-from motionloom.crowd.travel_weights import travel_weights
+from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, gathered, movement_frames
+from motionloom.crowd.settings import MarchSettings
+from motionloom.crowd.steering import marched, travel_weights
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.rotations.planar_transform import composed, inverse
@@ -23,20 +21,20 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class March(Performance):
+class March(CrowdMotion):
     """What was marched, and where.
 
     Examples
     --------
-    >>> from motionloom.crowd.defaults import march_steps
-    >>> from motionloom.crowd import MarchScene, march
-    >>> scene = MarchScene(points=((0, 0), (0, 9)), ranks=2, files=1, tempo_bpm=96, seconds=4)
+    >>> from motionloom.crowd.built_in import march_steps
+    >>> from motionloom.crowd import MarchSettings, march
+    >>> scene = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=1, tempo_bpm=96, seconds=4)
     >>> made = march(scene, march_steps())
     >>> made.centres.shape, made.left_feet_in_step() > 0.9
     ((2, 120, 2), True)
     """
 
-    scene: MarchScene
+    scene: MarchSettings
 
     def misplacement(self) -> Array:
         """Metres between everybody and their ideal place, (A, T)."""
@@ -55,7 +53,7 @@ class March(Performance):
         return float(np.concatenate(near).mean())
 
 
-def formation(scene: MarchScene, times: Array) -> Array:
+def formation(scene: MarchSettings, times: Array) -> Array:
     """Ideal places (A, T, 3) of everybody at times (T,), rank by rank, the right file first."""
     ranks = np.repeat(np.arange(scene.ranks), scene.files)
     offsets = np.tile(scene.offsets, scene.ranks)
@@ -63,19 +61,19 @@ def formation(scene: MarchScene, times: Array) -> Array:
     return scene.street.beside(way, offsets[:, None])
 
 
-def march(scene: MarchScene, choreography: Choreography) -> March:
+def march(scene: MarchSettings, choreography: Choreography) -> March:
     """March a scene.
 
     Parameters
     ----------
-    scene : MarchScene
+    scene : MarchSettings
     choreography : Choreography
         Marches of several speeds and turns.
 
     Examples
     --------
-    >>> from motionloom.crowd.defaults import march_steps
-    >>> scene = MarchScene(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
+    >>> from motionloom.crowd.built_in import march_steps
+    >>> scene = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
     >>> made = march(scene, march_steps())
     >>> len(made.motions), bool(made.misplacement().mean() < 0.25)
     (4, True)
@@ -86,7 +84,7 @@ def march(scene: MarchScene, choreography: Choreography) -> March:
     return March(made.motions, made.centres, music, scene)
 
 
-def marched_blocks(scene: MarchScene, choreography: Choreography) -> Iterator[Block]:
+def marched_blocks(scene: MarchSettings, choreography: Choreography) -> Iterator[Block]:
     """The scene movement by movement, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
     if len(choreography.movements[0].bodies) != 1:
@@ -95,8 +93,8 @@ def marched_blocks(scene: MarchScene, choreography: Choreography) -> Iterator[Bl
     seconds = min(scene.seconds or music.seconds, scene.seconds_on_street)
     frames = frame_count(seconds, None, fps)
     starts = formation(scene, np.zeros(1))[:, 0]
-    troupe = Troupe(choreography, starts)
-    count, node = len(starts), troupe.nodes[0]
+    player = CrowdPlayer(choreography, starts)
+    count, node = len(starts), player.nodes[0]
     centres = starts[:, :2].copy()
     drifts, yaws, rates = np.zeros((count, 2)), np.zeros(count), np.zeros(count)
     facing, last = starts[:, 2].copy(), None
@@ -121,5 +119,5 @@ def marched_blocks(scene: MarchScene, choreography: Choreography) -> Iterator[Bl
             facing = headings[:, -1] + turned[:, -1]
             return out, turned
 
-        yield troupe.block(np.zeros(count, np.int64), weights, due, carry)
+        yield player.block(np.zeros(count, np.int64), weights, due, carry)
         start += len(due)

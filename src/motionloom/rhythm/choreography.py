@@ -22,7 +22,6 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.beats.motion_beats import RHYTHMIC, Beats, beats
-from motionloom.rhythm.clustering import Groups, k_medoids, subtractive
 from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
 from motionloom.rhythm.movements import (
@@ -35,7 +34,13 @@ from motionloom.rhythm.movements import (
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 from motionloom.rhythm.rules import load_rules, with_rules
 from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph
-from motionloom.rhythm.transition_learning import baum_welch, kinematic_continuity
+from motionloom.rhythm.transition_learning import (
+    Groups,
+    baum_welch,
+    k_medoids,
+    kinematic_continuity,
+    subtractive,
+)
 
 if TYPE_CHECKING:
     from motionloom.rhythm.dance_player import DancePlayer

@@ -5,6 +5,11 @@ likelier the transition, equations (21) and (22). *Behavioural continuity*: the 
 the examples, learnt by Baum and Welch's method, equations (23) to (26). A movement shows the
 group it is in, surely or by how near it is to the centres; where it shows it surely, the
 method ends after one round, with what counting gives.
+
+Groups of like movements: K-means with medoids, or subtractive clustering.
+
+Both need differences only, equation (15), not a space to average in: a group's centre is the
+movement nearest to all others of its group (Kim, Park and Shin 2003, section 4.1; Chiu 1994).
 """
 
 from __future__ import annotations
@@ -151,3 +156,166 @@ def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
         if joint.sum() > 0.0:
             pairs += joint / joint.sum()
     return states, pairs
+
+
+Array = NDArray[np.float64]
+
+_ROUNDS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A partition of N movements.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (N,)
+        Group of each movement, 0 to K - 1.
+    centres : ndarray of int, shape (K,)
+        The movement at the centre of each group.
+    cost : float
+        Equation (16): sum of differences from the centres.
+    """
+
+    labels: NDArray[np.int64]
+    centres: NDArray[np.int64]
+    cost: float
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def members(self, group: int) -> NDArray[np.int64]:
+        """Movements of a group."""
+        return np.flatnonzero(self.labels == group)
+
+
+def k_medoids(
+    differences: ArrayLike,
+    groups: int,
+    *,
+    restarts: int = 20,
+    seed: int | np.random.Generator = 0,
+) -> Groups:
+    """The best of several K-means clusterings with medoid centres, equations (16) and (17).
+
+    Parameters
+    ----------
+    differences : array_like, shape (N, N)
+        Symmetric, not negative.
+    groups : int
+        K, 1 to N.
+    restarts : int
+        Random initial assignments to try.
+    seed : int or numpy.random.Generator
+
+    Examples
+    --------
+    >>> apart = np.abs(np.subtract.outer([0.0, 0.1, 5.0, 5.2], [0.0, 0.1, 5.0, 5.2]))
+    >>> k_medoids(apart, 2).labels
+    array([0, 0, 1, 1])
+    """
+    apart = _checked(differences)
+    if not 1 <= groups <= len(apart):
+        raise InvalidInput(
+            f"groups must be between 1 and the number of movements, {len(apart)}; got {groups}"
+        )
+    if restarts < 1:
+        raise InvalidInput(f"restarts must be at least 1; got {restarts}")
+    rng = np.random.default_rng(seed)
+    tries = [_settled(apart, _start(len(apart), groups, rng)) for _ in range(restarts)]
+    return _ordered(min(tries, key=lambda one: one.cost))
+
+
+def _start(count: int, groups: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A random assignment in which every group has a member."""
+    labels = rng.integers(groups, size=count)
+    labels[rng.permutation(count)[:groups]] = np.arange(groups)
+    return labels
+
+
+def _settled(apart: Array, labels: NDArray[np.int64]) -> Groups:
+    """Alternate centres and assignments until nothing changes."""
+    groups = int(labels.max()) + 1
+    centres = np.zeros(groups, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        for group in range(groups):
+            members = np.flatnonzero(labels == group)
+            if len(members):
+                inner = apart[np.ix_(members, members)].sum(axis=0)
+                centres[group] = members[np.argmin(inner)]
+            else:  # nobody is nearest: start over from who is farthest from its centre
+                far = apart[np.arange(len(apart)), centres[labels]]
+                centres[group] = int(np.argmax(far))
+        nearest = np.argmin(apart[:, centres], axis=1)
+        nearest[centres] = np.arange(groups)  # twins of a centre do not empty its group
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    return Groups(labels, centres, float(apart[np.arange(len(apart)), centres[labels]].sum()))
+
+
+def subtractive(
+    differences: ArrayLike, *, radius: float | None = None, squash: float = 1.5,
+    threshold: float = 0.15,
+) -> Groups:  # fmt: skip
+    """Groups when nobody knows how many, equations (18) to (20).
+
+    Parameters
+    ----------
+    differences : array_like, shape (N, N)
+        Symmetric, not negative; in squared units, as equation (15) makes them.
+    radius : float, optional
+        The paper's r, the range of a movement's influence, in the root of `differences`.
+        Default: so that the nearer half of all nearest neighbours lie within it.
+    squash : float
+        The paper's s, over 1: how far around a centre other centres are discouraged.
+    threshold : float
+        Centres are taken until the highest potential left falls below this part of the first.
+
+    Examples
+    --------
+    >>> places = np.array([0.0, 0.1, 0.2, 5.0, 5.1])
+    >>> found = subtractive(np.subtract.outer(places, places) ** 2, radius=1.0)
+    >>> len(found), found.labels
+    (2, array([0, 0, 0, 1, 1]))
+    """
+    apart = _checked(differences)
+    if radius is None:
+        nearest = np.sort(apart, axis=1)[:, min(1, len(apart) - 1)]
+        radius = max(float(np.sqrt(np.median(nearest))), 1e-9)
+    if not (radius > 0.0 and squash > 1.0 and 0.0 < threshold < 1.0):
+        raise InvalidInput(
+            "radius must be positive, squash over 1 and threshold between 0 and 1; got "
+            f"{radius:g}, {squash:g} and {threshold:g}"
+        )
+    potential = np.exp(-apart / radius**2).sum(axis=1)
+    least = threshold * float(potential.max())
+    centres: list[int] = []
+    while len(centres) < len(apart):
+        best = int(np.argmax(potential))
+        if potential[best] <= least or best in centres:
+            break
+        centres.append(best)
+        potential = potential - potential[best] * np.exp(-apart[:, best] / (squash * radius**2))
+    chosen = np.array(centres, dtype=np.int64)
+    labels = np.argmin(apart[:, chosen], axis=1)
+    cost = float(apart[np.arange(len(apart)), chosen[labels]].sum())
+    return _ordered(Groups(labels, chosen, cost))
+
+
+def _ordered(groups: Groups) -> Groups:
+    """Numbered by their first member, so that the same partition has the same labels."""
+    first = [int(np.flatnonzero(groups.labels == k)[0]) for k in range(len(groups))]
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return Groups(rank[groups.labels], groups.centres[order], groups.cost)
+
+
+def _checked(differences: ArrayLike) -> Array:
+    apart = np.asarray(differences, dtype=np.float64)
+    if apart.ndim != 2 or apart.shape[0] != apart.shape[1] or not len(apart):
+        raise InvalidInput(f"differences must be a square array; got shape {apart.shape}")
+    if not np.all(np.isfinite(apart)) or apart.min() < 0.0:
+        raise InvalidInput("differences must be finite and not negative")
+    return apart

@@ -8,6 +8,8 @@ motion gather around its beats, the others fall anywhere (Kim, Park and Shin 200
 The paper takes the zero crossings of the angular acceleration; those are where a swing is
 fastest or has come to rest, so a plain swing crosses half a swing away from where it turns.
 They can be had with ``kind="acceleration"``.
+
+Where between its samples a curve turns: the parabola through a sample and its neighbours.
 """
 
 from __future__ import annotations
@@ -17,15 +19,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.beats.parabolic_peak import summit_offset
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
+
+
+def peak_offset(before: ArrayLike, here: ArrayLike, after: ArrayLike) -> NDArray[np.float64]:
+    """How far from a sample, half a sample at most, its parabola is highest or lowest.
+
+    Zero where the three lie on a line. Arguments broadcast.
+
+    Examples
+    --------
+    >>> peak_offset([1.0, 0.0], [2.0, 1.0], [2.0, 2.0])
+    array([0.5, 0. ])
+    """
+    first, middle, last = (np.asarray(one, np.float64) for one in (before, here, after))
+    bend = first - 2.0 * middle + last
+    slope = 0.5 * (first - last)
+    shift = np.divide(slope, bend, out=np.zeros_like(bend), where=bend != 0.0)
+    return np.asarray(np.clip(shift, -0.5, 0.5))
+
 
 Array = NDArray[np.float64]
 Kind = Literal["turns", "acceleration"]
@@ -248,7 +267,7 @@ def _turns(angle: Array, least: float) -> tuple[Array, Array]:
     places, sizes = [], []
     for sign in (1.0, -1.0):
         peaks, about = find_peaks(sign * angle, prominence=least)
-        places.append(peaks + summit_offset(angle[peaks - 1], angle[peaks], angle[peaks + 1]))
+        places.append(peaks + peak_offset(angle[peaks - 1], angle[peaks], angle[peaks + 1]))
         sizes.append(about["prominences"])
     where, size = np.concatenate(places), np.concatenate(sizes)
     order = np.argsort(where, kind="stable")

@@ -19,8 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.rhythm.beats.candidates import Candidates
-from motionloom.rhythm.beats.parabolic_peak import summit_offset
+from motionloom.rhythm.beats.candidates import Candidates, peak_offset
 
 Array = NDArray[np.float64]
 
@@ -238,7 +237,7 @@ def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
     here = np.flatnonzero((values[1:-1] >= values[:-2]) & (values[1:-1] > values[2:])) + 1
     here = here[here >= 0.2 * rate]
     before, at, after = values[here - 1], values[here], values[here + 1]
-    shift = summit_offset(before, at, after)
+    shift = peak_offset(before, at, after)
     height = at - 0.25 * (before - after) * shift
     return list(zip((here + shift) / rate, height, strict=True))
 

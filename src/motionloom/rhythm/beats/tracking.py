@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.rhythm.beats.candidates import Candidates
-from motionloom.rhythm.beats.parabolic_peak import summit_offset
+from motionloom.rhythm.beats.candidates import Candidates, peak_offset
 from motionloom.rhythm.beats.period import RATE
 
 Array = NDArray[np.float64]
@@ -151,7 +150,7 @@ def _summit(height: Array, place: int) -> float:
     if not 0 < place < len(height) - 1:
         return 0.0
     before, here, after = height[place - 1 : place + 2]
-    return float(summit_offset(before, here, after)) if 2.0 * here > before + after else 0.0
+    return float(peak_offset(before, here, after)) if 2.0 * here > before + after else 0.0
 
 
 def with_ends(beats: Array, first: float, last: float, *, before: float, after: float) -> Array:

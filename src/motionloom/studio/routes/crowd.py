@@ -19,8 +19,8 @@ from motionloom.studio.jobs import Job
 from motionloom.studio.motion_response import troupe
 
 if TYPE_CHECKING:
-    from motionloom.crowd.description import BallroomScene, MarchScene
-    from motionloom.crowd.performance import Performance
+    from motionloom.crowd.player import CrowdMotion
+    from motionloom.crowd.settings import BallroomSettings, MarchSettings
     from motionloom.library import Library
     from motionloom.rhythm import Choreography
 
@@ -70,17 +70,17 @@ class Crowd(BaseModel):
         )
         if self.kind == "ballroom":
             return (
-                "from motionloom.crowd.defaults import waltz_steps\n"
-                "from motionloom.crowd import BallroomScene, ballroom\n"
-                f"scene = BallroomScene(couples={self.couples}, room=({self.width:g}, "
+                "from motionloom.crowd.built_in import waltz_steps\n"
+                "from motionloom.crowd import BallroomSettings, ballroom\n"
+                f"scene = BallroomSettings(couples={self.couples}, room=({self.width:g}, "
                 f"{self.depth:g}), {common})\n"
                 "crowd = ballroom(scene, waltz_steps())"
             )
         return (
-            "from motionloom.crowd.defaults import march_steps\n"
-            "from motionloom.crowd import MarchScene, march, usual\n"
+            "from motionloom.crowd.built_in import march_steps\n"
+            "from motionloom.crowd import MarchSettings, march, usual\n"
             "steps = march_steps()\n"
-            f"scene = MarchScene(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
+            f"scene = MarchSettings(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
             f"speed=usual.SPEED * {self.tempo:g} / usual.CADENCE, {common})\n"
             "scene = usual.suited(scene, steps, speed_given=False, street_given=False)\n"
             "crowd = march(scene, steps)"
@@ -91,8 +91,8 @@ class Crowd(BaseModel):
 class Shown:
     """A crowd that was made: everybody's motion, and the scene as it was played."""
 
-    made: Performance
-    scene: BallroomScene | MarchScene
+    made: CrowdMotion
+    scene: BallroomSettings | MarchSettings
 
 
 @router.post("")
@@ -156,8 +156,8 @@ def crowd_of(shop: Workshop, key: str) -> Shown:
 
 
 def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
-    from motionloom.crowd import BallroomScene, MarchScene, ballroom, march
-    from motionloom.crowd.defaults import CADENCE, ROUND, SPEED, own_radius, suited
+    from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, march
+    from motionloom.crowd.built_in import CADENCE, ROUND, SPEED, own_radius, suited
 
     of = None if asked.within is None else (asked.within, shop.library.digest())
     steps = shop.once(("crowd-steps", asked.kind, of), lambda: _steps(asked, shop))
@@ -170,10 +170,10 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
     if asked.kind == "ballroom":
         if asked.within is not None:
             common["radius"] = own_radius(steps)
-        hall = BallroomScene(couples=asked.couples, room=(asked.width, asked.depth), **common)
+        hall = BallroomSettings(couples=asked.couples, room=(asked.width, asked.depth), **common)
         return Shown(ballroom(hall, steps), hall)
     speed = SPEED * asked.tempo / CADENCE
-    street = MarchScene(
+    street = MarchSettings(
         points=ROUND, ranks=asked.ranks, files=asked.files, speed=speed, **common
     )  # fmt: skip
     street = suited(street, steps, speed_given=False, street_given=False)
@@ -183,12 +183,12 @@ def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
 def _steps(asked: Crowd, shop: Workshop) -> Choreography:
     """What they dance or march: the built-in takes, or those with a label."""
     if asked.within is None:
-        from motionloom.crowd.defaults import march_steps, waltz_steps
+        from motionloom.crowd.built_in import march_steps, waltz_steps
 
         return waltz_steps() if asked.kind == "ballroom" else march_steps()
     names = labelled(shop.library, asked.within)
     if asked.kind == "march":
-        from motionloom.crowd.marches import marching_steps
+        from motionloom.crowd.strides import marching_steps
 
         return marching_steps([shop.library[name] for name in names])
     from motionloom.crowd.couples import couple_steps, guessed_couples

@@ -9,18 +9,18 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from motionloom.crowd.description import BallroomScene, MarchScene
+from motionloom.crowd.settings import BallroomSettings, MarchSettings
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.music.tunes import TUNE
 
-KINDS: dict[str, type[BallroomScene] | type[MarchScene]] = {
-    "ballroom": BallroomScene,
-    "march": MarchScene,
+KINDS: dict[str, type[BallroomSettings] | type[MarchSettings]] = {
+    "ballroom": BallroomSettings,
+    "march": MarchSettings,
 }
 OPEN = "open"  # a room without walls
 
 
-def load_scene(path: str | Path) -> BallroomScene | MarchScene:
+def load_crowd_settings(path: str | Path) -> BallroomSettings | MarchSettings:
     """Read a scene; ``kind`` in the file says which: "ballroom" or "march".
 
     Raises
@@ -31,21 +31,21 @@ def load_scene(path: str | Path) -> BallroomScene | MarchScene:
     Examples
     --------
     >>> import tempfile
-    >>> from motionloom.crowd import load_scene
+    >>> from motionloom.crowd import load_crowd_settings
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "ball.json"
     ...     _ = file.write_text('{"kind": "ballroom", "couples": 6, "tempo_bpm": 90}')
-    ...     load_scene(file).couples
+    ...     load_crowd_settings(file).couples
     6
     """
-    given = scene_values(path)
+    given = file_values(path)
     kind = given.pop("kind", None)
     if kind not in KINDS:
         raise InvalidInput(f"{path}: kind must be one of {', '.join(KINDS)}; got {kind!r}")
-    return made_scene(kind, given, path)
+    return settings_from(kind, given, path)
 
 
-def scene_values(path: str | Path) -> dict[str, Any]:
+def file_values(path: str | Path) -> dict[str, Any]:
     """What a scene file says, files in it found beside it; nothing is checked yet."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
@@ -68,9 +68,9 @@ def scene_values(path: str | Path) -> dict[str, Any]:
     return given
 
 
-def made_scene(
+def settings_from(
     kind: str, given: Mapping[str, Any], path: str | Path | None = None
-) -> BallroomScene | MarchScene:
+) -> BallroomSettings | MarchSettings:
     """The scene of plain values; `path` is named in errors."""
     made = KINDS[kind]
     known = {field.name for field in fields(made)}

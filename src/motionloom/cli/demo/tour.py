@@ -174,8 +174,8 @@ def compile_last_steps() -> None:
     if hasattr(os, "nice"):
         os.nice(10)  # the tour goes first
     from motionloom import demo
-    from motionloom.crowd import BallroomScene, ballroom
-    from motionloom.crowd.defaults import waltz_steps
+    from motionloom.crowd import BallroomSettings, ballroom
+    from motionloom.crowd.built_in import waltz_steps
     from motionloom.library import Library
 
     with tempfile.TemporaryDirectory() as folder:
@@ -184,4 +184,4 @@ def compile_last_steps() -> None:
             library.add_motion(demo.clip(name[:-3], performer=int(name[-1])), name=name)
         walk = library["walk_p0"]
         library.reconstruct(walk[:30], skeleton=walk, without="walk_p0")
-    ballroom(BallroomScene(couples=2, seconds=4, tempo_bpm=90), waltz_steps())
+    ballroom(BallroomSettings(couples=2, seconds=4, tempo_bpm=90), waltz_steps())

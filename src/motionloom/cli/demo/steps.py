@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from motionloom.cli.demo.tour import Tour
 from motionloom.cli.terminal import progress
-from motionloom.cli.tour.tour import Tour
 from motionloom.errors import MissingExtra
 
 _STRIPS = ("walk_p0", "kick_leap_front_right_p0", "dance_groove_p1")
@@ -233,15 +233,15 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
 
 def ballroom(tour: Tour) -> dict[str, Any]:
     """Let couples waltz around a ballroom without bumping."""
-    from motionloom.crowd import BallroomScene
+    from motionloom.crowd import BallroomSettings
     from motionloom.crowd import ballroom as danced
-    from motionloom.crowd.defaults import waltz_steps
+    from motionloom.crowd.built_in import waltz_steps
     from motionloom.formats.gltf.reader import write
     from motionloom.plots.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
     tour.command(f"ballroom --couples 12 --seconds 12 -o {scene} --top {above} --top {moving}")
-    set_up = BallroomScene(couples=12, seconds=12, tempo_bpm=90)
+    set_up = BallroomSettings(couples=12, seconds=12, tempo_bpm=90)
     made = danced(set_up, waltz_steps())
     write(made.every, scene, compact=True)
     for path in (above, moving):

@@ -1,7 +1,7 @@
 """Scenes: who moves where to which music.
 
 A scene is checked as it is made, before any work: a room in which the couples do not fit, a
-street that folds on itself or no music are errors here. `motionloom.crowd.description_file`
+street that folds on itself or no music are errors here. `motionloom.crowd.settings_file`
 reads scenes from files.
 """
 
@@ -33,7 +33,7 @@ _SHORTEST, _LONGEST = 0.2, 36_000.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class CrowdSettings:
     """What all scenes have.
 
     Attributes
@@ -126,7 +126,7 @@ class Scene:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BallroomScene(Scene):
+class BallroomSettings(CrowdSettings):
     """Couples in a room.
 
     Attributes
@@ -142,7 +142,7 @@ class BallroomScene(Scene):
 
     Examples
     --------
-    >>> BallroomScene(couples=20, tempo_bpm=90.0).starts().shape
+    >>> BallroomSettings(couples=20, tempo_bpm=90.0).starts().shape
     (20, 2)
     """
 
@@ -218,7 +218,7 @@ class BallroomScene(Scene):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarchScene(Scene):
+class MarchSettings(CrowdSettings):
     """Soldiers on a street.
 
     Attributes
@@ -235,7 +235,7 @@ class MarchScene(Scene):
     Examples
     --------
     >>> corner = ((0, 0), (0, 12), (0, 24), (12, 24), (24, 24))
-    >>> MarchScene(points=corner, ranks=10, files=4, tempo_bpm=96.0).street.length > 35.0
+    >>> MarchSettings(points=corner, ranks=10, files=4, tempo_bpm=96.0).street.length > 35.0
     True
     """
 

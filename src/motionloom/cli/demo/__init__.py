@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from motionloom.cli.demo import steps as finding
+from motionloom.cli.demo import steps as gathering
+from motionloom.cli.demo import steps as spreading
+from motionloom.cli.demo import steps as weaving
+from motionloom.cli.demo.tour import Tour, compiled_ahead
 from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
-from motionloom.cli.tour import steps as finding
-from motionloom.cli.tour import steps as gathering
-from motionloom.cli.tour import steps as spreading
-from motionloom.cli.tour import steps as weaving
-from motionloom.cli.tour.tour import Tour, compiled_ahead
 from motionloom.errors import InvalidInput
 
 _STEPS = (
