@@ -14,16 +14,17 @@ import motionloom as ml
 
 PAGE = Path(__file__).with_name("api.md")
 FOLDERS = (
-    "motion", "formats", "library", "distance", "alignment", "search", "blend", "synthesis",
-    "synthesis.motiongraph", "synthesis.fatgraph", "synthesis.rhythm", "synthesis.crowd",
-    "synthesis.reconstruction", "demo", "plots",
+    "motion", "formats", "store", "distance", "alignment", "search", "blending", "parametric",
+    "motion_graph", "fat_graph", "rhythm", "crowd", "reconstruction", "evaluation", "library",
+    "plots", "demo",
 )  # fmt: skip
-# What the verbs of a library give back: module, class.
+# What the verbs of a library return: module, class.
 RESULTS = (
-    ("search", "Match"), ("search", "Matches"), ("search", "Family"), ("blend", "Blend"),
-    ("synthesis.parametric", "ParametricMotion"), ("synthesis.parametric", "Reached"),
-    ("synthesis.motiongraph", "MotionGraph"), ("synthesis.fatgraph", "FatGraph"),
-    ("synthesis.rhythm", "Beats"), ("synthesis.rhythm", "Choreography"), ("blend", "Player"),
+    ("search", "Match"), ("search", "Matches"), ("search", "Family"), ("blending", "Blend"),
+    ("parametric.parametric_motion", "ParametricMotion"),
+    ("parametric.parametric_motion", "Reached"), ("motion_graph", "MotionGraph"),
+    ("fat_graph", "FatGraph"), ("rhythm", "Beats"), ("rhythm", "Choreography"),
+    ("blending", "Player"),
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ def page() -> str:
         "takes `--json`; a wrong input ends with one line and exit code 2; files that could not be "
         "read among many give exit code 1.\n",
     ]
-    for command in app.registered_commands:
+    for command in (each for each in app.registered_commands if not each.hidden):
         result = CliRunner().invoke(app, [str(command.name), "--help"], env={"COLUMNS": "100"})
         text = result.output.replace("Usage: root", "Usage: motionloom").strip()
         parts.append(f"## motionloom {command.name}\n\n```text\n{text}\n```\n")

@@ -39,6 +39,7 @@ from motionloom.cli import (
     web,
 )
 from motionloom.cli.cluster import on_clusters
+from motionloom.errors import InvalidInput, MotionloomError
 
 
 class GroupedCommands(TyperGroup):
@@ -110,6 +111,15 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(_command)
 
 
+@app.command("bench", hidden=True)
+def _bench(name: str = typer.Argument("NAME")) -> None:
+    """Tell where the benchmarks of release 0.1 are now."""
+    raise InvalidInput(
+        f"the benchmarks have left the installed package; in a clone of the repository, run: "
+        f"python -m benchmarks {name}"
+    )
+
+
 @app.callback(invoke_without_command=True)
 def _version(
     version: bool = typer.Option(False, "--version", help="Print the version and stop."),
@@ -145,8 +155,6 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}")
     except ValueError as error:
-        from motionloom.errors import MotionloomError
-
         if not isinstance(error, MotionloomError):
             raise
         _fail(str(error))

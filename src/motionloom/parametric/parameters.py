@@ -111,7 +111,7 @@ def final_root_position() -> Parameter:
     Examples
     --------
     >>> import motionloom as ml
-    >>> ml.final_root_position()(ml.demo.clip("walk")).shape
+    >>> ml.parameters.final_root_position()(ml.demo.clip("walk")).shape
     (2,)
     """
     return Parameter("final_root_position", ("x", "z"), lambda motion, _: motion.root[-1, [0, 2]])
@@ -136,7 +136,7 @@ def highest(joint: str) -> Parameter:
     --------
     >>> import motionloom as ml
     >>> kick = ml.demo.clip("kick_front_mid_right")
-    >>> bool(ml.highest("right_ankle")(kick) > ml.lowest("right_ankle")(kick))
+    >>> bool(ml.parameters.highest("right_ankle")(kick) > ml.parameters.lowest("right_ankle")(kick))
     True
     """
     return Parameter(
@@ -150,7 +150,7 @@ def average_speed() -> Parameter:
     Examples
     --------
     >>> import motionloom as ml
-    >>> round(float(ml.average_speed()(ml.demo.clip("walk_fast"))[0]), 1)
+    >>> round(float(ml.parameters.average_speed()(ml.demo.clip("walk_fast"))[0]), 1)
     1.6
     """
 
@@ -167,7 +167,7 @@ def turn() -> Parameter:
     Examples
     --------
     >>> import motionloom as ml
-    >>> turned = float(ml.turn()(ml.demo.clip("walk_left"))[0])
+    >>> turned = float(ml.parameters.turn()(ml.demo.clip("walk_left"))[0])
     >>> turned > 0.5  # radians, to the left
     True
     """
@@ -186,7 +186,7 @@ def joint_speed(joint: str, frame: int) -> Parameter:
     --------
     >>> import motionloom as ml
     >>> kick = ml.demo.clip("kick_front_mid_right")
-    >>> float(ml.joint_speed("right_ankle", 20)(kick, 20)[0]) > 0.0
+    >>> float(ml.parameters.joint_speed("right_ankle", 20)(kick, 20)[0]) > 0.0
     True
     """
 
@@ -206,7 +206,7 @@ def centre_of_mass(frame: int) -> Parameter:
     --------
     >>> import motionloom as ml
     >>> kick = ml.demo.clip("kick_front_mid_right")
-    >>> ml.centre_of_mass(10)(kick, 10).shape
+    >>> ml.parameters.centre_of_mass(10)(kick, 10).shape
     (3,)
     """
     return Parameter(
