@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blending.player import Player, Stretch, frame_count
+from motionloom.blending.player import FrameBlock, Player, frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Source
 
@@ -24,7 +24,7 @@ class ClipPlayer(Player):
         self.reads.append(count)
         first, last = self.at, min(self.at + count, len(self.motion))
         self.at = last
-        return Stretch(
+        return FrameBlock(
             self.motion.rotations[first:last],
             self.motion.root[first:last] + np.float32([self.aside, 0, 0]),
             self.feet[first:last],
@@ -74,7 +74,7 @@ def test_frames_come_one_by_one_and_honour_the_controls_between_them(player):
 
 
 def test_long_plays_are_read_in_blocks_of_bounded_size(player):
-    list(player.stretches(5000))
+    list(player.blocks(5000))
     assert max(player.reads) <= 1024
 
 

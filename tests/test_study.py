@@ -70,7 +70,7 @@ def test_segments_are_compared_by_warping(rng):
 def test_poses_are_ranked_among_all_frames_but_themselves(lib, found):
     measures = [frame_distance("e15"), frame_distance("pc1")]
     rng = np.random.default_rng(0)
-    stretches, rows = parts._prepared(lib, measures, 76, 1.0, rng)
+    segments, rows = parts._prepared(lib, measures, 76, 1.0, rng)
     tables = [np.concatenate(clips) for clips in rows]
     queries = np.array([17, 60, 120, 200])
     actual = parts._pose_correlations(measures, tables, queries, 30)
@@ -113,15 +113,15 @@ def test_clips_are_parts_of_usable_motions(lib, found):
 
 def test_windows_look_beyond_the_edges_of_a_clip(lib):
     motion = lib["walk0"]
-    stretch = parts.Stretch("walk0", 30, 60)
+    segment = parts.Segment("walk0", 30, 60)
     whole = FEATURES["e15x3"].prepare(motion)[30:60]
-    (rows,) = parts._rows(motion, stretch, [FEATURES["e15x3"]])
+    (rows,) = parts._rows(motion, segment, [FEATURES["e15x3"]])
     np.testing.assert_array_equal(rows, whole)
 
 
 def test_clips_of_other_rates_are_taken_at_the_common_one():
     fast = ml.demo.clip("walk", fps=120)
-    (rows,) = parts._rows(fast, parts.Stretch("walk", 120, 240), [FEATURES["e15"]])
+    (rows,) = parts._rows(fast, parts.Segment("walk", 120, 240), [FEATURES["e15"]])
     np.testing.assert_allclose(rows, FEATURES["e15"].prepare(fast)[120:240:4], atol=1e-5)
 
 

@@ -2,7 +2,7 @@
 
 from motionloom.blending.blend import Blend
 from motionloom.blending.blend_player import BlendPlayer
-from motionloom.blending.player import Player, Pose, Stretch
+from motionloom.blending.player import FrameBlock, Player, Pose
 from motionloom.blending.registration import Registration, register
 from motionloom.blending.transitions import Transition, Window, transition
 
@@ -12,7 +12,7 @@ __all__ = [
     "Player",
     "Pose",
     "Registration",
-    "Stretch",
+    "FrameBlock",
     "Transition",
     "Window",
     "register",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.blending.player import Player, Stretch
+from motionloom.blending.player import FrameBlock, Player
 from motionloom.blending.poses import mixed_poses
 from motionloom.blending.registration import Registration
 from motionloom.errors import InvalidInput
@@ -98,17 +98,17 @@ class BlendPlayer(Player):
         self._point: float | None = 0.0
         self._frame = 0
 
-    def _read(self, count: int) -> Stretch:
+    def _read(self, count: int) -> FrameBlock:
         made = [frame for frame in (self._step() for _ in range(count)) if frame is not None]
         start = self._frame - len(made)
         if not made:
-            return Stretch.none(len(self.skeleton), start)
+            return FrameBlock.none(len(self.skeleton), start)
         rotations = np.array([frame.rotations for frame in made], np.float32)
         root = np.array([frame.root for frame in made], np.float32)
         contacts = np.array([frame.contacts for frame in made], np.bool_)
         if self._planter is not None:
             rotations, root = self._planter.plant(rotations, root, contacts)
-        return Stretch(rotations, root, contacts, start, self._sources(made, start))
+        return FrameBlock(rotations, root, contacts, start, self._sources(made, start))
 
     def _steer(self, **controls: Any) -> None:
         self._wanted = self.registration.checked_weights(controls["weights"])

@@ -38,7 +38,7 @@ class Pose(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class FrameBlock:
     """Frames that a player gave, n of them.
 
     Attributes
@@ -57,8 +57,8 @@ class Stretch:
     Examples
     --------
     >>> import numpy as np
-    >>> from motionloom.blending import Stretch
-    >>> Stretch(np.zeros((8, 21, 4)), np.zeros((8, 3)), np.zeros((8, 4), bool)).start
+    >>> from motionloom.blending import FrameBlock
+    >>> FrameBlock(np.zeros((8, 21, 4)), np.zeros((8, 3)), np.zeros((8, 4), bool)).start
     0
     """
 
@@ -73,13 +73,13 @@ class Stretch:
         return len(self.rotations)
 
     @classmethod
-    def none(cls, joints: int, start: int = 0) -> Stretch:
+    def none(cls, joints: int, start: int = 0) -> FrameBlock:
         """No frames of so many joints."""
         poses = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
         return cls(*poses, np.empty((0, 4), bool), start)
 
     @classmethod
-    def joined(cls, parts: Sequence[Stretch]) -> Stretch:
+    def joined(cls, parts: Sequence[FrameBlock]) -> FrameBlock:
         """One stretch for several that follow each other, at least one."""
         parts = [part for part in parts if len(part)] or parts[:1]
         if len(parts) == 1:
@@ -106,7 +106,7 @@ class Player(ABC):
     ...     skeleton, fps = Skeleton(["hips"], [-1], [[0, 0, 0]]), 30.0
     ...     def _read(self, count):
     ...         pose = np.tile(np.float32([1, 0, 0, 0]), (count, 1, 1))
-    ...         return Stretch(pose, np.zeros((count, 3)), np.ones((count, 4), bool))
+    ...         return FrameBlock(pose, np.zeros((count, 3)), np.ones((count, 4), bool))
     >>> Statue().record(seconds=2, name="statue")
     Motion('statue', 60 frames at 30 fps = 2.00 s, 1 joints)
     """
@@ -115,14 +115,14 @@ class Player(ABC):
     fps: float
     controls: ClassVar[tuple[str, ...]] = ()
 
-    def read(self, count: int) -> Stretch:
+    def read(self, count: int) -> FrameBlock:
         """The next `count` frames; fewer only where the motion ends."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         return self._read(count)
 
     @abstractmethod
-    def _read(self, count: int) -> Stretch:
+    def _read(self, count: int) -> FrameBlock:
         """The same for a count that was checked; none, too, may be asked for."""
 
     def steer(self, **controls: Any) -> None:
@@ -154,7 +154,7 @@ class Player(ABC):
                 return
             yield Pose(one.rotations[0], one.root[0])
 
-    def stretches(self, frames: int | None = None) -> Iterator[Stretch]:
+    def blocks(self, frames: int | None = None) -> Iterator[FrameBlock]:
         """The next `frames` frames in blocks of bounded size; None: until the motion ends."""
         left = frames
         while left is None or left > 0:
@@ -176,7 +176,9 @@ class Player(ABC):
         name : str
         """
         count = frame_count(seconds, frames, self.fps)
-        played = Stretch.joined(list(self.stretches(count)) or [Stretch.none(len(self.skeleton))])
+        played = FrameBlock.joined(
+            list(self.blocks(count)) or [FrameBlock.none(len(self.skeleton))]
+        )
         sources = merged(source.moved(-played.start) for source in played.sources)
         made_of = Provenance(sources, tuple(seam - played.start for seam in played.seams))
         return Motion(

@@ -23,15 +23,14 @@ def motion_from(text: str, **options) -> Motion:
 
 def cut_from(text: str, **options) -> tuple[Motion, int]:
     """The same, and the frame of the whole motion that it begins with."""
-    from motionloom.motion.segment import split_range
+    from motionloom.motion import Segment
+    from motionloom.motion.segment import split_segment
 
-    # A file may be called anything.
-    name, cut = (text, None) if Path(text).exists() else split_range(text)
-    motion = _whole(name, **options)
-    if cut is None:
-        return motion, 0
-    start, end = cut.frames(motion)
-    return motion[start:end], start
+    if Path(text).exists():  # a file may be called anything
+        return _whole(text, **options), 0
+    motion = _whole(split_segment(text)[0], **options)
+    segment = Segment.parse(text, motion)
+    return segment.cut(motion), segment.start_frame
 
 
 def is_library(place: str | Path) -> bool:

@@ -114,9 +114,9 @@ def _stem(source: str) -> str:
     """What to call a file, a motion of a library, or a part of either."""
     if Path(source).exists():
         return Path(source).stem
-    from motionloom.motion.segment import split_range
+    from motionloom.motion.segment import split_segment
 
-    whole, cut = split_range(source)
+    whole, cut = split_segment(source)
     name = Path(whole).stem if Path(whole).exists() else whole.split(":", 1)[-1]
     return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
 

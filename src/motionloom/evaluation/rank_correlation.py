@@ -39,7 +39,7 @@ from motionloom.distance import (
     principal_components,
 )
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Segment
 from motionloom.store.ingest.importing import Progress
 from motionloom.store.store import Shelf
 
@@ -52,15 +52,6 @@ _BLOCK = 128  # query frames at a time
 _FEWEST_CLIPS = 4
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """A part of a motion: frames ``[start_frame, end_frame)`` as stored."""
-
-    motion: str
-    start_frame: int
-    end_frame: int
-
-
 @dataclass(frozen=True, eq=False)
 class Study:
     """Rank correlations between measures.
@@ -71,7 +62,7 @@ class Study:
     poses, segments : ndarray, shape (K, K)
         Mean correlation, -1 to 1, over the nearest neighbours by the row's measure, with
         the column's measure.
-    clips : tuple of Stretch
+    clips : tuple of Segment
         What was compared.
     frames : int
         Frames of all clips together.
@@ -83,7 +74,7 @@ class Study:
     measures: tuple[str, ...]
     poses: Array
     segments: Array
-    clips: tuple[Stretch, ...]
+    clips: tuple[Segment, ...]
     frames: int
     queries: int
     neighbours: int
@@ -153,7 +144,7 @@ def study(
     step = progress if progress is not None else lambda count: None
     rng = np.random.default_rng(seed)
     chosen = _measures(library, measures if measures is not None else [*FEATURES, *DISTANCES])
-    stretches, rows = _prepared(library, chosen, clips, seconds, rng)
+    drawn, rows = _prepared(library, chosen, clips, seconds, rng)
     step(1)
     lengths = np.array([len(clip) for clip in rows[0]])
     tables = [np.concatenate(clip_rows) for clip_rows in rows]
@@ -165,12 +156,12 @@ def study(
     for measure, table in zip(chosen, tables, strict=True):
         warped.append(_warped_distances(measure, table, lengths))
         step(1)
-    few = min(ranked, len(stretches) - 1)
+    few = min(ranked, len(drawn) - 1)
     return Study(
         measures=tuple(measure.name for measure in chosen),
         poses=poses,
         segments=_correlations(warped, few),
-        clips=tuple(stretches),
+        clips=tuple(drawn),
         frames=frames,
         queries=len(asked),
         neighbours=min(neighbours, frames - 1),
@@ -196,13 +187,13 @@ def _measures(library: Shelf, wanted: Sequence[str | FrameDistance]) -> list[Fra
 
 def _prepared(
     library: Shelf, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
-) -> tuple[list[Stretch], list[list[NDArray]]]:
-    """Stretches drawn at random, and for each measure the rows of each stretch."""
-    everything = _stretches(library, seconds)
-    stretches: list[Stretch] = []
+) -> tuple[list[Segment], list[list[NDArray]]]:
+    """Segments drawn at random, and for each measure the rows of each segment."""
+    everything = _segments(library, seconds)
+    drawn: list[Segment] = []
     rows: list[list[NDArray]] = [[] for _ in measures]
     for k in rng.permutation(len(everything)):
-        if len(stretches) == clips:
+        if len(drawn) == clips:
             break
         try:
             prepared = _rows(library[everything[k].motion], everything[k], measures)
@@ -210,18 +201,18 @@ def _prepared(
             continue  # a body without these joints
         if not all(np.isfinite(found).all() for found in prepared):
             continue
-        stretches.append(everything[k])
+        drawn.append(everything[k])
         for held, found in zip(rows, prepared, strict=True):
             held.append(found)
-    if len(stretches) < _FEWEST_CLIPS:
+    if len(drawn) < _FEWEST_CLIPS:
         raise InvalidInput(
             f"{library.path}: a comparison needs at least {_FEWEST_CLIPS} clips of "
-            f"{seconds:g} s; found {len(stretches)}"
+            f"{seconds:g} s; found {len(drawn)}"
         )
-    return stretches, rows
+    return drawn, rows
 
 
-def _stretches(library: Shelf, seconds: float) -> list[Stretch]:
+def _segments(library: Shelf, seconds: float) -> list[Segment]:
     """All motions cut into equal parts of about `seconds`, by name."""
     found = []
     for entry in library.entries():
@@ -230,18 +221,18 @@ def _stretches(library: Shelf, seconds: float) -> list[Stretch]:
         parts = max(1, round(entry.seconds / seconds))
         edges = np.linspace(0, entry.frames, parts + 1).round().astype(int)
         found += [
-            Stretch(entry.name, int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)
+            Segment(entry.name, int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)
         ]
     return found
 
 
-def _rows(motion: Motion, stretch: Stretch, measures: Sequence[FrameDistance]) -> list[NDArray]:
-    """Rows of a stretch by each measure, at the common rate."""
+def _rows(motion: Motion, segment: Segment, measures: Sequence[FrameDistance]) -> list[NDArray]:
+    """Rows of a segment by each measure, at the common rate."""
     margin = round(_MARGIN_SECONDS * motion.fps)
-    start = max(0, stretch.start_frame - margin)
-    part = motion[start : stretch.end_frame + margin].resample(RATE)
-    first = round((stretch.start_frame - start) * RATE / motion.fps)
-    count = max(1, round((stretch.end_frame - stretch.start_frame) * RATE / motion.fps))
+    start = max(0, segment.start_frame - margin)
+    part = motion[start : segment.end_frame + margin].resample(RATE)
+    first = round((segment.start_frame - start) * RATE / motion.fps)
+    count = max(1, round((segment.end_frame - segment.start_frame) * RATE / motion.fps))
     return [measure.prepare(part)[first : first + count] for measure in measures]
 
 

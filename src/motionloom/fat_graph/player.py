@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending import BlendPlayer
 from motionloom.blending.inertialization import Stitch
-from motionloom.blending.player import Player, Stretch
+from motionloom.blending.player import FrameBlock, Player
 from motionloom.blending.transitions import Window, aligning_move
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Source
@@ -90,13 +90,13 @@ class FatPlayer(Player):
         self._planter = FootPlanter(self.skeleton, self.fps)
         self._played = 0
         self._costs = self._costs_to_go()
-        self._last: Stretch | None = None  # the last frame, before feet were planted
-        self._ready: Stretch | None = None  # frames of the edge that were looked at already
+        self._last: FrameBlock | None = None  # the last frame, before feet were planted
+        self._ready: FrameBlock | None = None  # frames of the edge that were looked at already
         self._facing = 0.0  # where the body went when the edge began
         self._enter(start)
 
-    def _read(self, count: int) -> Stretch:
-        parts, seams = [Stretch.none(len(self.skeleton), self._played)], []
+    def _read(self, count: int) -> FrameBlock:
+        parts, seams = [FrameBlock.none(len(self.skeleton), self._played)], []
         while count > 0:
             part = self._next(count)
             if not len(part):
@@ -111,7 +111,7 @@ class FatPlayer(Player):
             parts.append(part)
             count -= len(part)
             self._played += len(part)
-        whole = Stretch.joined(parts)
+        whole = FrameBlock.joined(parts)
         rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
         return replace(whole, rotations=rotations, root=root, seams=tuple(seams))
 
@@ -125,7 +125,7 @@ class FatPlayer(Player):
 
     # --- one edge after the other -------------------------------------------------------
 
-    def _next(self, count: int) -> Stretch:
+    def _next(self, count: int) -> FrameBlock:
         """Up to so many frames of the edge, where it lies; none at its end."""
         part = self._ready
         if part is not None and len(part) > count:
@@ -161,7 +161,7 @@ class FatPlayer(Player):
         if len(self._ready) == _SEEN:
             self._stitch.seam(self._ready.rotations, self._ready.root)
 
-    def _joining_move(self, first: Stretch, pose: int) -> Array:
+    def _joining_move(self, first: FrameBlock, pose: int) -> Array:
         """The move along the floor that puts the first frame of an edge onto the last frame."""
         if self._last is not None:
             a, b = (Window(one.rotations, one.root, one.contacts) for one in (self._last, first))
@@ -169,7 +169,7 @@ class FatPlayer(Player):
         ahead = [0.0, 0.0, -float(self.graph.offsets[pose])]
         return composed(ahead, to_origin(self._pose(first)))
 
-    def _moved(self, part: Stretch) -> Stretch:
+    def _moved(self, part: FrameBlock) -> FrameBlock:
         """Frames of the blend where they lie, on a way that is bent about the body."""
         moves = np.empty((len(part), 3))
         for k, place in enumerate(part.root):
@@ -179,7 +179,7 @@ class FatPlayer(Player):
         rotations, root = moved_poses(moves, part.rotations, part.root)
         return replace(part, rotations=rotations, root=root)
 
-    def _pose(self, one: Stretch) -> Motion:
+    def _pose(self, one: FrameBlock) -> Motion:
         """The first frame of a stretch as a motion."""
         return Motion(self.skeleton, one.rotations[:1], one.root[:1], self.fps)
 
@@ -249,11 +249,11 @@ class FatPlayer(Player):
         return costs
 
 
-def _cut(part: Stretch, first: int, last: int) -> Stretch:
+def _cut(part: FrameBlock, first: int, last: int) -> FrameBlock:
     """Frames ``[first, last)`` of a stretch."""
     low, high = part.start + first, part.start + last
     cuts = (source.cut(low, high) for source in part.sources)
-    return Stretch(
+    return FrameBlock(
         part.rotations[first:last],
         part.root[first:last],
         part.contacts[first:last],

@@ -1,6 +1,6 @@
-"""Ranges as people write them behind a name: ``kick:30-90``, or ``kick:1s-3s`` in seconds.
+"""Segments: frames ``[start, end)`` of a motion, as in ``kick:30-90`` or ``kick:1s-3s``.
 
-Frames by number and by rate: what motions and markers are cut by, and runs of them.
+Also the small functions on frame numbers and frame rates that motions and markers share.
 """
 
 from __future__ import annotations
@@ -14,75 +14,114 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 
-_RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?)(s?)-(\d+(?:\.\d+)?)(s?)$")
+_RANGE = re.compile(r"^(.*):(\d+(?:\.\d+)?s?)-(\d+(?:\.\d+)?s?)$")
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
 
 @dataclass(frozen=True)
-class WrittenRange:
-    """A range that has not met its motion yet.
+class Segment:
+    """Frames ``[start_frame, end_frame)`` of a motion.
 
     Attributes
     ----------
-    text : str
-        All that was written, the name in front included.
-    start, end : str
-        Frames, or seconds with an ``s``.
+    motion : str
+        Name of the motion in its library, or its file.
+    start_frame, end_frame : int
+        In frames of the motion as stored.
+    fps : float, optional
+        Frame rate of the motion; needed for times in seconds.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> part = Segment.parse("walk:1s-45", walk)
+    >>> part, str(part), part.start, part.end
+    (Segment(motion='walk', start_frame=30, end_frame=45, fps=30.0), 'walk:30-45', 1.0, 1.5)
+    >>> len(part), len(part.cut(walk))
+    (15, 15)
     """
 
-    text: str
-    start: str
-    end: str
+    motion: str
+    start_frame: int
+    end_frame: int
+    fps: float | None = None
 
-    def frames(self, motion: Motion) -> tuple[int, int]:
-        """First frame, and the one after the last.
+    @classmethod
+    def parse(cls, text: str, motion: Motion) -> Segment:
+        """The segment that ``NAME:START-END`` or ``NAME`` describes.
+
+        Parameters
+        ----------
+        text : str
+            Frames, or seconds with an ``s``: ``86_01:1480-1610``, ``86_01:12.5s-14s``.
+        motion : Motion
+            The motion of that name; see `split_segment`.
 
         Raises
         ------
         InvalidInput
-            If they do not lie within the motion, or are no whole numbers.
-
-        Examples
-        --------
-        >>> import motionloom as ml
-        >>> split_range("walk:1s-45")[1].frames(ml.demo.clip("walk"))
-        (30, 45)
+            If the frames are not whole numbers or not within the motion.
         """
-        start, end = (self._frame(written, motion.fps) for written in (self.start, self.end))
+        name, written = split_segment(text)
+        if written is None:
+            return cls(name, 0, len(motion), motion.fps)
+        start, end = (_frame(text, each, motion.fps) for each in written)
         if not 0 <= start < end <= len(motion):
             raise InvalidInput(
-                f"{self.text}: the range must lie within the motion's {len(motion)} frames "
+                f"{text}: the range must lie within the motion's {len(motion)} frames "
                 f"({motion.duration:.2f} s); got {start} to {end}"
             )
-        return start, end
+        return cls(name, start, end, motion.fps)
 
-    def _frame(self, written: str, fps: float) -> int:
-        if written.endswith("s"):
-            return round(float(written[:-1]) * fps)
-        if "." in written:
-            raise InvalidInput(
-                f"{self.text}: frames are whole numbers; write seconds with an s, 1.5s-3s"
-            )
-        return int(written)
+    def __len__(self) -> int:
+        return self.end_frame - self.start_frame
+
+    def __str__(self) -> str:
+        return f"{self.motion}:{self.start_frame}-{self.end_frame}"
+
+    @property
+    def start(self) -> float:
+        """Start in seconds."""
+        return self.start_frame / self._rate()
+
+    @property
+    def end(self) -> float:
+        """End in seconds."""
+        return self.end_frame / self._rate()
+
+    def cut(self, motion: Motion) -> Motion:
+        """The frames of this segment, cut from the whole motion."""
+        return motion[self.start_frame : self.end_frame]
+
+    def _rate(self) -> float:
+        if self.fps is None:
+            raise InvalidInput(f"{self}: the frame rate (fps) of the segment is not known")
+        return self.fps
 
 
-def split_range(text: str) -> tuple[str, WrittenRange | None]:
-    """Name and range; None if there is no range.
+def split_segment(text: str) -> tuple[str, tuple[str, str] | None]:
+    """Name and range as written, start and end; None if `text` is a name alone.
 
     Examples
     --------
-    >>> split_range("86_01:12.5s-14s")
-    ('86_01', WrittenRange(text='86_01:12.5s-14s', start='12.5s', end='14s'))
-    >>> split_range("86_01")
+    >>> split_segment("86_01:12.5s-14s")
+    ('86_01', ('12.5s', '14s'))
+    >>> split_segment("86_01")
     ('86_01', None)
     """
     found = _RANGE.match(text)
-    if found is None:
-        return text, None
-    name, start, start_s, end, end_s = found.groups()
-    return name, WrittenRange(text, start + start_s, end + end_s)
+    return (text, None) if found is None else (found[1], (found[2], found[3]))
+
+
+def _frame(text: str, written: str, fps: float) -> int:
+    if written.endswith("s"):
+        return round(float(written[:-1]) * fps)
+    if "." in written:
+        raise InvalidInput(f"{text}: frames are whole numbers; write seconds with an s, 1.5s-3s")
+    return int(written)
 
 
 def positive_rate(fps: float) -> float:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.player import Player, Stretch
+from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
 from motionloom.motion import Source
 from motionloom.motion.feet.streaming import FootPlanter
@@ -108,8 +108,8 @@ class GraphPlayer(Player):
             self._move = to_origin(graph.motions[self._motion][self._frame])
         self._next = self._choice()
 
-    def _read(self, count: int) -> Stretch:
-        parts = [Stretch.none(len(self.skeleton), self._played)]
+    def _read(self, count: int) -> FrameBlock:
+        parts = [FrameBlock.none(len(self.skeleton), self._played)]
         while count > 0:
             part = self._next_part(count)
             if not len(part):
@@ -117,7 +117,7 @@ class GraphPlayer(Player):
             parts.append(part)
             count -= len(part)
             self._played += len(part)
-        whole = Stretch.joined(parts)
+        whole = FrameBlock.joined(parts)
         if self._planter is None or not len(whole):
             return whole
         rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
@@ -136,7 +136,7 @@ class GraphPlayer(Player):
 
     # --- one thing after the other ------------------------------------------------------
 
-    def _next_part(self, count: int) -> Stretch:
+    def _next_part(self, count: int) -> FrameBlock:
         """Frames of one motion up to where it is left, or of one transition; none at the end."""
         if self._blended is None and self._frame >= self._end and self._next is not None:
             self._blended = 0
@@ -149,21 +149,21 @@ class GraphPlayer(Player):
             return self._last_frame
         return int(self.graph.transitions.leave[self._next, 1])
 
-    def _play(self, count: int) -> Stretch:
+    def _play(self, count: int) -> FrameBlock:
         """Frames of the current motion, up to where it is left."""
         motion = self.graph.motions[self._motion]
         first, last = self._frame, min(self._frame + count, self._end)
         if first >= last:
-            return Stretch.none(len(self.skeleton), self._played)
+            return FrameBlock.none(len(self.skeleton), self._played)
         part = slice(first, last)
         moves = self._moves(motion.root[part])
         rotations, root = moved_poses(moves, motion.rotations[part], motion.root[part])
         contacts = self.graph.footings[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
         self._frame = last
-        return Stretch(rotations, root, contacts, self._played, (source,))
+        return FrameBlock(rotations, root, contacts, self._played, (source,))
 
-    def _blend(self, count: int) -> Stretch:
+    def _blend(self, count: int) -> FrameBlock:
         """Frames of the current transition."""
         number, done = self._next, self._blended
         assert number is not None and done is not None
@@ -180,7 +180,7 @@ class GraphPlayer(Player):
         self._blended = part.stop
         if part.stop == len(made):
             self._arrive(number, made.move)
-        return Stretch(rotations, root, made.contacts[part], self._played, sources, seams)
+        return FrameBlock(rotations, root, made.contacts[part], self._played, sources, seams)
 
     def _moves(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
         """The move of the next frames: one (3,), or one each where the route turns the body."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.blending.player import Stretch
+from motionloom.blending.player import FrameBlock
 from motionloom.formats.bvh.writer import bvh_stream
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.diagnostics.quality import (
@@ -86,7 +86,7 @@ class _Meter:
         self._slide = self._contacts = self._depth = self._frames = 0.0
         self._abrupt: float | None = None
 
-    def measure(self, block: Stretch) -> None:
+    def measure(self, block: FrameBlock) -> None:
         seams = tuple(seam - block.start for seam in block.seams)
         clip = Motion(
             self._graph.skeleton,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.blending.player import Stretch, frame_count
+from motionloom.blending.player import FrameBlock, frame_count
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Skeleton
 from motionloom.motion.provenance import merged
@@ -105,7 +105,7 @@ def dance(
 def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) -> Dance:
     """So many frames of a player, after a point if there is a path."""
     ahead = 0.5 * player.choreography.meter * player.choreography.period
-    parts: list[tuple[Stretch, ...]] = []
+    parts: list[tuple[FrameBlock, ...]] = []
     nodes: list[int] = []
     done = 0
     while done < frames:
@@ -118,7 +118,7 @@ def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) 
         nodes += player.path[seen:]
         done += size
     motions = tuple(
-        _motion(number, Stretch.joined(body), player)
+        _motion(number, FrameBlock.joined(body), player)
         for number, body in enumerate(zip(*parts, strict=True))
     )
     return Dance(motions, music, tuple(nodes))
@@ -158,7 +158,7 @@ def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) 
     return right
 
 
-def _motion(number: int, played: Stretch, player: DancePlayer) -> Motion:
+def _motion(number: int, played: FrameBlock, player: DancePlayer) -> Motion:
     return Motion(
         player.skeletons[number],
         played.rotations,

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.inertialization import Stitch
-from motionloom.blending.player import Player, Stretch
+from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton, Source
 from motionloom.motion.body_height import leg_length
@@ -102,10 +102,10 @@ class DancePlayer(Player):
 
     # --- what people call ---------------------------------------------------------------
 
-    def _read(self, count: int) -> Stretch:
+    def _read(self, count: int) -> FrameBlock:
         return self.read_all(count)[0]
 
-    def read_all(self, count: int) -> tuple[Stretch, ...]:
+    def read_all(self, count: int) -> tuple[FrameBlock, ...]:
         """The next `count` frames of every character; `read` gives those of the leader."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
@@ -308,16 +308,16 @@ class DancePlayer(Player):
             (*moved_poses(moves, rotations, root), contacts) for rotations, root, contacts in rows
         ]
 
-    def _stretch(self, body, pieces, start, sources, seams) -> Stretch:
+    def _stretch(self, body, pieces, start, sources, seams) -> FrameBlock:
         if not pieces:
-            return Stretch.none(len(self.skeletons[body]), start)
+            return FrameBlock.none(len(self.skeletons[body]), start)
         rotations, root, contacts = (
             np.concatenate([piece[body][k] for piece in pieces]) for k in range(3)
         )
         planter = self._planters[body]
         if planter is not None:
             rotations, root = planter.plant(rotations, root, contacts)
-        return Stretch(rotations, root, contacts, start, sources, seams)
+        return FrameBlock(rotations, root, contacts, start, sources, seams)
 
     def _sources(self, frames: Array, start: int) -> list[Source]:
         assert self._node is not None  # noqa: S101 - as above

@@ -14,7 +14,7 @@ from motionloom.distance.feature_table import frames_per_row
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import load
 from motionloom.motion import Motion
-from motionloom.motion.segment import WrittenRange, split_range
+from motionloom.motion.segment import Segment, split_segment
 from motionloom.search.match_graph.graph import Node
 from motionloom.store.store import Shelf
 
@@ -126,16 +126,17 @@ def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
     if isinstance(query, Query):
         return query
     if isinstance(query, Motion):
-        return _cut(query.name or "motion", query, None, None)
+        return _query(query.name or "motion", query, None)
     text = str(query)
-    name, cut = (text, None) if os.path.exists(text) else _parts(library, text)
+    whole = os.path.exists(text) or text in library  # a name may look like one with a range
+    name = text if whole else split_segment(text)[0]
     if name in library:
-        return _cut(text, library[name], cut, name)
+        return _query(text, library[name], name, whole=whole)
     if os.path.isfile(name):
         motion = load(name)
         if not isinstance(motion, Motion):
             raise InvalidInput(f"{name} holds markers without a skeleton; a query is a motion")
-        return _cut(text, motion, cut, None)
+        return _query(text, motion, None, whole=whole)
     try:
         library.entry(name)
     except LibraryError as error:
@@ -153,17 +154,13 @@ def library_query(library: Shelf, text: str) -> Query:
     LibraryError
         If there is no such motion.
     """
-    name, cut = _parts(library, text)
-    return _cut(text, library[library.entry(name).name], cut, name)
+    whole = text in library  # a name may look like one with a range
+    name = text if whole else split_segment(text)[0]
+    return _query(text, library[library.entry(name).name], name, whole=whole)
 
 
-def _parts(library: Shelf, text: str) -> tuple[str, WrittenRange | None]:
-    """Name and range; a name of the library may look like one with a range."""
-    return (text, None) if text in library else split_range(text)
-
-
-def _cut(text: str, motion: Motion, cut: WrittenRange | None, name: str | None) -> Query:
-    start, end = (0, len(motion)) if cut is None else cut.frames(motion)
-    if end - start < 2:
-        raise InvalidInput(f"{text}: a query must have at least two frames; got {end - start}")
-    return Query(text, motion, start, end, name)
+def _query(text: str, motion: Motion, name: str | None, *, whole: bool = True) -> Query:
+    part = Segment(text, 0, len(motion)) if whole else Segment.parse(text, motion)
+    if len(part) < 2:
+        raise InvalidInput(f"{text}: a query must have at least two frames; got {len(part)}")
+    return Query(text, motion, part.start_frame, part.end_frame, name)

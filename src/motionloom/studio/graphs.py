@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from motionloom.blending.player import Player, Stretch
+from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion_graph.edits import EditedGraph
@@ -112,8 +112,8 @@ class Replayed(Player):
         self._left = sorted(steered, key=lambda one: one.frame)
         self._played = 0
 
-    def _read(self, count: int) -> Stretch:
-        parts = [Stretch.none(len(self.skeleton), self._played)]
+    def _read(self, count: int) -> FrameBlock:
+        parts = [FrameBlock.none(len(self.skeleton), self._played)]
         while count > 0:
             while self._left and self._left[0].frame <= self._played:
                 self._player.steer(**self._left.pop(0).controls)
@@ -124,7 +124,7 @@ class Replayed(Player):
             parts.append(part)
             count -= len(part)
             self._played += len(part)
-        return Stretch.joined(parts)
+        return FrameBlock.joined(parts)
 
 
 def graph_of(

@@ -1,156 +1,311 @@
-"""Moves along the floor: a turn about the vertical and a shift in x and z.
+"""Planar rigid transforms: a rotation about the vertical plus a translation on the floor, SE(2).
 
-Where a motion was captured and which way it faced means nothing, so motions may be moved
-along the floor before they are mixed. A move is three numbers ``(x, z, yaw)``: first turn by
-`yaw` radians about the vertical through the origin, then shift. All functions take arrays of
-moves (..., 3) and broadcast.
+Where a motion was captured and which way it faced carries no meaning, so motions may be
+transformed along the floor before they are compared or blended. `PlanarTransform` is the only
+type for this. It rotates by `yaw` radians about the vertical through the origin, then
+translates by `x` and `z` metres.
 
-A floor position is written as the complex number ``z + ix``; turning by `yaw` is then a
-multiplication by ``exp(i yaw)``.
+A floor position is written as the complex number ``z + ix``: a rotation by `yaw` is then a
+multiplication by ``exp(i yaw)``, and facing +Z is the number 1.
 
 References
 ----------
-.. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.1: the move
-   that brings two point clouds closest, in closed form.
+.. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.1: the
+   transform that brings two point clouds closest, in closed form.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
+if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
+
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 
 
-def best_move(onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    """The move that brings each of `clouds` closest to its counterpart.
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class PlanarTransform:
+    """One transform or an array of them; all methods broadcast.
 
     Parameters
     ----------
-    onto, clouds : array_like, shape (..., P, 3)
-        The same P points: those of one short window of motion, of two performances.
-    weights : array_like, shape (P,) or (..., P), optional
-        How much each point counts; default: all the same.
-
-    Returns
-    -------
-    moves : ndarray, shape (..., 3)
-        ``x, z, yaw``; minimises the weighted sum of squared distances.
+    x, z : array_like, shape (...)
+        Translation in metres.
+    yaw : array_like, shape (...)
+        Rotation about +Y in radians, before the translation.
 
     Examples
     --------
-    >>> pose = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.5]])
-    >>> elsewhere = moved_points([1.0, -2.0, 0.7], pose)
-    >>> best_move(elsewhere, pose).round(6)
-    array([ 1. , -2. ,  0.7])
+    >>> quarter = PlanarTransform(1.0, 0.0, np.pi / 2)
+    >>> quarter.apply([0.0, 1.0, 2.0]).round(6)
+    array([3., 1., 0.])
+    >>> (quarter.inverse() @ quarter).to_array().round(6) + 0.0
+    array([0., 0., 0.])
     """
-    a, b = np.asarray(onto, np.float64), np.asarray(clouds, np.float64)
-    if a.shape != b.shape or a.ndim < 2 or a.shape[-1] != 3 or a.shape[-2] == 0:
-        raise InvalidInput(
-            f"clouds must hold the same points, shape (..., P, 3); got {a.shape} and {b.shape}"
+
+    x: Array
+    z: Array
+    yaw: Array
+
+    def __init__(self, x: ArrayLike, z: ArrayLike, yaw: ArrayLike) -> None:
+        parts = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (x, z, yaw)))
+        for name, part in zip(("x", "z", "yaw"), parts, strict=True):
+            object.__setattr__(self, name, part)
+
+    # --- construction -------------------------------------------------------------------
+
+    @classmethod
+    def identity(cls, *shape: int) -> PlanarTransform:
+        """The transform that changes nothing; an array of `shape` of them."""
+        return cls.from_array(np.zeros((*shape, 3)))
+
+    @classmethod
+    def from_array(cls, values: ArrayLike) -> PlanarTransform:
+        """Transforms from an array (..., 3) of ``x, z, yaw``, as kernels and files keep them."""
+        values = np.asarray(values, np.float64)
+        if values.shape[-1:] != (3,):
+            raise InvalidInput(f"values must have shape (..., 3), x, z, yaw; got {values.shape}")
+        return cls(values[..., 0], values[..., 1], values[..., 2])
+
+    @classmethod
+    def from_complex(cls, floor: ArrayLike, yaw: ArrayLike) -> PlanarTransform:
+        """Transforms from translations ``z + ix`` and rotations, both (...)."""
+        floor = np.asarray(floor)
+        return cls(floor.imag, floor.real, np.asarray(yaw, np.float64))
+
+    @classmethod
+    def stack(cls, transforms: Sequence[PlanarTransform], axis: int = 0) -> PlanarTransform:
+        """Several transforms of one shape as an array with one more axis."""
+        return cls(
+            *(np.stack([getattr(t, part) for t in transforms], axis) for part in ("x", "z", "yaw"))
         )
-    w = np.ones(a.shape[-2]) if weights is None else np.asarray(weights, np.float64)
-    if w.shape not in (a.shape[-2:-1], a.shape[:-1]):
-        raise InvalidInput(f"weights must be {a.shape[-2]} numbers, one per point; got {w.shape}")
-    total = w.sum(axis=-1, keepdims=True)
-    if not (np.all(w >= 0.0) and np.all(total > 0.0)):
-        raise InvalidInput("weights must be finite, none negative, not all zero")
-    w = w / total
-    floor_a, floor_b = a[..., 2] + 1j * a[..., 0], b[..., 2] + 1j * b[..., 0]
-    mean_a, mean_b = np.sum(w * floor_a, axis=-1), np.sum(w * floor_b, axis=-1)
-    spread = (floor_a - mean_a[..., None]) * np.conj(floor_b - mean_b[..., None])
-    yaw = np.angle(np.sum(w * spread, axis=-1))
-    return _packed(mean_a - np.exp(1j * yaw) * mean_b, yaw)
+
+    @classmethod
+    def aligning(
+        cls, onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None
+    ) -> PlanarTransform:
+        """The transform that brings each of `clouds` closest to its counterpart in `onto`.
+
+        Parameters
+        ----------
+        onto, clouds : array_like, shape (..., P, 3)
+            Corresponding points: those of a short window of two motions.
+        weights : array_like, shape (P,) or (..., P), optional
+            Weight of each point; default: all the same.
+
+        Returns
+        -------
+        transforms : PlanarTransform, shape (...)
+            Minimizes the weighted sum of squared distances.
+
+        Examples
+        --------
+        >>> pose = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.5]])
+        >>> elsewhere = PlanarTransform(1.0, -2.0, 0.7).apply(pose)
+        >>> PlanarTransform.aligning(elsewhere, pose).to_array().round(6)
+        array([ 1. , -2. ,  0.7])
+        """
+        a, b = np.asarray(onto, np.float64), np.asarray(clouds, np.float64)
+        if a.shape != b.shape or a.ndim < 2 or a.shape[-1] != 3 or a.shape[-2] == 0:
+            raise InvalidInput(
+                f"clouds must hold the same points, shape (..., P, 3); got {a.shape} and {b.shape}"
+            )
+        w = np.ones(a.shape[-2]) if weights is None else np.asarray(weights, np.float64)
+        if w.shape not in (a.shape[-2:-1], a.shape[:-1]):
+            raise InvalidInput(
+                f"weights must be {a.shape[-2]} numbers, one per point; got {w.shape}"
+            )
+        total = w.sum(axis=-1, keepdims=True)
+        if not (np.all(w >= 0.0) and np.all(total > 0.0)):
+            raise InvalidInput("weights must be finite, none negative, not all zero")
+        w = w / total
+        floor_a, floor_b = floor_complex(a), floor_complex(b)
+        mean_a, mean_b = np.sum(w * floor_a, axis=-1), np.sum(w * floor_b, axis=-1)
+        spread = (floor_a - mean_a[..., None]) * np.conj(floor_b - mean_b[..., None])
+        yaw = np.angle(np.sum(w * spread, axis=-1))
+        return cls.from_complex(mean_a - np.exp(1j * yaw) * mean_b, yaw)
+
+    @classmethod
+    def to_origin(cls, motion: Motion) -> PlanarTransform:
+        """The transform that puts the first frame of a motion over the origin, facing +Z.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> walk = ml.demo.clip("walk").transform(yaw=0.5, shift=(3.0, 0.0, 1.0))
+        >>> PlanarTransform.to_origin(walk).apply(walk.root[0])[[0, 2]].round(6) + 0.0
+        array([0., 0.])
+        """
+        yaw = -float(motion[:1].headings()[0])
+        x, _, z = cls(0.0, 0.0, yaw).apply(motion.root[0])
+        return cls(-x, -z, yaw)
+
+    @classmethod
+    def between(cls, a: PlanarTransform, b: PlanarTransform) -> PlanarTransform:
+        """`b` as seen from `a`: ``a @ between(a, b)`` is `b`."""
+        return a.inverse() @ b
+
+    @classmethod
+    def from_twist(cls, twists: ArrayLike) -> PlanarTransform:
+        """The transforms that steady motions (..., 3) make in one unit of time; see `twist`."""
+        steady = cls.from_array(twists)
+        return cls.from_complex(steady.floor * _arc(steady.yaw), steady.yaw)
+
+    # --- as arrays ----------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array of transforms; ``()`` for one."""
+        return self.x.shape
+
+    @property
+    def floor(self) -> Complex:
+        """Translations as complex numbers ``z + ix``, shape (...)."""
+        return self.z + 1j * self.x
+
+    @property
+    def rotation(self) -> Complex:
+        """Rotations as unit complex numbers ``exp(i yaw)``, shape (...)."""
+        return np.exp(1j * self.yaw)
+
+    def to_array(self) -> Array:
+        """``x, z, yaw`` in an array (..., 3), as kernels and files keep them."""
+        return np.stack([self.x, self.z, self.yaw], axis=-1)
+
+    def twist(self) -> Array:
+        """The steady motion (..., 3) that makes this transform in one unit of time.
+
+        Twists are what may be averaged: the mean of walking straight and walking a curve is
+        walking a wider curve.
+
+        Examples
+        --------
+        >>> quarter = PlanarTransform(1.0, 1.0, np.pi / 2)
+        >>> quarter.twist().round(6)
+        array([0.      , 1.570796, 1.570796])
+        >>> PlanarTransform.from_twist(quarter.twist()).to_array().round(6)
+        array([1.      , 1.      , 1.570796])
+        """
+        floor = self.floor / _arc(self.yaw)
+        return np.stack([floor.imag, floor.real, self.yaw], axis=-1)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, index: Any) -> PlanarTransform:
+        """Some of an array of transforms, indexed as a NumPy array."""
+        return PlanarTransform(self.x[index], self.z[index], self.yaw[index])
+
+    def __repr__(self) -> str:
+        if self.shape:
+            return f"<{self.shape} planar transforms>"
+        return f"PlanarTransform(x={self.x:g}, z={self.z:g}, yaw={self.yaw:g})"
+
+    # --- the group ----------------------------------------------------------------------
+
+    def __matmul__(self, first: PlanarTransform) -> PlanarTransform:
+        """Composition: `first`, then this transform.
+
+        Examples
+        --------
+        >>> both = PlanarTransform(1.0, 0.0, np.pi / 2) @ PlanarTransform(0.0, 2.0, 0.0)
+        >>> both.to_array().round(6) + 0.0
+        array([3.      , 0.      , 1.570796])
+        """
+        if not isinstance(first, PlanarTransform):
+            return NotImplemented
+        return PlanarTransform.from_complex(
+            self.floor + self.rotation * first.floor, self.yaw + first.yaw
+        )
+
+    def inverse(self) -> PlanarTransform:
+        """The transform back."""
+        return PlanarTransform.from_complex(-np.exp(-1j * self.yaw) * self.floor, -self.yaw)
+
+    # --- application --------------------------------------------------------------------
+
+    def apply(self, points: ArrayLike) -> Array:
+        """Transformed points (..., 3); heights stay as they are."""
+        points = np.asarray(points, np.float64)
+        floor = self.floor + self.rotation * floor_complex(points)
+        height = np.broadcast_to(points[..., 1], floor.shape)
+        return np.stack([floor.imag, height, floor.real], axis=-1)
+
+    def apply_to_poses(
+        self, rotations: ArrayLike, root: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Transformed poses: rotations (T, J, 4) and root (T, 3), by one transform or by T."""
+        turned = np.array(rotations, np.float32)
+        turned[:, 0] = rot.multiply(rot.yaw(self.yaw), turned[:, 0].astype(np.float64))
+        return turned, self.apply(root).astype(np.float32)
+
+    def apply_to_motion(self, motion: Motion) -> Motion:
+        """The motion as a whole, transformed; see `Motion.transform`."""
+        return motion.transform(yaw=float(self.yaw), shift=(float(self.x), 0.0, float(self.z)))
+
+
+def floor_complex(points: ArrayLike) -> Complex:
+    """Floor positions of points (..., 3) as complex numbers ``z + ix``, shape (...)."""
+    points = np.asarray(points)
+    return points[..., 2] + 1j * points[..., 0]
+
+
+def _arc(yaw: Array) -> Complex:
+    """Where one unit ahead leads while turning by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
+    half = 0.5 * yaw
+    return np.sinc(half / np.pi) * np.exp(1j * half)
+
+
+# --- the same on arrays (..., 3) ------------------------------------------------------------
+
+
+def best_move(onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None) -> Array:
+    """`PlanarTransform.aligning` as an array (..., 3)."""
+    return PlanarTransform.aligning(onto, clouds, weights).to_array()
 
 
 def composed(second: ArrayLike, first: ArrayLike) -> Array:
-    """One move (..., 3) for two: `first`, then `second`.
-
-    Examples
-    --------
-    >>> composed([1.0, 0.0, np.pi / 2], [0.0, 2.0, 0.0]).round(6) + 0.0
-    array([3.      , 0.      , 1.570796])
-    """
-    second, first = np.asarray(second, np.float64), np.asarray(first, np.float64)
-    turn = np.exp(1j * second[..., 2])
-    return _packed(_floor(second) + turn * _floor(first), second[..., 2] + first[..., 2])
+    """Composition of arrays (..., 3): `first`, then `second`."""
+    return (PlanarTransform.from_array(second) @ PlanarTransform.from_array(first)).to_array()
 
 
 def inverse(moves: ArrayLike) -> Array:
-    """The moves (..., 3) back."""
-    moves = np.asarray(moves, np.float64)
-    return _packed(-np.exp(-1j * moves[..., 2]) * _floor(moves), -moves[..., 2])
+    """Inverse transforms (..., 3)."""
+    return PlanarTransform.from_array(moves).inverse().to_array()
 
 
 def moved_points(moves: ArrayLike, points: ArrayLike) -> Array:
-    """Points (..., 3) after moves (..., 3)."""
-    moves, points = np.asarray(moves, np.float64), np.asarray(points, np.float64)
-    floor = _floor(moves) + np.exp(1j * moves[..., 2]) * (points[..., 2] + 1j * points[..., 0])
-    height = np.broadcast_to(points[..., 1], floor.shape)
-    return np.stack([floor.imag, height, floor.real], axis=-1)
+    """Points (..., 3) transformed by an array (..., 3)."""
+    return PlanarTransform.from_array(moves).apply(points)
 
 
 def moved_poses(
     moves: ArrayLike, rotations: ArrayLike, root: ArrayLike
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Poses, rotations (T, J, 4) and root (T, 3), after one move (3,) or one each (T, 3)."""
-    moves = np.asarray(moves, np.float64)
-    turned = np.array(rotations, np.float32)
-    turned[:, 0] = rot.multiply(rot.yaw(moves[..., 2]), turned[:, 0].astype(np.float64))
-    return turned, moved_points(moves, root).astype(np.float32)
+    """Poses transformed by an array (3,) or (T, 3)."""
+    return PlanarTransform.from_array(moves).apply_to_poses(rotations, root)
 
 
 def to_origin(motion: Motion) -> Array:
-    """The move (3,) that puts the first frame of a motion over the origin, facing +Z.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> walk = ml.demo.clip("walk").transform(yaw=0.5, shift=(3.0, 0.0, 1.0))
-    >>> moved_points(to_origin(walk), walk.root[0])[[0, 2]].round(6) + 0.0
-    array([0., 0.])
-    """
-    yaw = -float(motion[:1].headings()[0])
-    there = moved_points([0.0, 0.0, yaw], motion.root[0])
-    return np.array([-there[0], -there[2], yaw])
+    """`PlanarTransform.to_origin` as an array (3,)."""
+    return PlanarTransform.to_origin(motion).to_array()
 
 
 def twist(moves: ArrayLike) -> Array:
-    """The steady motion (..., 3) that makes `moves` (..., 3) in one unit of time.
-
-    Twists are what may be averaged: the mean of walking straight and walking a curve is
-    walking a wider curve.
-
-    Examples
-    --------
-    >>> quarter = np.array([1.0, 1.0, np.pi / 2])
-    >>> twist(quarter).round(6), travelled(twist(quarter)).round(6)
-    (array([0.      , 1.570796, 1.570796]), array([1.      , 1.      , 1.570796]))
-    """
-    moves = np.asarray(moves, np.float64)
-    return _packed(_floor(moves) / _arc(moves[..., 2]), moves[..., 2])
+    """Twists (..., 3) of transforms (..., 3)."""
+    return PlanarTransform.from_array(moves).twist()
 
 
 def travelled(twists: ArrayLike) -> Array:
-    """The moves (..., 3) that steady motions (..., 3) make in one unit of time."""
-    twists = np.asarray(twists, np.float64)
-    return _packed(_floor(twists) * _arc(twists[..., 2]), twists[..., 2])
-
-
-def _arc(yaw: Array) -> NDArray[np.complex128]:
-    """Where one gets by going ahead one unit while turning by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
-    half = 0.5 * yaw
-    return np.sinc(half / np.pi) * np.exp(1j * half)
-
-
-def _floor(moves: Array) -> NDArray[np.complex128]:
-    return moves[..., 1] + 1j * moves[..., 0]
-
-
-def _packed(floor: NDArray[np.complex128], yaw: Array) -> Array:
-    floor, yaw = np.broadcast_arrays(floor, yaw)
-    return np.stack([floor.imag, floor.real, yaw], axis=-1)
+    """Transforms (..., 3) of twists (..., 3)."""
+    return PlanarTransform.from_twist(twists).to_array()

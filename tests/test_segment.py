@@ -1,11 +1,12 @@
-"""Ranges behind names: frames, seconds, both, and what is wrong with them."""
+"""Segments in text: frames, seconds, both, and what is wrong with them."""
 
 import pytest
 
 import motionloom as ml
 from motionloom.cli.arguments import cut_from
 from motionloom.errors import InvalidInput
-from motionloom.motion.segment import split_range
+from motionloom.motion import Segment
+from motionloom.motion.segment import split_segment
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +25,17 @@ def walk():
     ],
 )
 def test_a_range_is_read_from_behind(walk, text, name, frames):
-    found, cut = split_range(text)
-    assert (found, cut.frames(walk)) == (name, frames)
+    segment = Segment.parse(text, walk)
+    assert segment == Segment(name, *frames, 30.0)
+    assert Segment.parse(str(segment), walk) == segment
+    assert len(segment) == len(segment.cut(walk)) == frames[1] - frames[0]
+    assert (segment.start, segment.end) == (frames[0] / 30.0, frames[1] / 30.0)
 
 
 @pytest.mark.parametrize("text", ["walk", "walk:10", "walk:-3-4", "walk:a-b", "walk:1e3-2", ""])
-def test_what_is_no_range_is_a_name(text):
-    assert split_range(text) == (text, None)
+def test_text_without_a_range_is_a_name(walk, text):
+    assert split_segment(text) == (text, None)
+    assert Segment.parse(text, walk) == Segment(text, 0, len(walk), 30.0)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +51,12 @@ def test_what_is_no_range_is_a_name(text):
 )
 def test_says_what_is_wrong(walk, text, message):
     with pytest.raises(InvalidInput, match=message):
-        split_range(text)[1].frames(walk)
+        Segment.parse(text, walk)
+
+
+def test_seconds_need_a_frame_rate():
+    with pytest.raises(InvalidInput, match="walk:3-4: the frame rate"):
+        _ = Segment("walk", 3, 4).start
 
 
 def test_a_file_may_be_called_like_a_range(walk, tmp_path):

@@ -1,0 +1,105 @@
+"""Scenes: several characters that move at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from motionloom.errors import InvalidInput
+from motionloom.motion.motion import Motion
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Scene:
+    """Several characters, all starting at time 0.
+
+    A sequence of motions: ``scene[0]``, ``len(scene)``, ``for motion in scene``.
+
+    Parameters
+    ----------
+    motions : sequence of Motion
+        One per character, all of the same frame rate; skeletons and lengths may differ.
+    names : sequence of str, optional
+        One per character, all different. Default: the names of the motions, numbered where
+        two are the same.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> scene = Scene([walk, walk.mirror()], names=["leader", "follower"])
+    >>> scene
+    Scene(2 characters, 138 frames at 30 fps = 4.60 s)
+    >>> scene["follower"].fps
+    30.0
+    """
+
+    motions: tuple[Motion, ...]
+    names: tuple[str, ...]
+
+    def __init__(self, motions: Sequence[Motion], names: Sequence[str] = ()) -> None:
+        motions = tuple(motions)
+        rates = {motion.fps for motion in motions}
+        if len(rates) != 1:
+            raise InvalidInput(
+                "a scene needs at least one motion"
+                if not rates
+                else f"motions of a scene must share one frame rate; got {sorted(rates)}. "
+                "Resample first"
+            )
+        names = tuple(names) or _different([motion.name for motion in motions])
+        if len(names) != len(motions) or len(set(names)) != len(names):
+            raise InvalidInput(
+                f"names must be {len(motions)} different names, one per character; got {names}"
+            )
+        object.__setattr__(self, "motions", motions)
+        object.__setattr__(self, "names", names)
+
+    def __len__(self) -> int:
+        return len(self.motions)
+
+    def __iter__(self) -> Iterator[Motion]:
+        return iter(self.motions)
+
+    def __getitem__(self, character: int | str) -> Motion:
+        """The motion of a character, by number or name."""
+        if isinstance(character, str):
+            if character not in self.names:
+                known = ", ".join(self.names)
+                raise InvalidInput(f"no character {character!r} in the scene; it has {known}")
+            return self.motions[self.names.index(character)]
+        return self.motions[character]
+
+    def __repr__(self) -> str:
+        return (
+            f"Scene({len(self)} characters, {self.frames} frames at {self.fps:g} fps = "
+            f"{self.duration:.2f} s)"
+        )
+
+    @property
+    def fps(self) -> float:
+        """Frames per second of all motions."""
+        return self.motions[0].fps
+
+    @property
+    def frames(self) -> int:
+        """Frames of the longest motion."""
+        return max(len(motion) for motion in self.motions)
+
+    @property
+    def duration(self) -> float:
+        """Seconds: frames divided by frame rate."""
+        return self.frames / self.fps
+
+
+def _different(names: Sequence[str]) -> tuple[str, ...]:
+    """`names` with a number behind those that occur twice."""
+    out: list[str] = []
+    for name in names:
+        name, number = name or "character", 1
+        wanted = name
+        while wanted in out:
+            number += 1
+            wanted = f"{name}_{number}"
+        out.append(wanted)
+    return tuple(out)
