@@ -39,7 +39,7 @@ def file(tmp_path):
 @pytest.mark.parametrize("analog", [0, 3])
 def test_reads_all_byte_orders_and_number_types(file, processor, integers, analog):
     data = c3d_bytes(POINTS, LABELS, processor=processor, integers=integers, analog=analog)
-    markers = ml.load(file(data))
+    markers = ml.load_markers(file(data))
     assert isinstance(markers, ml.Markers)
     assert markers.labels == tuple(LABELS)
     assert (len(markers), markers.fps, markers.duration) == (6, 100.0, 0.06)
@@ -60,7 +60,7 @@ def test_agrees_with_ezc3d(file, rng, processor, integers):
     )
     path = file(data)
     theirs = ezc3d.c3d(str(path))["data"]["points"]
-    ours = ml.load(path, up="y", unit=1.0)
+    ours = ml.load_markers(path, up="y", unit=1.0)
     np.testing.assert_allclose(
         ours.positions, theirs[:3].transpose(2, 1, 0), rtol=1e-6, equal_nan=True
     )
@@ -89,9 +89,9 @@ def test_a_round_trip_loses_no_bit(tmp_path, file, rng, up, unit):
     data = c3d_bytes(
         points.tolist(), list("abcdef"), residuals=residuals, units=unit, first=17, rate=240.0
     )
-    first = ml.load(file(data), up=up)
+    first = ml.load_markers(file(data), up=up)
     first.save(tmp_path / "again.c3d")
-    again = ml.load(tmp_path / "again.c3d", up=up)
+    again = ml.load_markers(tmp_path / "again.c3d", up=up)
     assert again.first_frame == 17 and again.fps == 240.0 and again.labels == first.labels
     assert again.origin.unit_m == first.origin.unit_m
     assert again.positions.tobytes() == first.positions.tobytes()
@@ -107,7 +107,7 @@ def test_a_motion_becomes_points_and_metres_keep_every_bit(tmp_path):
     turns = np.tile([0.8, 0.6, 0, 0], (9, 2, 1))
     motion = ml.Motion(skeleton, turns, np.random.default_rng(1).random((9, 3)), 60.0)
     path = motion.save(tmp_path / "m.c3d", unit="m")
-    markers = ml.load(path)
+    markers = ml.load_markers(path)
     assert markers.labels == ("hips", "knee", "toe")
     found = markers.positions.astype(np.float32)
     np.testing.assert_array_equal(found, motion.positions(end_sites=True))
@@ -119,7 +119,7 @@ def test_negative_residuals_and_bad_numbers_are_gaps(file):
     residuals[2][1] = -1
     points[3][0][1] = float("nan")
     points[4][3][2] = 1e30
-    markers = ml.load(file(c3d_bytes(points, LABELS, residuals=residuals)))
+    markers = ml.load_markers(file(c3d_bytes(points, LABELS, residuals=residuals)))
     gaps = np.argwhere(~markers.present).tolist()
     assert gaps == [[2, 1], [3, 0], [4, 3]]
     assert markers.repairs == ("1 points out of this world, taken as gaps",)
@@ -129,14 +129,14 @@ def test_points_at_the_origin_can_be_gaps(file):
     points = [[list(p) for p in frame] for frame in POINTS]
     points[1][2] = points[2][2] = [0.0, 0.0, 0.0]
     path = file(c3d_bytes(points, LABELS))
-    markers = ml.load(path)
+    markers = ml.load_markers(path)
     assert markers.present.all()
     assert any("2 points lie at exactly (0, 0, 0)" in text for text in markers.origin.warnings)
-    assert np.argwhere(~ml.load(path, zeros=False).present).tolist() == [[1, 2], [2, 2]]
+    assert np.argwhere(~ml.load_markers(path, zero_gaps=True).present).tolist() == [[1, 2], [2, 2]]
 
 
 def test_first_frame_need_not_be_one(file):
-    markers = ml.load(file(c3d_bytes(POINTS, LABELS, first=481)))
+    markers = ml.load_markers(file(c3d_bytes(POINTS, LABELS, first=481)))
     assert (len(markers), markers.first_frame) == (6, 481)
 
 
@@ -152,7 +152,7 @@ def test_more_than_65535_frames(file, how):
         "long": [(1, "LONG_FRAMES", 4, [], [float(count)])],
         "nothing": [],
     }[how]
-    markers = ml.load(file(c3d_bytes(points, ["A"], extra=extra)), up="y", unit=1.0)
+    markers = ml.load_markers(file(c3d_bytes(points, ["A"], extra=extra)), up="y", unit=1.0)
     assert len(markers) == count
     assert markers.positions[-1, 0, 0] == count - 1
     assert bool(markers.repairs) == (how == "nothing")
@@ -161,7 +161,7 @@ def test_more_than_65535_frames(file, how):
 def test_a_long_take_goes_round(tmp_path):
     positions = np.arange(70_000 * 3, dtype=float).reshape(-1, 1, 3) / 4
     path = ml.Markers(["A"], positions, 100.0, first_frame=12).save(tmp_path / "long.c3d", unit="m")
-    markers = ml.load(path, up="z")
+    markers = ml.load_markers(path, up="z")
     assert (len(markers), markers.first_frame) == (70_000, 12)
     np.testing.assert_array_equal(markers.positions, positions)
     assert ezc3d.c3d(str(path))["data"]["points"].shape == (4, 1, 70_000)
@@ -170,42 +170,47 @@ def test_a_long_take_goes_round(tmp_path):
 def test_more_than_255_labels(file, tmp_path):
     labels = [f"point{k}" for k in range(600)]
     points = [[[float(k), 0.0, float(t)] for k in range(600)] for t in range(2)]
-    markers = ml.load(file(c3d_bytes(points, labels)))
+    markers = ml.load_markers(file(c3d_bytes(points, labels)))
     assert markers.labels == tuple(labels)
-    again = ml.load(markers.save(tmp_path / "many.c3d"))
+    again = ml.load_markers(markers.save(tmp_path / "many.c3d"))
     assert again.labels == tuple(labels)
     assert again.positions.tobytes() == markers.positions.tobytes()
 
 
-def test_subjects_and_phantoms(file):
+def test_subjects_and_unlabelled_points(file):
     path = file(c3d_bytes(POINTS, ["Anna:LFHD", "Anna:LTOE", "*12", "Anna:*13"]))
-    assert ml.load(path).labels == ("LFHD", "LTOE")
-    assert ml.load(path, phantoms=True).labels == ("Anna:LFHD", "Anna:LTOE", "*12", "Anna:*13")
+    assert ml.load_markers(path).labels == ("LFHD", "LTOE")
+    assert ml.load_markers(path, unlabelled=True).labels == (
+        "Anna:LFHD",
+        "Anna:LTOE",
+        "*12",
+        "Anna:*13",
+    )
     path = file(c3d_bytes(POINTS, ["Anna:LFHD", "Bob:LFHD", "Bob:LTOE", "*9"]))
-    two = ml.load(path)
+    two = ml.load_markers(path)
     assert two.labels == ("Anna:LFHD", "Bob:LFHD", "Bob:LTOE")
     np.testing.assert_array_equal(two["LTOE"], two["Bob:LTOE"])
     with pytest.raises(InvalidInput, match="'LFHD' could be any of Anna:LFHD, Bob:LFHD"):
         two["LFHD"]
     with pytest.raises(InvalidInput, match="no marker is labelled 'RTOE'; the labels are: Anna"):
         two["RTOE"]
-    assert ml.load(path, subject="Bob").labels == ("LFHD", "LTOE")
+    assert ml.load_markers(path, subject="Bob").labels == ("LFHD", "LTOE")
     with pytest.raises(MotionFormatError, match="no subject is called 'Eve'; there is 'Anna', 'B"):
-        ml.load(path, subject="Eve")
+        ml.load_markers(path, subject="Eve")
     path = file(c3d_bytes(POINTS, ["*1", "*2", "*3", "*4"]))
-    with pytest.raises(MotionFormatError, match="all 4 points are without a name; .*phantoms=True"):
-        ml.load(path)
+    with pytest.raises(MotionFormatError, match="all 4 points .*unlabelled=True"):
+        ml.load_markers(path)
 
 
 def test_missing_and_repeated_labels_are_mended(file):
-    markers = ml.load(file(c3d_bytes(POINTS, ["A", "A"])), phantoms=True)
+    markers = ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), unlabelled=True)
     assert markers.labels == ("A", "A_2", "*2", "*3")
     assert markers.repairs == (
         "2 labels for 4 points; the others are unnamed",
         "a second marker 'A', labelled 'A_2'",
     )
     with pytest.raises(MotionFormatError, match="strict reading: 2 labels for 4 points"):
-        ml.load(file(c3d_bytes(POINTS, ["A", "A"])), strict=True)
+        ml.load_markers(file(c3d_bytes(POINTS, ["A", "A"])), strict=True)
 
 
 @pytest.mark.parametrize(
@@ -215,10 +220,10 @@ def test_missing_and_repeated_labels_are_mended(file):
      ("furlong", 0.001, "the markers then span")],
 )  # fmt: skip
 def test_units(file, units, metres, reason):
-    markers = ml.load(file(c3d_bytes(POINTS, LABELS, units=units)))
+    markers = ml.load_markers(file(c3d_bytes(POINTS, LABELS, units=units)))
     assert markers.origin.unit_m == metres
     assert reason in markers.origin.unit_reason
-    assert ml.load(file(c3d_bytes(POINTS, LABELS)), unit="cm").origin.unit_m == 0.01
+    assert ml.load_markers(file(c3d_bytes(POINTS, LABELS)), unit="cm").origin.unit_m == 0.01
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
@@ -229,16 +234,16 @@ def test_head_above_feet_tells_up(file, up):
     turned[..., axes] = standing
     if up.startswith("-"):
         turned *= [-1, -1, -1]
-    markers = ml.load(file(c3d_bytes(turned.tolist(), LABELS)))
+    markers = ml.load_markers(file(c3d_bytes(turned.tolist(), LABELS)))
     assert markers.origin.up == up
     assert markers["LFHD"][0, 1] - markers["LTOE"][0, 1] == pytest.approx(1.675, abs=1e-5)
-    nameless = ml.load(file(c3d_bytes(turned.tolist(), list("abcd"))))
+    nameless = ml.load_markers(file(c3d_bytes(turned.tolist(), list("abcd"))))
     assert nameless.origin.up == "z"
     assert any("up axis taken as z" in text for text in nameless.origin.warnings)
 
 
 def test_markers_are_cut_and_resampled(file):
-    markers = ml.load(file(c3d_bytes(POINTS, LABELS, first=10)))
+    markers = ml.load_markers(file(c3d_bytes(POINTS, LABELS, first=10)))
     part = markers[2:5]
     assert (len(part), part.first_frame) == (3, 12)
     np.testing.assert_array_equal(part.positions, markers.positions[2:5])
@@ -302,13 +307,13 @@ def patched(place, value, **options):
 def test_says_what_is_wrong(file, data, message):
     path = file(data)
     with pytest.raises(MotionFormatError, match=message) as caught:
-        ml.load(path)
+        ml.load_markers(path)
     assert str(caught.value).startswith(str(path))
 
 
 def test_whole_frames_of_a_cut_file(file):
     data = c3d_bytes(POINTS, LABELS)
-    markers = ml.load(file(data[:-300]), partial=True, fps=50)
+    markers = ml.load_markers(file(data[:-300]), partial=True, fps=50)
     assert 0 < len(markers) < 6
     assert "frames are announced" in markers.repairs[0]
     np.testing.assert_allclose(markers.positions, UPRIGHT[: len(markers)], atol=1e-6)
@@ -354,8 +359,8 @@ def test_mutated_files_are_read_or_refused(file, data):
             del raw[max(place, 1000) :]
     tracemalloc.start()
     try:
-        markers = ml.load(
-            file(bytes(raw)), phantoms=data.draw(st.booleans()), partial=data.draw(st.booleans())
+        markers = ml.load_markers(
+            file(bytes(raw)), unlabelled=data.draw(st.booleans()), partial=data.draw(st.booleans())
         )
     except MotionFormatError as error:
         assert "take.c3d: " in str(error)

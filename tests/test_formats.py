@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import random
 import tomllib
@@ -15,11 +16,18 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats import FORMATS, MOTION_SUFFIXES, is_motion_file
+from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.settings import described
 
 ROOT = Path(__file__).parents[1]
 NEEDS = {"usd": "pxr", "parquet": "pyarrow"}
 WRITTEN = [(suffix, kind) for suffix, form in FORMATS.items() for kind in form.writes]
+
+
+def read(path):
+    marker_file = FORMATS[path.suffix].reads == "markers"
+    return ml.load_markers(path) if marker_file else ml.load(path)
 
 
 def skip_without(suffix):
@@ -64,7 +72,7 @@ def test_what_is_written_comes_back_within_a_tenth_of_a_millimetre(tmp_path, suf
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
     reads = FORMATS[suffix].reads
-    again = ml.load(path)
+    again = read(path)
     assert (len(again), again.fps, again.name) == (40, given.fps, "walk")
     points = again.positions(end_sites=True) if reads == "motion" else again.positions
     wanted = given.positions(end_sites=True) if kind == "motion" else given.positions
@@ -118,7 +126,7 @@ def test_random_bytes_are_refused_by_name(tmp_path, suffix):
     for size in (0, 1, 100) if "usd" in suffix else (0, 1, 3, 20, 100, 700, 5000):
         path.write_bytes(dice.randbytes(size))
         with pytest.raises(MotionFormatError, match="noise") as caught:
-            ml.load(path)
+            read(path)
         assert str(caught.value).startswith(str(path))
         assert len(str(caught.value)) < 400 + len(str(path))
 
@@ -129,26 +137,58 @@ def test_folders_and_missing_files_are_told_apart(tmp_path, suffix):
     folder = tmp_path / f"folder{suffix}"
     folder.mkdir()
     with pytest.raises(MotionFormatError, match="this is a folder"):
-        ml.load(folder)
+        read(folder)
     with pytest.raises(FileNotFoundError, match=f"missing{suffix}"):
-        ml.load(tmp_path / f"missing{suffix}")
+        read(tmp_path / f"missing{suffix}")
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_unknown_options_are_named(tmp_path, suffix):
     form = FORMATS[suffix]
-    with pytest.raises(InvalidInput, match=f"reading {form.name} takes no option 'colour'"):
-        ml.load(tmp_path / f"a{suffix}", colour="red")
+    module = importlib.import_module(form.module)
+    markers = form.reads == "markers"
+    load = ml.load_markers if markers else ml.load
+    settings, writing = LoadMarkersSettings if markers else LoadSettings, SaveSettings
+    for name in set(described(settings)) - _options(module.read):
+        with pytest.raises(InvalidInput, match=f"reading {form.name} takes no option '{name}'"):
+            load(tmp_path / f"a{suffix}", **{name: _other(settings, name)})
     for kind in form.writes:
-        with pytest.raises(InvalidInput, match=f"writing {form.name} takes no option 'colour'"):
-            example(kind).save(tmp_path / f"a{suffix}", colour="red")
+        for name in set(described(writing)) - _options(module.write):
+            with pytest.raises(InvalidInput, match=f"writing {form.name} takes no option '{name}'"):
+                ml.save(example(kind), tmp_path / f"a{suffix}", **{name: _other(writing, name)})
     assert not list(tmp_path.iterdir())
+
+
+def _options(function):
+    return set(inspect.signature(function).parameters)
+
+
+def _other(settings, name):
+    """A value of the right type that differs from the default."""
+    default = getattr(settings(), name)
+    return (
+        not default
+        if isinstance(default, bool)
+        else 3
+        if name == "decimals"
+        else (1.0 if name in ("fps", "max_gap", "timeout") else name == "tpose" or "x")
+    )
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_motion_and_markers_are_read_by_their_own_function(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"")
+    if FORMATS[suffix].reads == "motion":
+        with pytest.raises(MotionFormatError, match="holds a motion, .* read it with load$"):
+            ml.load_markers(path)
+    else:
+        with pytest.raises(MotionFormatError, match="holds markers .* read it with load_markers$"):
+            ml.load(path)
 
 
 @pytest.mark.parametrize("suffix", MOTION_SUFFIXES)
 def test_every_motion_reader_takes_what_a_library_passes_on(suffix):
-    import inspect
-
     module = importlib.import_module(FORMATS[suffix].module)
     parameters = inspect.signature(module.read).parameters
     assert {"unit", "up", "roles", "fps", "strict"} <= parameters.keys()

@@ -12,7 +12,7 @@ from naive.gltf import NaiveGltf
 
 import motionloom as ml
 from motionloom.errors import MotionFormatError
-from motionloom.formats.gltf import reader as gltf
+from motionloom.formats import gltf
 from motionloom.motion.rotations import quaternions as rot
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats.gltf import reader as gltf
+from motionloom.formats import gltf
 
 
 def changed(change):

@@ -73,7 +73,7 @@ def test_a_missing_extra_is_named_and_nothing_written(motion, tmp_path, monkeypa
 
 
 def test_a_table_comes_back_as_markers_with_its_gaps(markers, tmp_path):
-    again = ml.load(markers.save(tmp_path / "a.csv"))
+    again = ml.load_markers(markers.save(tmp_path / "a.csv"))
     assert again.labels == markers.labels
     assert again.fps == markers.fps
     np.testing.assert_array_equal(again.present, markers.present)
@@ -83,7 +83,7 @@ def test_a_table_comes_back_as_markers_with_its_gaps(markers, tmp_path):
 def test_a_table_of_another_tool_is_read_by_its_column_names(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("note,head_X,head_Y,head_Z\nstart,0,1700,\nend,0,1700,10\n")
-    head = ml.load(path, unit="mm", fps=50)["head"]
+    head = ml.load_markers(path, unit="mm", fps=50)["head"]
     assert np.isnan(head[0, 2]) and head[1].tolist() == [0.0, 1.7, 0.01]
 
 
@@ -103,7 +103,7 @@ def test_says_what_is_wrong_with_a_table(tmp_path, text, message):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(MotionFormatError, match=message):
-        ml.load(path)
+        ml.load_markers(path)
 
 
 def test_says_what_is_wrong(motion, tmp_path):

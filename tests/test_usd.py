@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import random
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
+from motionloom.formats import usd
 from motionloom.formats.usd import child_process as usd_child
-from motionloom.formats.usd import reader as usd
 from motionloom.motion.rotations import quaternions as rot
 
 pytest.importorskip("pxr", reason="the extra usd is not installed")
@@ -236,9 +237,9 @@ def test_reading_can_be_given_up(tmp_path, rng):
 def test_a_breakdown_of_the_library_is_told(tmp_path, rng, monkeypatch):
     path = random_motion(rng).save(tmp_path / "a.usda")
     crash = ["-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"]
-    run = usd.subprocess.run
+    run = subprocess.run
     monkeypatch.setattr(
-        usd.subprocess, "run", lambda command, **rest: run([command[0], *crash], **rest)
+        subprocess, "run", lambda command, **rest: run([command[0], *crash], **rest)
     )
     with pytest.raises(MotionFormatError, match="USD broke down on this file .exit code -11.: it"):
         ml.load(path)

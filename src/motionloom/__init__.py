@@ -30,6 +30,7 @@ _HOMES = {
     "beats": "motionloom.rhythm",
     "concatenate": "motionloom.motion",
     "load": "motionloom.formats",
+    "load_markers": "motionloom.formats",
     "retarget": "motionloom.motion.retargeting.retarget",
     "save": "motionloom.formats",
 }
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from motionloom.errors import MotionloomError as MotionloomError
     from motionloom.errors import RoleError as RoleError
     from motionloom.formats import load as load
+    from motionloom.formats import load_markers as load_markers
     from motionloom.formats import save as save
     from motionloom.library import Library as Library
     from motionloom.motion import Markers as Markers

@@ -90,8 +90,7 @@ def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
 
 
 def _whole(text: str, **options) -> Motion:
-    from motionloom.formats import load
-    from motionloom.motion import Motion
+    from motionloom.formats import is_marker_file, load
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
     if Path(place).suffix == ".loom" or (name and Path(place).is_dir()):
@@ -105,7 +104,6 @@ def _whole(text: str, **options) -> Motion:
             return library[name]
     if Path(text).is_dir():
         raise InvalidInput(f"{text} is a folder; name one motion in it, as in {text}:NAME")
-    motion = load(text, **options)
-    if not isinstance(motion, Motion):
+    if is_marker_file(Path(text)) and Path(text).is_file():
         raise InvalidInput(f"{text} holds markers without a skeleton; this needs a motion")
-    return motion
+    return load(text, **options)

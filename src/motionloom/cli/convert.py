@@ -122,11 +122,10 @@ def _stem(source: str) -> str:
 
 
 def _read(source: str, roles: Path | None) -> Motion | Markers:
-    from motionloom.formats import FORMATS, load
+    from motionloom.formats import is_marker_file, load_markers
 
-    file = FORMATS.get(Path(source).suffix.lower())
-    if file is not None and file.reads == "markers":
-        return load(source)
+    if is_marker_file(Path(source)):
+        return load_markers(source)
     return motion_from(source, **({"roles": roles} if roles else {}))
 
 

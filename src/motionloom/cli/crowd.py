@@ -332,10 +332,10 @@ def _analysed(made: CrowdMotion) -> dict[str, int] | None:
 
 def _write(made: CrowdMotion, output: Path) -> None:
     if output.suffix.lower().startswith(".usd"):
-        from motionloom.formats.usd.reader import write
+        from motionloom.formats.usd import write
 
         write(made.every, output)
         return
-    from motionloom.formats.gltf.reader import write as write_gltf
+    from motionloom.formats.gltf import write as write_gltf
 
     write_gltf(made.every, output, compact=True)

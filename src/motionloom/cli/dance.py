@@ -214,7 +214,7 @@ def _write(motions: tuple[Motion, ...], music: Music, path: Path) -> list[Path]:
     if len(motions) == 1:
         return [motions[0].save(path)]
     if suffix in (".glb", ".gltf"):
-        from motionloom.formats.gltf.reader import write
+        from motionloom.formats.gltf import write
 
         write(list(motions), path)
         return [path]

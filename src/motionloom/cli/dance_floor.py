@@ -40,7 +40,7 @@ def dancefloor(
 
     Without --within or --only they dance what is labelled dance..., or all there is.
     """
-    from motionloom.formats.gltf.reader import write
+    from motionloom.formats.gltf import write
 
     if output.suffix.lower() not in (".glb", ".gltf"):
         raise InvalidInput(

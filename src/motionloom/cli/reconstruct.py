@@ -50,9 +50,9 @@ def reconstruct(
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Infer a whole body from wrists, ankles, head and hips, or at least three of them."""
-    from motionloom.formats import load
+    from motionloom.formats import is_marker_file, load, load_markers
 
-    given = load(markers, **({} if unit is None else {"unit": unit}))
+    given = (load_markers if is_marker_file(Path(markers)) else load)(markers, unit=unit)
     lib = open_library(library)
     with progress("reconstructing", len(given), quiet=json) as advance:
         body = lib.reconstruct(

@@ -162,8 +162,6 @@ def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
     return float(np.round(1.0 / step, 4))
 
 
-__all__ = ["read", "write"]
-
 _ROWS = 4_096  # frames turned into text at a time
 
 

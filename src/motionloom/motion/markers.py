@@ -127,11 +127,18 @@ class Markers:
         positions = self.positions[before] * (1.0 - share) + self.positions[after] * share
         return replace(self, positions=positions, fps=fps)
 
-    def save(self, path: str | Path, **options) -> Path:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        unit: str | float | None = None,
+        up: str | None = None,
+        decimals: int = 6,
+    ) -> Path:
         """Write to a file; the format follows the suffix (see `motionloom.formats.save`)."""
         from motionloom.formats import save
 
-        return save(self, path, **options)
+        return save(self, path, unit=unit, up=up, decimals=decimals)
 
     def _column(self, label: str) -> int:
         if label in self.labels:

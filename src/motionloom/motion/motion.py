@@ -424,7 +424,18 @@ class Motion:
 
     # --- the two doors that look ahead --------------------------------------------------
 
-    def save(self, path: str | Path, **options) -> Path:
+    def save(
+        self,
+        path: str | Path,
+        *,
+        unit: str | float | None = None,
+        up: str | None = None,
+        order: str | None = None,
+        rest_frame: bool = False,
+        mesh: bool = True,
+        compact: bool = False,
+        decimals: int = 6,
+    ) -> Path:
         """Write to a file; the format follows the suffix (see `motionloom.formats.save`).
 
         Examples
@@ -437,7 +448,10 @@ class Motion:
         """
         from motionloom.formats import save
 
-        return save(self, path, **options)
+        return save(
+            self, path, unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh,
+            compact=compact, decimals=decimals,
+        )  # fmt: skip
 
     def _repr_html_(self) -> str:
         from motionloom.plots.player import player_html

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from motionloom.distance import LibraryFeatures
 from motionloom.distance.feature_table import frames_per_row
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.formats import load
+from motionloom.formats import is_marker_file, load
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.search.match_graph.graph import Node
@@ -133,10 +133,9 @@ def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
     if name in library:
         return _query(text, library[name], name, whole=whole)
     if os.path.isfile(name):
-        motion = load(name)
-        if not isinstance(motion, Motion):
+        if is_marker_file(Path(name)):
             raise InvalidInput(f"{name} holds markers without a skeleton; a query is a motion")
-        return _query(text, motion, None, whole=whole)
+        return _query(text, load(name), None, whole=whole)
     try:
         library.entry(name)
     except LibraryError as error:

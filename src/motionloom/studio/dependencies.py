@@ -64,7 +64,7 @@ def file_answer(motion: Motion, suffix: Suffix) -> Response:
 
 def troupe_answer(motions: Sequence[Motion], *, compact: bool = False) -> Response:
     """Several characters in one GLB file."""
-    from motionloom.formats.gltf.reader import write
+    from motionloom.formats.gltf import write
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motions.glb"

@@ -216,7 +216,7 @@ def dance(tour: Tour) -> dict[str, Any]:
 
 def dance_floor(tour: Tour) -> dict[str, Any]:
     """Let five characters dance next to each other."""
-    from motionloom.formats.gltf.reader import write
+    from motionloom.formats.gltf import write
     from motionloom.plots.top_view import write_floor
 
     scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
@@ -236,7 +236,7 @@ def ballroom(tour: Tour) -> dict[str, Any]:
     from motionloom.crowd import BallroomSettings
     from motionloom.crowd import ballroom as danced
     from motionloom.crowd.built_in import waltz_steps
-    from motionloom.formats.gltf.reader import write
+    from motionloom.formats.gltf import write
     from motionloom.plots.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))

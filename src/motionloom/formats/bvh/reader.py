@@ -26,7 +26,6 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.bvh.hierarchy import Node, read_hierarchy
 from motionloom.formats.bvh.layout import Layout, channel_names, plain_layout
 from motionloom.formats.bvh.text import BvhText, read_rows, split_bvh
-from motionloom.formats.bvh.writer import write
 from motionloom.formats.conventions import (
     Repairs,
     check_fps,
@@ -203,9 +202,6 @@ def _half_angles(degrees, sines, cosines):
         first, second = (cosine, sine) if q & 1 else (sine, cosine)
         sines[c] = -first if q & 2 else first
         cosines[c] = -second if (q + 1) & 2 else second
-
-
-__all__ = ["read", "write"]
 
 
 def read(

@@ -31,7 +31,7 @@ def write(
     path: str | Path,
     *,
     unit: str | float | None = None,
-    up: str = "y",
+    up: str | None = None,
     order: str | None = None,
     rest_frame: bool = False,
 ) -> None:
@@ -45,8 +45,8 @@ def write(
     unit : str or float, optional
         Unit of the file, as for reading. Default: that of the BVH file the motion came
         from, else centimetres.
-    up : {"y", "z", "x", "-y", "-z", "-x"}
-        Up axis of the file; nearly all readers expect y.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Up axis of the file. Default: y, which nearly all readers expect.
     order : str, optional
         Order of the rotation channels. Default: the source's if it has one for all
         joints, else ``"ZYX"``.
@@ -69,7 +69,7 @@ def write(
     if not all(np.isfinite(array).all() for array in arrays if array is not None):
         raise InvalidInput(f"{path}: the motion holds NaN or infinite values; mend it first")
     check_up(up)
-    motion = laid_along(motion, up)
+    motion = laid_along(motion, up or "y")
     if rest_frame:
         motion = _with_rest_frame(motion)
     moving = _moving_joints(motion)

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
 from motionloom.formats.c3d.header import BLOCK, FULL, C3dHead, floats, read_head
-from motionloom.formats.c3d.writer import write
 from motionloom.formats.conventions import (
     Repairs,
     check_fps,
@@ -30,8 +29,6 @@ from motionloom.formats.conventions import (
 from motionloom.formats.posture import infer_marker_unit, infer_marker_up, with_y_up
 from motionloom.formats.units import UNITS, Unit, unit_from
 from motionloom.motion import Markers, Origin
-
-__all__ = ["read", "write"]
 
 _FARTHEST = 1e5  # metres; a point beyond is a fault, not a place
 _UNIT_WORDS = {
@@ -49,8 +46,8 @@ def read(
     fps: float | None = None,
     up: str | None = None,
     subject: str | None = None,
-    phantoms: bool = False,
-    zeros: bool = True,
+    unlabelled: bool = False,
+    zero_gaps: bool = False,
     partial: bool = False,
     strict: bool = False,
 ) -> Markers:
@@ -69,11 +66,10 @@ def read(
     subject : str, optional
         Only the markers of one subject, those labelled ``subject:NAME``. Where a file has
         one subject only, labels lose the prefix anyway.
-    phantoms : bool
-        Keep the points without a name, labelled ``*12``.
-    zeros : bool
-        Take points at exactly (0, 0, 0) as points; False: as gaps, for the programs that
-        write gaps so.
+    unlabelled : bool
+        Also read points without a label, as ``*12``.
+    zero_gaps : bool
+        Treat points at exactly (0, 0, 0) as gaps, which is how some programs write them.
     partial : bool
         Read the whole frames of a file that was cut off, instead of refusing it.
     strict : bool
@@ -97,11 +93,11 @@ def read(
     head = read_head(data, path, repairs)
     labels = _labels(head, repairs)
     raw = _points(data, head, path, repairs, partial=partial)
-    if not zeros:
+    if zero_gaps:
         raw[(raw == 0.0).all(axis=-1)] = np.nan
-    labels, columns = _chosen(labels, subject, phantoms, path)
+    labels, columns = _chosen(labels, subject, unlabelled, path)
     raw = raw[:, columns]
-    warnings = _warnings(head, raw, zeros)
+    warnings = _warnings(head, raw)
     reason = "given"
     if up is None:
         up, reason = infer_marker_up(labels, raw, "".join(head.strings("POINT", "Y_SCREEN")[:1]))
@@ -235,12 +231,12 @@ def _labels(head: C3dHead, repairs: Repairs) -> list[str]:
     return labels
 
 
-def _chosen(labels, subject, phantoms, path) -> tuple[list[str], list[int]]:
+def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
     """Labels and columns to keep; the prefix of a single subject is dropped."""
     kept = [
         column
         for column, label in enumerate(labels)
-        if phantoms or not re.match(r"\*\d*", label.rpartition(":")[2])
+        if unlabelled or not re.match(r"\*\d*", label.rpartition(":")[2])
     ]
     subjects = list(dict.fromkeys(labels[column].rpartition(":")[0] for column in kept))
     if subject is not None:
@@ -253,7 +249,7 @@ def _chosen(labels, subject, phantoms, path) -> tuple[list[str], list[int]]:
         subjects = [subject]
     if not kept:
         raise MotionFormatError(
-            f"all {len(labels)} points are without a name; to keep them, use phantoms=True",
+            f"all {len(labels)} points are without a label; to read them, use unlabelled=True",
             path=path,
         )
     if len(subjects) == 1:
@@ -279,13 +275,13 @@ def _rate(head: C3dHead, fps: float | None, path: Path) -> float:
     raise MotionFormatError("the frame rate is missing; give it with fps=", path=path)
 
 
-def _warnings(head: C3dHead, raw: NDArray[np.float64], zeros: bool) -> list[str]:
+def _warnings(head: C3dHead, raw: NDArray[np.float64]) -> list[str]:
     warnings = []
     if head.analog:
         warnings.append("the analogue channels (force plates, EMG) are not read")
-    count = int(np.count_nonzero((raw == 0.0).all(axis=-1))) if zeros else 0
+    count = int(np.count_nonzero((raw == 0.0).all(axis=-1)))
     if count > 1:
         warnings.append(
-            f"{count} points lie at exactly (0, 0, 0): gaps in disguise? Then use zeros=False"
+            f"{count} points lie at exactly (0, 0, 0); if these are gaps, use zero_gaps=True"
         )
     return warnings

@@ -35,7 +35,6 @@ from motionloom.formats.gltf.joint_tree import (
     placing,
     skin_members,
 )
-from motionloom.formats.gltf.writer import write
 from motionloom.formats.node_motion import NodeCourse, node_motion
 from motionloom.formats.units import unit_from
 from motionloom.motion import Motion, Origin
@@ -196,8 +195,6 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> Curve:
             values = values / length
     return Curve(times, values, tangents, how == "STEP")
 
-
-__all__ = ["read", "write"]
 
 _ROOM = 4_000_000  # joints times frames that any file may give
 _GROWTH = 64  # ... and that a file with many keys may give, per key

@@ -1,7 +1,7 @@
-"""Reads a USD file in a process of its own: ``python -m motionloom.formats.usd.child_process``.
+"""Script that reads a USD file in a separate process.
 
-USD is a C++ library, and a damaged file can bring its process down. So the parent asks a
-child, which writes plain arrays to a file and one line of JSON to its output.
+USD is a C++ library, and a damaged file can crash the process. The child writes plain arrays
+to a file and one line of JSON to its standard output. It imports nothing of motionloom.
 """
 
 from __future__ import annotations

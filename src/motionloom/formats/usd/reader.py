@@ -33,11 +33,10 @@ from motionloom.formats.conventions import (
 )
 from motionloom.formats.node_motion import NodeCourse, node_motion, one_scale
 from motionloom.formats.units import unit_from
-from motionloom.formats.usd.writer import usd_library, write
+from motionloom.formats.usd import child_process
+from motionloom.formats.usd.writer import usd_library
 from motionloom.motion import Motion, Origin
 from motionloom.motion.rotations import quaternions as rot
-
-__all__ = ["read", "write"]
 
 _MEMORY = 4 << 30  # bytes a child may use for any file
 _GROWTH = 200  # ... and for a large one, per byte
@@ -137,7 +136,7 @@ def _asked(path: Path, skeleton, fps, timeout: float) -> tuple[dict[str, Any], d
             "output": output,
             "memory": max(_MEMORY, _GROWTH * size),
         }
-        command = [sys.executable, "-m", "motionloom.formats.usd.child_process", json.dumps(asked)]
+        command = [sys.executable, "-P", child_process.__file__, json.dumps(asked)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             done = subprocess.run(

@@ -63,8 +63,6 @@ def take_in(
         motion = load(file, **reader)
         if _state(file) != before:
             return Outcome(failure="the file changed while it was being read; import it again")
-        if not isinstance(motion, Motion):
-            return Outcome(failure="gives no motion")
         if len(motion) == 0:
             return Outcome(failure="holds no frames")
         if fps is not None:

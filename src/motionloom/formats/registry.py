@@ -1,0 +1,344 @@
+"""The table of file formats; `load`, `load_markers` and `save` choose one by suffix."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
+
+if TYPE_CHECKING:
+    from motionloom.motion import Markers, Motion
+    from motionloom.settings import Settings
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format.
+
+    Attributes
+    ----------
+    name : str
+        Its usual name.
+    module : str
+        Module with ``read`` and, where the format can be written, ``write``; their keyword
+        arguments are the options of the format.
+    reads : {"motion", "markers"}
+        What a file holds: `load` reads motions, `load_markers` reads markers.
+    writes : tuple of str
+        What `save` accepts: ``"motion"``, ``"markers"``; empty if the format is read only.
+    extra : str
+        The optional dependency it needs, as in ``pip install motionloom[usd]``.
+    """
+
+    name: str
+    module: str
+    reads: str = "motion"
+    writes: tuple[str, ...] = ("motion",)
+    extra: str = ""
+
+
+_POINTS = ("motion", "markers")
+FORMATS = {
+    ".bvh": Format("BVH", "motionloom.formats.bvh"),
+    ".amc": Format("Acclaim", "motionloom.formats.acclaim", writes=()),
+    ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", _POINTS),
+    ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
+    ".glb": Format("binary glTF", "motionloom.formats.gltf"),
+    ".gltf": Format("glTF", "motionloom.formats.gltf"),
+    ".usd": Format("USD", "motionloom.formats.usd", extra="usd"),
+    ".usda": Format("USD text", "motionloom.formats.usd", extra="usd"),
+    ".usdc": Format("USD crate", "motionloom.formats.usd", extra="usd"),
+    ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
+    ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
+}
+
+MOTION_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "motion")
+MARKER_SUFFIXES = tuple(suffix for suffix in FORMATS if FORMATS[suffix].reads == "markers")
+
+
+def load(
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    fps: float | None = None,
+    up: str | None = None,
+    roles: str | Path | Mapping[str, str] | None = None,
+    partial: bool = False,
+    strict: bool = False,
+    root: str | None = None,
+    tpose: bool | None = None,
+    asf: str | Path | None = None,
+    max_gap: float | None = None,
+    skin: str | int | None = None,
+    animation: str | int | None = None,
+    skeleton: str | None = None,
+    timeout: float | None = None,
+) -> Motion:
+    """Read one motion from a file; the format follows the suffix.
+
+    Parameters
+    ----------
+    path : str or Path
+        For example ``kick.bvh``, ``01_01.amc`` (its ``.asf`` is found), ``kick.glb``.
+    unit : str or float, optional
+        Unit of the file: ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"`` or
+        metres per unit. Default: what the file says, else inferred from the body's size.
+    fps : float, optional
+        Frames per second. Default: that of the file.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        Up axis of the file. Default: what the file says, else inferred.
+    roles : mapping or path of a mapping file, optional
+        Role to joint name, in addition to the roles recognised from the names.
+    partial : bool
+        BVH: read the complete frames of a truncated file instead of refusing it.
+    strict : bool
+        Refuse everything that would otherwise be repaired.
+    root : str, optional
+        BVH: name of the ROOT to read, if the file has several figures. Default: the first.
+    tpose : bool, optional
+        BVH: whether frame 0 is an added T-pose. Default: detected.
+    asf : str or Path, optional
+        Acclaim: the skeleton file. Default: the one beside the ``.amc`` file.
+    max_gap : float, optional
+        Acclaim: longest run of missing frames to interpolate, in seconds. Default: 0.5.
+    skin, animation : str or int, optional
+        glTF: name or index of the skin and of the animation. Default: the first of each.
+    skeleton : str, optional
+        USD: path of the skeleton. Default: the first.
+    timeout : float, optional
+        USD: time limit in seconds. Default: 120.
+
+    Returns
+    -------
+    motion : Motion
+        In metres, y up; ``motion.repairs`` lists what was repaired.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file cannot be read unambiguously (the message names file and line), or holds
+        markers (see `load_markers`).
+    InvalidInput
+        If the format has no such option.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ml.demo.clip("walk").save(f"{folder}/walk.bvh")
+    ...     len(ml.load(file)) == len(ml.demo.clip("walk"))
+    True
+    """
+    settings = LoadSettings(
+        unit=unit, fps=fps, up=up, roles=roles, partial=partial, strict=strict, root=root,
+        tpose=tpose, asf=asf, max_gap=max_gap, skin=skin, animation=animation,
+        skeleton=skeleton, timeout=timeout,
+    )  # fmt: skip
+    return _read(Path(path), "motion", settings)
+
+
+def load_markers(
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    fps: float | None = None,
+    up: str | None = None,
+    partial: bool = False,
+    strict: bool = False,
+    subject: str | None = None,
+    unlabelled: bool = False,
+    zero_gaps: bool = False,
+) -> Markers:
+    """Read marker trajectories from a C3D file or a table; the format follows the suffix.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``.c3d``, ``.csv`` or ``.parquet``.
+    unit : str or float, optional
+        Unit of the file, as for `load`. Default: what a C3D file says, else inferred; tables
+        are in metres.
+    fps : float, optional
+        Frames per second. Default: that of the file.
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        C3D: up axis of the file. Default: what the file says, else inferred.
+    partial : bool
+        C3D: read the complete frames of a truncated file instead of refusing it.
+    strict : bool
+        C3D: refuse everything that would otherwise be repaired.
+    subject : str, optional
+        C3D: read only the markers of this subject, whose labels are ``SUBJECT:LABEL``.
+    unlabelled : bool
+        C3D: also read points without a label.
+    zero_gaps : bool
+        C3D: treat points at exactly (0, 0, 0) as gaps.
+
+    Returns
+    -------
+    markers : Markers
+        In metres, y up; gaps are NaN.
+
+    Raises
+    ------
+    MotionFormatError
+        If the file cannot be read unambiguously, or holds a motion (see `load`).
+    InvalidInput
+        If the format has no such option.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = ml.demo.clip("walk").save(f"{folder}/walk.c3d")
+    ...     ml.load_markers(file).fps
+    30.0
+    """
+    settings = LoadMarkersSettings(
+        unit=unit, fps=fps, up=up, partial=partial, strict=strict, subject=subject,
+        unlabelled=unlabelled, zero_gaps=zero_gaps,
+    )  # fmt: skip
+    return _read(Path(path), "markers", settings)
+
+
+def save(
+    motion: Motion | Markers,
+    path: str | Path,
+    *,
+    unit: str | float | None = None,
+    up: str | None = None,
+    order: str | None = None,
+    rest_frame: bool = False,
+    mesh: bool = True,
+    compact: bool = False,
+    decimals: int = 6,
+) -> Path:
+    """Write a motion or markers to a file; the format follows the suffix.
+
+    The write is atomic: the file is written under a temporary name and renamed.
+
+    Parameters
+    ----------
+    motion : Motion or Markers
+        Formats without markers refuse them.
+    path : str or Path
+    unit : str or float, optional
+        BVH, C3D: unit of the file. Default: that of the source if it had the same format,
+        else centimetres (BVH), millimetres (C3D).
+    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
+        BVH, C3D: up axis of the file. Default: y (BVH); that of the source if it was a C3D
+        file, else z (C3D).
+    order : str, optional
+        BVH: order of the rotation channels. Default: that of the source, else ``"ZYX"``.
+    rest_frame : bool
+        BVH: write the rest pose as a first frame, as CMU's conversion does.
+    mesh : bool
+        glTF, USD: add a stick-figure mesh, so that any viewer shows something.
+    compact : bool
+        glTF: rotations in 16 bits instead of 32, and one key for joints that never turn.
+    decimals : int
+        CSV: digits after the decimal point.
+
+    Returns
+    -------
+    path : Path
+
+    Raises
+    ------
+    InvalidInput
+        If the format cannot be written, or has no such option.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(ml.save(ml.demo.clip("walk"), f"{folder}/walk.bvh").name)
+    walk.bvh
+    """
+    settings = SaveSettings(
+        unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh, compact=compact,
+        decimals=decimals,
+    )  # fmt: skip
+    path = Path(path)
+    kind = "markers" if hasattr(motion, "labels") else "motion"
+    known = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS or kind not in FORMATS[suffix].writes:
+        raise InvalidInput(f"cannot write {kind} to {path}: the suffix must be one of {known}")
+    write = importlib.import_module(FORMATS[suffix].module).write
+    write(motion, path, **_options(write, settings, f"writing {FORMATS[suffix].name}"))
+    return path
+
+
+def is_motion_file(path: Path) -> bool:
+    """Whether files of this suffix hold a motion."""
+    return path.suffix.lower() in MOTION_SUFFIXES
+
+
+def is_marker_file(path: Path) -> bool:
+    """Whether files of this suffix hold markers."""
+    return path.suffix.lower() in MARKER_SUFFIXES
+
+
+def writer_options(path: Path) -> tuple[str, ...]:
+    """Names of the options of `save` that the format of this suffix has.
+
+    Examples
+    --------
+    >>> "unit" in writer_options(Path("walk.bvh")), "unit" in writer_options(Path("walk.glb"))
+    (True, False)
+    """
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS or not FORMATS[suffix].writes:
+        known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
+        raise InvalidInput(f"cannot write {path}: the suffix must be one of {known}")
+    return _option_names(importlib.import_module(FORMATS[suffix].module).write)
+
+
+def _read(path: Path, kind: str, settings: Settings) -> Any:
+    suffix = path.suffix.lower()
+    if suffix == ".asf":
+        raise MotionFormatError(
+            "an .asf file is a skeleton; read the .amc file beside it", path=path
+        )
+    if suffix not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise MotionFormatError(f"unknown suffix {suffix!r}; one of {known} expected", path=path)
+    read = importlib.import_module(FORMATS[suffix].module).read
+    options = _options(read, settings, f"reading {FORMATS[suffix].name}")
+    if kind != FORMATS[suffix].reads and path.is_file():
+        other = "load_markers" if kind == "motion" else "load"
+        held = "markers without a skeleton" if kind == "motion" else "a motion, not markers"
+        raise MotionFormatError(f"holds {held}; read it with {other}", path=path)
+    return read(path, **options)
+
+
+def _options(function: Callable, settings: Settings, action: str) -> dict[str, Any]:
+    """The settings that differ from their defaults, as arguments of a reader or writer."""
+    defaults = type(settings)()
+    names = _option_names(function)
+    options = {}
+    for name, value in settings.arguments().items():
+        if value == getattr(defaults, name):
+            continue
+        if name not in names:
+            raise InvalidInput(
+                f"{action} takes no option {name!r}; it takes {', '.join(names) or 'none'}"
+            )
+        options[name] = value
+    return options
+
+
+@lru_cache
+def _option_names(function: Callable) -> tuple[str, ...]:
+    return tuple(
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    )

@@ -1,0 +1,66 @@
+"""Settings of reading and writing files: `load`, `load_markers` and `save`.
+
+Each class lists the options of all formats; the registry refuses, by name, an option that the
+format at hand does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from motionloom.settings import Settings, setting
+
+UNIT_HELP = "Unit of the file: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]"
+UP_HELP = "Up axis of the file: y, z, x, -y ... [inferred]"
+ROLES_HELP = "Role map (JSON or TOML) for joints whose names do not tell their role."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadSettings(Settings):
+    """How to read a motion; see `motionloom.load`."""
+
+    unit: str | float | None = setting(None, UNIT_HELP)
+    fps: float | None = setting(None, "Override the frame rate of the file.")
+    up: str | None = setting(None, UP_HELP)
+    roles: str | Path | Mapping[str, str] | None = setting(None, ROLES_HELP, metavar="MAP")
+    partial: bool = setting(False, "Read the complete frames of a truncated file.")
+    strict: bool = setting(False, "Refuse everything that deviates from the specification.")
+    root: str | None = setting(None, "Name of the ROOT to read, if a file has several figures.")
+    tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
+    asf: str | Path | None = setting(None, "Acclaim: the skeleton file.", command=False)
+    max_gap: float | None = setting(
+        None, "Acclaim: longest gap to interpolate.", unit="s", command=False
+    )
+    skin: str | int | None = setting(None, "glTF: the skin to read.", command=False)
+    animation: str | int | None = setting(None, "glTF: the animation to read.", command=False)
+    skeleton: str | None = setting(None, "USD: the skeleton to read.", command=False)
+    timeout: float | None = setting(None, "USD: time limit of reading.", unit="s", command=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadMarkersSettings(Settings):
+    """How to read markers; see `motionloom.load_markers`."""
+
+    unit: str | float | None = setting(None, UNIT_HELP)
+    fps: float | None = setting(None, "Override the frame rate of the file.")
+    up: str | None = setting(None, UP_HELP)
+    partial: bool = setting(False, "Read the complete frames of a truncated file.")
+    strict: bool = setting(False, "Refuse everything that deviates from the specification.")
+    subject: str | None = setting(None, "C3D: only the markers of this subject.")
+    unlabelled: bool = setting(False, "C3D: also read points without a label.")
+    zero_gaps: bool = setting(False, "C3D: treat points at exactly (0, 0, 0) as gaps.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaveSettings(Settings):
+    """How to write a motion, markers or a scene; see `motionloom.save`."""
+
+    unit: str | float | None = setting(None, "BVH, C3D: unit of the written file.")
+    up: str | None = setting(None, "BVH, C3D: up axis of the written file.")
+    order: str | None = setting(None, "BVH: order of the rotation channels.")
+    rest_frame: bool = setting(False, "BVH: write the rest pose as a first frame.")
+    mesh: bool = setting(True, "glTF, USD: add a stick-figure mesh.")
+    compact: bool = setting(False, "glTF: 16-bit rotations, one key for joints that never turn.")
+    decimals: int = setting(6, "CSV: digits after the decimal point.")
