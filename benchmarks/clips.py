@@ -25,7 +25,7 @@ from motionloom.distance.curves import CURVE_JOINTS, JOINT_IMPORTANCE, curve_joi
 from motionloom.distance.earth_mover import transport
 from motionloom.formats import load
 from motionloom.motion import Motion
-from motionloom.search.clips.emd_signature import Heaps, energy_matrix_rows, energy_nearest
+from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
 from motionloom.search.clips.measures import PAPER_ROWS
 
 SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000"
@@ -59,7 +59,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         folder, data, credit = labelled_clips(settings, Path(scratch) / "clips", say=say)
         say("rotation curves of the clips")
         curves, joints = _curves([load(path) for path in sorted(folder.rglob("*.bvh"))[:_CLIPS]])
-        heaps = Heaps.of(curves)
+        heaps = EmdSignatures.of(curves)
         results = _transport_rows(heaps, len(joints), rng, settings, say)
         results += _matrix_rows(curves, settings, say)
         results += _energy_rows(curves, heaps, joints, settings, say)
@@ -73,7 +73,9 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
 # --- the Earth Mover's Distance -------------------------------------------------------------
 
 
-def _transport_rows(heaps: Heaps, joints: int, rng, settings: Settings, say: Say) -> list[Result]:
+def _transport_rows(
+    heaps: EmdSignatures, joints: int, rng, settings: Settings, say: Say
+) -> list[Result]:
     problems = []
     for _ in range(_PAIRS):
         joint = int(rng.integers(joints))
@@ -123,9 +125,7 @@ def _energy_rows(curves, heaps, joints, settings: Settings, say: Say) -> list[Re
     """Ours against ours: the paper found the Earth Mover's Distance quicker than DTW."""
     weights = _weights(joints)
     ours = Contestant("motionloom", partial(dtw_matrix, _flat(curves)))
-    rival = Contestant(
-        "motionloom, emd", partial(energy_matrix_rows, heaps, weights, 0, len(heaps))
-    )
+    rival = Contestant("motionloom, emd", partial(emd_matrix_rows, heaps, weights, 0, len(heaps)))
     what = f"all distances of {len(curves)} clips, dtw-angles beside emd"
     return _compare(what, ours, [rival], settings, say)
 
@@ -180,16 +180,16 @@ def _tslearn(rows, reach: int) -> Callable[[], NDArray]:
 
 def _index_rows(source: Path, rng, settings: Settings, say: Say) -> list[Result]:
     curves, joints = _pieces(source, rng, say)
-    heaps, weights = Heaps.of(curves), _weights(joints)
+    heaps, weights = EmdSignatures.of(curves), _weights(joints)
     queries = [heaps.take(np.array([q])) for q in rng.choice(len(heaps), _QUERIES, replace=False)]
     computed = []
     for query in queries:
-        quick, slow = (energy_nearest(query, heaps, weights, k=_K, prune=p) for p in (True, False))
+        quick, slow = (emd_nearest(query, heaps, weights, k=_K, prune=p) for p in (True, False))
         if quick.clips.tolist() != slow.clips.tolist():
             raise AssertionError("the index changed an answer")  # never: a bench must not lie
         computed.append(quick.computed / len(heaps))
     ask = lambda prune: [  # noqa: E731
-        energy_nearest(query, heaps, weights, k=_K, prune=prune) for query in queries
+        emd_nearest(query, heaps, weights, k=_K, prune=prune) for query in queries
     ]
     note = f"same answers; computes {np.mean(computed):.1%} of the distances"
     ours = Contestant("motionloom", partial(ask, True), note)

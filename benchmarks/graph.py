@@ -123,4 +123,4 @@ def _gap(distance, a, b) -> float:
     from scipy.spatial.distance import cdist
 
     theirs = cdist(a.astype(np.float64), b.astype(np.float64), "cityblock")
-    return float(np.max(np.abs(distance.grid(a, b) - theirs)))
+    return float(np.max(np.abs(distance.matrix(a, b) - theirs)))

@@ -19,7 +19,7 @@ from benchmarks import Settings
 from benchmarks.measuring import Contestant, Missing, Result, Say, compare
 from benchmarks.million import million
 from benchmarks.rivals import Package, absence, label
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 
 SUMMARY = "exact and approximate nearest frames"
 PACKAGES = (
@@ -45,7 +45,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             rows = np.ascontiguousarray(features.rows)
             queries = place.queries(features, settings.seed)
             say(f"building the indexes of {name}")
-            index = Blocks.build(rows)
+            index = BucketIndex.build(rows)
             rivals: list[tuple[str, Ask | Missing]] = [("scipy cKDTree", _scipy(rows))]
             for package, make in zip(PACKAGES[:2], (_pykdtree, _faiss), strict=True):
                 missing = absence(package, "knn")
@@ -136,7 +136,7 @@ def _recall(truth, found) -> float:
     return float(np.mean(hits))
 
 
-def _ours(index: Blocks, rows: Rows, queries: list[Rows], k: int, epsilon: float) -> None:
+def _ours(index: BucketIndex, rows: Rows, queries: list[Rows], k: int, epsilon: float) -> None:
     for query in queries:
         index.nearest(query, rows, k=k, epsilon=epsilon)
 

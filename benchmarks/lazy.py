@@ -14,7 +14,7 @@ from benchmarks import Settings
 from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.million import million
 from motionloom.search.candidates import Limits, realigned
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.subsequence import differences, dtw_matches
 
@@ -33,7 +33,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         rows, starts = np.ascontiguousarray(features.rows), np.asarray(features.starts)
         queries = place.queries(features, settings.seed)
         say("building the indexes")
-        index, tree = Blocks.build(rows), cKDTree(rows)
+        index, tree = BucketIndex.build(rows), cKDTree(rows)
         exact = [
             dtw_matches(query, rows, starts, limits=Limits(max_matches=_BEST)) for query in queries
         ]
@@ -76,8 +76,8 @@ def _graph(neighbours, rows, starts, k, bridge, query):
     found = lazy_matches(offsets, near, gaps, starts, bridge=reach, limits=Limits(max_matches=most))
     if bridge == 0:
         return found
-    grid_of = lambda low, high: differences(query, rows[low:high])  # noqa: E731
-    return realigned(found, grid_of, starts, length=length, steps="slope")[:_BEST]
+    matrix_of = lambda low, high: differences(query, rows[low:high])  # noqa: E731
+    return realigned(found, matrix_of, starts, length=length, steps="slope")[:_BEST]
 
 
 def _blocks(index, rows, query, k):

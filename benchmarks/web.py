@@ -24,15 +24,15 @@ from benchmarks.measuring import CLOCKS, Contestant, Result, Say, compare
 from benchmarks.rivals.cell_by_cell import cell_by_cell
 from benchmarks.takes import takes
 from motionloom.distance import PointCloud
-from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
+from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.library import Library
 from motionloom.motion import Motion
 
-SUMMARY = "the match web: its grid, its build, its searches"
+SUMMARY = "the match web: its matrix, its build, its searches"
 PACKAGES = ()
 FRAMES, RATE = 37_000, 60.0
 _LONGEST_S = 75.0  # as in the paper's data set
-_SIDE = 1000  # cells of a side of the grid that is compared
+_SIDE = 1000  # cells of a side of the matrix that is compared
 _PAPER = "Kovar & Gleicher 2004, 1.3 GHz Athlon"
 _QUERIES, _QUERY_S = 40, 1.5
 _THRESHOLDS = (0.06, 0.08, 0.1, 0.12, 0.15)  # metres
@@ -97,25 +97,25 @@ def _write(place: Path, motions: Sequence[Motion]) -> None:
     library.close()
 
 
-# --- the grid -------------------------------------------------------------------------------
+# --- the matrix -------------------------------------------------------------------------------
 
 
 def _grid_rows(motions: Sequence[Motion], settings: Settings, say: Say) -> list[Result]:
     longest = sorted(motions, key=len)[-2:]
     a, b = (motion[:_SIDE] for motion in longest)
-    frames_a, frames_b = grid_frames(a), grid_frames(b)
-    grid = DistanceGrid(frames_a, [frames_b])
-    room = np.empty(grid.shape)
+    frames_a, frames_b = prepared_frames(a), prepared_frames(b)
+    matrix = DistanceMatrix(frames_a, [frames_b])
+    room = np.empty(matrix.shape)
     cloud = PointCloud("pc11", samples=11)
-    gap = np.abs(grid.block(out=room) - cell_by_cell(a, b, cloud)).max()
+    gap = np.abs(matrix.block(out=room) - cell_by_cell(a, b, cloud)).max()
     rivals = [
         Contestant("Numba, cell by cell, float64", partial(cell_by_cell, a, b, cloud)),
         Contestant("NumPy, product of whole windows", partial(_windows, cloud, a, b)),
     ]
     return compare(
-        f"distance grid of {len(a)} x {len(b)} frames, point clouds of 11 poses",
+        f"distance matrix of {len(a)} x {len(b)} frames, point clouds of 11 poses",
         Contestant(
-            "motionloom", partial(grid.block, out=room), f"results differ by {gap:.0e} m at most"
+            "motionloom", partial(matrix.block, out=room), f"results differ by {gap:.0e} m at most"
         ),
         rivals,
         rounds=settings.rounds,
@@ -125,7 +125,7 @@ def _grid_rows(motions: Sequence[Motion], settings: Settings, say: Say) -> list[
 
 
 def _windows(cloud: PointCloud, a: Motion, b: Motion):
-    return cloud.grid(cloud.prepare(a), cloud.prepare(b))
+    return cloud.matrix(cloud.prepare(a), cloud.prepare(b))
 
 
 # --- the build ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import motionloom as ml
 from motionloom.alignment.banded_dtw import (
     band_reach,
     banded_dtw,
-    banded_grid,
+    banded_matrix,
     dtw_matrix,
     dtw_nearest,
     keogh_bounds,
@@ -221,7 +221,7 @@ def test_banded_dtw_is_the_best_of_all_paths_in_the_band(seed, n, m, band):
 
 def test_the_band_of_a_grid_is_the_band(rng):
     for n, m in ((9, 9), (5, 12), (12, 5), (1, 4), (4, 1)):
-        grid = banded_grid(np.ones((n, m)), band=0.2)
+        grid = banded_matrix(np.ones((n, m)), band=0.2)
         reach = band_reach(n, m, 0.2)
         for i in range(n):
             for j in range(m):

@@ -5,14 +5,14 @@ import pytest
 from fewer_joints import without_joints
 
 import motionloom as ml
-from motionloom.distance.clip_features import gist_rows, travel_rows
-from motionloom.distance.earth_mover import heap_distance
+from motionloom.distance.clip_features import clip_summary, travel_rows
+from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.search.clips.clip import distance_matrix
+from motionloom.search.clips.clip import clip_distances as distances_of
 from motionloom.search.clips.clip_table import clip_table
 from motionloom.search.clips.emd_signature import (
-    Heaps,
-    energy_nearest,
+    EmdSignatures,
+    emd_nearest,
     joint_bounds,
     limited_distance,
 )
@@ -40,7 +40,7 @@ def joint_distance(heaps, clip, other, joint):
     """Earth Mover's Distance of one joint of two clips."""
     joints = heaps.quantiles.shape[1]
     a, b = (slice(*heaps.starts[c * joints + joint :][:2]) for c in (clip, other))
-    return heap_distance(heaps.points[a], heaps.mass[a], heaps.points[b], heaps.mass[b])
+    return signature_distance(heaps.points[a], heaps.mass[a], heaps.points[b], heaps.mass[b])
 
 
 def clip_distances(heaps, clip, weights):
@@ -60,7 +60,7 @@ def clip_distances(heaps, clip, weights):
 def test_the_matrix_and_the_nearest_tell_the_same(lib, name):
     measure = clip_measure(name)
     table = clip_table(lib, measure)
-    distances = distance_matrix(measure, table.clips)
+    distances = distances_of(measure, table.clips)
     assert distances.shape == (12, 12)
     assert np.abs(np.diag(distances)).max() < 1e-6
     assert (distances >= 0.0).all()
@@ -112,8 +112,8 @@ def test_rate_place_and_facing_do_not_matter(lib, name):
 
 def test_the_gist_tells_rates_sizes_and_lengths():
     walk = ml.demo.clip("walk", performer=0)
-    rows = gist_rows(walk, 64)
-    again = gist_rows(walk.resample(120), 64)
+    rows = clip_summary(walk, 64)
+    again = clip_summary(walk.resample(120), 64)
     assert np.abs(rows - again)[:, :15].max() < 0.02
     assert rows[0, -1] == pytest.approx(np.log(walk.duration))
     speed = np.linalg.norm(np.diff(walk.root[[0, -1]][:, [0, 2]], axis=0)) / walk.duration
@@ -133,7 +133,7 @@ def test_rows_are_kept_with_the_library_and_follow_it(tmp_path):
 
 
 def test_the_bound_is_never_above_the_distance(rng):
-    heaps = Heaps.of(curves_of(rng, 12), threshold=8.0)
+    heaps = EmdSignatures.of(curves_of(rng, 12), threshold=8.0)
     weights = np.array([0.4, 0.3, 0.2, 0.1])
     for q in range(4):
         bounds = joint_bounds(heaps.quantiles, heaps.quantiles[q], weights)
@@ -149,13 +149,13 @@ def test_the_index_never_changes_an_answer(rng, k):
     curves = curves_of(rng, 40)
     curves[7] = curves[3]
     curves[20:30] = curves[20] + rng.normal(scale=2.0, size=(10, 40, 4, 3))
-    heaps = Heaps.of(curves)
+    heaps = EmdSignatures.of(curves)
     weights = np.full(4, 0.25)
     saved = 0
     for q in (3, 7, 22, 39):
         one = heaps.take(np.array([q]))
         truth = clip_distances(heaps, q, weights)
-        quick, slow = (energy_nearest(one, heaps, weights, k=k, prune=p) for p in (True, False))
+        quick, slow = (emd_nearest(one, heaps, weights, k=k, prune=p) for p in (True, False))
         expected = np.argsort(truth, kind="stable")[:k]
         assert quick.clips.tolist() == slow.clips.tolist() == expected.tolist()
         assert np.array_equal(quick.distances, slow.distances)
@@ -166,7 +166,7 @@ def test_the_index_never_changes_an_answer(rng, k):
 def test_masses_balance_whatever_the_motion(rng):
     curves = curves_of(rng, 3)
     curves[1] = 25.0  # stands still
-    heaps = Heaps.of(curves)
+    heaps = EmdSignatures.of(curves)
     joints = heaps.quantiles.shape[1]
     sums = np.add.reduceat(heaps.mass, heaps.starts[:-1]).reshape(3, joints)
     assert sums == pytest.approx(1.0)
@@ -181,7 +181,7 @@ def test_time_counts_by_its_weight(rng):
     curves[0, :10], curves[1, 30:] = 50.0, 50.0  # the same, at another time
     near, far = (
         clip_distances(heaps, 0, np.ones(1))[1]
-        for heaps in (Heaps.of(curves, time_weight=w) for w in (0.0, 1.0))
+        for heaps in (EmdSignatures.of(curves, time_weight=w) for w in (0.0, 1.0))
     )
     assert near < 3.0 < far
 

@@ -29,7 +29,7 @@ from motionloom.parallel import executor as engine
 from motionloom.parallel.cluster import Cluster, ClusterError, local_cluster
 from motionloom.parallel.executor import WorkerDied, completed, executor, on_cluster
 from motionloom.parallel.threads import one_thread
-from motionloom.search.clips.clip import distance_matrix
+from motionloom.search.clips.clip import clip_distances
 from motionloom.search.clips.clip_table import clip_table
 from motionloom.search.match_web import web_tasks
 from motionloom.search.match_web.web_store import WebStore
@@ -223,7 +223,7 @@ def distance_matrix_of(library, name, scores):
     order = sorted(table.names, key=lambda clip: (clip.split("_")[0], clip))
     some = table.some(np.array([table.names.index(clip) for clip in order]))
     with one_thread():
-        return distance_matrix(scores[name].measure, some.clips)
+        return clip_distances(scores[name].measure, some.clips)
 
 
 # --- faults ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Dynamic time warping: on grids, and over many motions in one pass."""
+"""Dynamic time warping: on matrices, and over many motions in one pass."""
 
 import numpy as np
 import pytest
@@ -22,13 +22,13 @@ def walks(rng, lengths, size=3):
 @pytest.mark.parametrize("subsequence", [True, False])
 def test_paths_are_those_of_the_definition(rng, steps, subsequence):
     for _ in range(15):
-        grid = rng.uniform(size=rng.integers(2, 9, size=2))
-        end = grid.shape[1] - 1
-        cost, path = naive.best_path(grid.tolist(), steps=steps, end=end, subsequence=subsequence)
+        matrix = rng.uniform(size=rng.integers(2, 9, size=2))
+        end = matrix.shape[1] - 1
+        cost, path = naive.best_path(matrix.tolist(), steps=steps, end=end, subsequence=subsequence)
         if subsequence:
-            found = subsequence_alignment(grid, steps=steps, end=end)
+            found = subsequence_alignment(matrix, steps=steps, end=end)
         else:
-            found = warp(grid, steps=steps)
+            found = warp(matrix, steps=steps)
         assert found.cost == pytest.approx(cost)
         np.testing.assert_array_equal(found.path, path)
 
@@ -131,16 +131,16 @@ def test_limits_are_kept(rng):
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("subsequence", [True, False])
 def test_paths_lead_around_cells_without_values(rng, steps, subsequence):
-    grid = rng.random((6, 9))
-    grid[:, 0] = grid[2, 4] = grid[3, 2] = np.nan
+    matrix = rng.random((6, 9))
+    matrix[:, 0] = matrix[2, 4] = matrix[3, 2] = np.nan
     if not subsequence:
-        grid[0, 0] = 0.5
-    found = (subsequence_alignment if subsequence else warp)(grid, steps=steps)
-    high = np.where(np.isnan(grid), np.inf, grid).tolist()
-    ends = range(grid.shape[1]) if subsequence else [grid.shape[1] - 1]
+        matrix[0, 0] = 0.5
+    found = (subsequence_alignment if subsequence else warp)(matrix, steps=steps)
+    high = np.where(np.isnan(matrix), np.inf, matrix).tolist()
+    ends = range(matrix.shape[1]) if subsequence else [matrix.shape[1] - 1]
     paths = [naive.best_path(high, steps=steps, end=e, subsequence=subsequence) for e in ends]
     assert found.cost == pytest.approx(min(cost for cost, _ in paths))
-    assert np.isfinite(grid[tuple(found.path.T)]).all() and len(found.path)
+    assert np.isfinite(matrix[tuple(found.path.T)]).all() and len(found.path)
 
 
 @pytest.mark.parametrize("steps", STEPS)
@@ -180,10 +180,10 @@ def test_no_path_where_the_motion_is_too_short():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: warp(np.ones((0, 3))), "grid must have rows and columns"),
-        (lambda: warp(np.ones(3)), "grid must have rows and columns"),
+        (lambda: warp(np.ones((0, 3))), "matrix must have rows and columns"),
+        (lambda: warp(np.ones(3)), "matrix must have rows and columns"),
         (lambda: warp(np.ones((2, 3)), steps="wild"), "steps must be one of slope, classic"),
-        (lambda: subsequence_alignment(np.ones((2, 3)), end=3), r"a column of the grid, 0\.\.2"),
+        (lambda: subsequence_alignment(np.ones((2, 3)), end=3), r"a column of the matrix, 0\.\.2"),
     ],
 )
 def test_says_what_is_wrong(call, message):

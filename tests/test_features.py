@@ -70,7 +70,7 @@ def test_distances_are_root_mean_squares_in_metres(name, kick, basis):
     features = feature_set(name, basis=basis)
     rows = rows_of(kick, name, basis)
     expected = features.scale * np.linalg.norm(rows[3].astype(float) - rows[40].astype(float))
-    assert features.grid(rows, rows)[3, 40] == pytest.approx(expected, abs=1e-6)
+    assert features.matrix(rows, rows)[3, 40] == pytest.approx(expected, abs=1e-6)
     if features.components is None:
         points = [rows[t].reshape(-1, 3) for t in (3, 40)]
         assert expected == pytest.approx(naive.root_mean_square(*points), rel=1e-5)
@@ -214,14 +214,14 @@ def test_frames_with_missing_values_have_no_part_in_the_components(rng):
 
 def test_more_components_come_closer_to_the_distance_of_whole_poses(kick, basis):
     whole = FeatureSet("whole", FEATURES["pca8"].roles)
-    exact = whole.grid(whole.prepare(kick), whole.prepare(kick))
+    exact = whole.matrix(whole.prepare(kick), whole.prepare(kick))
     before = np.zeros_like(exact)
     for name in ("pca8", "pca16", "pca25"):
         features = feature_set(name, basis=basis)
-        grid = features.grid(features.prepare(kick), features.prepare(kick))
-        assert (grid <= exact + 1e-6).all()
-        assert (grid >= before - 1e-6).all()
-        before = grid
+        matrix = features.matrix(features.prepare(kick), features.prepare(kick))
+        assert (matrix <= exact + 1e-6).all()
+        assert (matrix >= before - 1e-6).all()
+        before = matrix
     assert np.abs(before - exact).max() < 0.02
 
 

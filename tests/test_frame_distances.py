@@ -16,12 +16,12 @@ from motionloom.distance import (
     FEATURES,
     FrameDistance,
     PointCloud,
-    distance_grid,
+    distance_matrix,
     frame_distance,
     point_cloud_distances,
     register_distance,
 )
-from motionloom.distance.euclidean import euclidean_grid
+from motionloom.distance.euclidean import euclidean_matrix
 from motionloom.distance.joint_angles import JOINT_PARENTS, JOINTS, EulerDistance, joint_rotations
 from motionloom.distance.transition_cost import LEE_WEIGHTS, WANG_WEIGHTS, TransitionCost
 from motionloom.errors import InvalidInput, RoleError
@@ -87,7 +87,7 @@ def test_windows_of_poses_match_the_definition(name, fps, kick, walk):
     times = [k / 30.0 for k in range(-half, half + 1)]
     weights = np.array([half + 1 - abs(k) for k in range(-half, half + 1)], dtype=float)
     weights /= weights.sum()
-    grid = distance_grid(kick, walk, name)
+    matrix = distance_matrix(kick, walk, name)
     for i, j in ((0, 0), (20, 11), (len(kick) - 1, 37)):
         p, w = naive.window_cloud(
             kick.role_positions(distance.roles).astype(float), i, fps, times, weights
@@ -95,11 +95,11 @@ def test_windows_of_poses_match_the_definition(name, fps, kick, walk):
         q, _ = naive.window_cloud(
             walk.role_positions(distance.roles).astype(float), j, walk.fps, times, weights
         )
-        assert grid[i, j] == pytest.approx(naive.point_cloud_distance(p, q, w), abs=1e-5)
+        assert matrix[i, j] == pytest.approx(naive.point_cloud_distance(p, q, w), abs=1e-5)
 
 
 def test_joint_angles_match_the_definition(kick, walk):
-    quat, euler = distance_grid(kick, walk, "quat"), distance_grid(kick, walk, "euler")
+    quat, euler = distance_matrix(kick, walk, "quat"), distance_matrix(kick, walk, "euler")
     for i, j in ((0, 0), (25, 14), (50, 40)):
         a, b = (list(naive_turns(m, t)[0].values()) for m, t in ((kick, i), (walk, j)))
         assert quat[i, j] == pytest.approx(naive.quaternion_distance(a, b), abs=1e-5)
@@ -121,10 +121,10 @@ def test_transition_costs_match_the_definition(name, weights, kick, walk):
         velocity = ahead.inv().apply((hips[t + 1] - hips[t - 1]) * fps / 2.0)
         return {"height": hips[t, 1], "velocity": velocity, "turns": here[0], "spins": spins}
 
-    grid = distance_grid(kick, walk, name)
+    matrix = distance_matrix(kick, walk, name)
     for i, j in ((1, 1), (25, 14), (50, 40)):
         expected = naive.transition_cost(state(kick, i), state(walk, j), weights, 0.01)
-        assert grid[i, j] == pytest.approx(expected, rel=1e-3, abs=1e-4)
+        assert matrix[i, j] == pytest.approx(expected, rel=1e-3, abs=1e-4)
 
 
 def test_a_difference_of_one_joint_is_its_angle(kick):
@@ -135,10 +135,10 @@ def test_a_difference_of_one_joint_is_its_angle(kick):
     bent[:, knee] = rot.multiply(bent[:, knee], rot.from_axis_angle([1.0, 0.0, 0.0], angle))
     bent = replace(rest, rotations=bent)
     chord = 2.0 * np.sin(angle / 2.0) / np.sqrt(len(JOINTS))
-    assert distance_grid(rest, bent, "quat")[0, 0] == pytest.approx(chord, abs=1e-5)
-    assert distance_grid(rest, bent, "euler")[0, 0] == pytest.approx(chord, abs=1e-5)
-    assert distance_grid(rest, bent, "lee")[0, 0] == pytest.approx(angle**2, abs=1e-5)
-    assert distance_grid(rest, bent, "wb")[0, 0] == pytest.approx(0.0901 * angle**2, abs=1e-5)
+    assert distance_matrix(rest, bent, "quat")[0, 0] == pytest.approx(chord, abs=1e-5)
+    assert distance_matrix(rest, bent, "euler")[0, 0] == pytest.approx(chord, abs=1e-5)
+    assert distance_matrix(rest, bent, "lee")[0, 0] == pytest.approx(angle**2, abs=1e-5)
+    assert distance_matrix(rest, bent, "wb")[0, 0] == pytest.approx(0.0901 * angle**2, abs=1e-5)
 
 
 def test_more_joints_in_a_chain_and_other_axes_make_no_difference_to_angles(kick):
@@ -161,7 +161,7 @@ def test_more_joints_in_a_chain_and_other_axes_make_no_difference_to_angles(kick
     same = replace(kick, skeleton=turned, rotations=rotations)
     np.testing.assert_allclose(same.positions(), kick.positions(), atol=1e-5)
     for name in ("quat", "euler", "lee", "wb"):
-        np.testing.assert_allclose(distance_grid(kick, same, name).diagonal(), 0.0, atol=1e-4)
+        np.testing.assert_allclose(distance_matrix(kick, same, name).diagonal(), 0.0, atol=1e-4)
 
 
 # --- what must not matter, for all of them --------------------------------------------------
@@ -169,37 +169,37 @@ def test_more_joints_in_a_chain_and_other_axes_make_no_difference_to_angles(kick
 
 @pytest.mark.parametrize("name", ALL)
 def test_where_the_body_stands_and_faces_makes_no_difference(name, kick, walk):
-    grid = distance_grid(kick, walk, name)
-    moved = distance_grid(kick.transform(**TURN), walk, name)
-    np.testing.assert_allclose(moved, grid, rtol=1e-3, atol=1e-3)
-    assert grid.std() > 0.01
+    matrix = distance_matrix(kick, walk, name)
+    moved = distance_matrix(kick.transform(**TURN), walk, name)
+    np.testing.assert_allclose(moved, matrix, rtol=1e-3, atol=1e-3)
+    assert matrix.std() > 0.01
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_a_frame_is_nearest_to_itself(name, kick):
-    grid = distance_grid(kick, kick, name)
-    np.testing.assert_allclose(grid.diagonal(), 0.0, atol=1e-6)
-    np.testing.assert_allclose(grid, grid.T, atol=1e-6)
-    assert (grid >= 0.0).all()
+    matrix = distance_matrix(kick, kick, name)
+    np.testing.assert_allclose(matrix.diagonal(), 0.0, atol=1e-6)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-6)
+    assert (matrix >= 0.0).all()
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_mirror_images_are_as_far_apart_as_the_motions(name, kick, walk):
     body = person()
     a, b = kick.onto(body), walk.onto(body)
-    grid = distance_grid(a, b, name)
-    mirrored = distance_grid(a.mirror(), b.mirror(), name)
-    np.testing.assert_allclose(mirrored, grid, rtol=2e-3, atol=2e-3)
-    assert np.abs(distance_grid(a, b.mirror(), name) - grid).max() > 0.01
+    matrix = distance_matrix(a, b, name)
+    mirrored = distance_matrix(a.mirror(), b.mirror(), name)
+    np.testing.assert_allclose(mirrored, matrix, rtol=2e-3, atol=2e-3)
+    assert np.abs(distance_matrix(a, b.mirror(), name) - matrix).max() > 0.01
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_one_frame_against_one_frame(name, kick, walk):
-    grid = distance_grid(kick[10], walk[3], name)
-    assert grid.shape == (1, 1)
-    assert grid[0, 0] > 0.0
-    assert distance_grid(kick[:0], walk, name).shape == (0, len(walk))
-    assert distance_grid(kick, walk[:0], name).shape == (len(kick), 0)
+    matrix = distance_matrix(kick[10], walk[3], name)
+    assert matrix.shape == (1, 1)
+    assert matrix[0, 0] > 0.0
+    assert distance_matrix(kick[:0], walk, name).shape == (0, len(walk))
+    assert distance_matrix(kick, walk[:0], name).shape == (len(kick), 0)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -209,20 +209,20 @@ def test_a_missing_frame_spoils_only_its_neighbourhood(name, kick, walk):
     rotations = kick.rotations.copy()
     rotations[30] = np.nan
     holed = replace(kick, root=root, rotations=rotations)
-    grid = distance_grid(holed, walk, name)
-    missing = np.isnan(grid)
+    matrix = distance_matrix(holed, walk, name)
+    missing = np.isnan(matrix)
     assert missing[30].all()
     far = np.abs(np.arange(len(kick)) - 30) > 5
     assert not missing[far].any()
     np.testing.assert_allclose(
-        grid[far], distance_grid(kick, walk, name)[far], rtol=1e-6, atol=1e-6
+        matrix[far], distance_matrix(kick, walk, name)[far], rtol=1e-6, atol=1e-6
     )
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_skeletons_without_a_needed_joint_are_told_so(name):
     with pytest.raises(RoleError, match="no joint plays"):
-        distance_grid(snake(), snake(), name)
+        distance_matrix(snake(), snake(), name)
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -230,9 +230,9 @@ def test_frame_rates_agree(name):
     slow, fast = ml.demo.clip("walk", fps=60), ml.demo.clip("walk", fps=120)
     kick = ml.demo.clip("kick_front_high_right", fps=60)
     frames = np.arange(20, len(slow) - 20)
-    grid = distance_grid(slow, kick, name)[frames]
-    again = distance_grid(fast, kick, name)[2 * frames]
-    assert np.abs(grid - again).max() < 0.03 * grid.max()
+    matrix = distance_matrix(slow, kick, name)[frames]
+    again = distance_matrix(fast, kick, name)[2 * frames]
+    assert np.abs(matrix - again).max() < 0.03 * matrix.max()
 
 
 @pytest.mark.cmu
@@ -240,9 +240,9 @@ def test_frame_rates_agree(name):
 def test_captured_motion_gives_sound_distances(name, cmu30):
     a = ml.load(cmu30 / "086" / "86_01.bvh")[:200]
     b = ml.load(cmu30 / "002" / "02_01.bvh")[:200]
-    grid = distance_grid(a, b, name)
-    assert np.isfinite(grid).all()
-    np.testing.assert_allclose(distance_grid(a, a, name).diagonal(), 0.0, atol=1e-6)
+    matrix = distance_matrix(a, b, name)
+    assert np.isfinite(matrix).all()
+    np.testing.assert_allclose(distance_matrix(a, a, name).diagonal(), 0.0, atol=1e-6)
 
 
 # --- parts ----------------------------------------------------------------------------------
@@ -257,17 +257,17 @@ def test_point_clouds_keep_height_and_handedness(rng):
 def test_scale_free_point_clouds_do_not_depend_on_the_size_of_the_performer(kick):
     grown = replace(kick, skeleton=kick.skeleton.scaled(1.3), root=1.3 * kick.root)
     cloud = PointCloud("sizeless", samples=5, scale_free=True)
-    assert distance_grid(kick, grown, cloud).diagonal().max() < 1e-5
-    assert distance_grid(kick, grown, "pc1").diagonal().min() > 0.05
+    assert distance_matrix(kick, grown, cloud).diagonal().max() < 1e-5
+    assert distance_matrix(kick, grown, "pc1").diagonal().min() > 0.05
 
 
 def test_euclidean_grids_match_the_definition(rng):
     a, b = rng.normal(size=(7, 4)) + 1000.0, rng.normal(size=(5, 4)) + 1000.0
     b[2, 1] = np.nan
     expected = np.linalg.norm(a[:, None] - b[None], axis=-1)
-    np.testing.assert_allclose(euclidean_grid(a, b), expected, atol=1e-9)
+    np.testing.assert_allclose(euclidean_matrix(a, b), expected, atol=1e-9)
     # Far from the origin, too, what is equal is at no distance.
-    np.testing.assert_allclose(euclidean_grid(a, a).diagonal(), 0.0, atol=2e-7)
+    np.testing.assert_allclose(euclidean_matrix(a, a).diagonal(), 0.0, atol=2e-7)
 
 
 def test_rest_is_no_rotation_at_all(kick):
@@ -319,8 +319,8 @@ def test_neither_rest_pose_nor_joint_axes_count(kick, rng, measure):
     np.testing.assert_allclose(other.positions(), kick.positions(), atol=1e-5)
     apart = np.abs(other.rest_pose().positions() - kick.rest_pose().positions()).max()
     assert apart > 0.3
-    grid = distance_grid(kick, other, measure)
-    assert grid.diagonal().max() < 1e-2 < np.median(grid)
+    matrix = distance_matrix(kick, other, measure)
+    assert matrix.diagonal().max() < 1e-2 < np.median(matrix)
 
 
 def test_squared_angles_are_right_to_the_last_digits(rng):
@@ -329,8 +329,8 @@ def test_squared_angles_are_right_to_the_last_digits(rng):
     cost = TransitionCost("knee", {"left_knee": 1.0})
     rows = np.zeros((len(angles), 4 + 1 + 6))
     rows[:, :4] = rot.from_axis_angle([0.6, 0.0, 0.8], angles)
-    np.testing.assert_allclose(cost.grid(rows[:1], rows)[0], angles**2, atol=1e-10)
-    np.testing.assert_allclose(cost.grid(rows, -rows[:1])[:, 0], angles**2, atol=1e-10)
+    np.testing.assert_allclose(cost.matrix(rows[:1], rows)[0], angles**2, atol=1e-10)
+    np.testing.assert_allclose(cost.matrix(rows, -rows[:1])[:, 0], angles**2, atol=1e-10)
 
 
 # --- names ----------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class HipHeight:
     def prepare(self, motion):
         return motion.role_positions(["hips"])[:, 0, 1:2]
 
-    def grid(self, a, b):
+    def matrix(self, a, b):
         return np.abs(a - b.T)
 
 
@@ -353,7 +353,7 @@ def test_a_distance_of_ones_own_works_by_name(kick):
     try:
         height = kick.role_positions(["hips"])[:, 0, 1]
         np.testing.assert_allclose(
-            distance_grid(kick, kick, "hip-height"), np.abs(height[:, None] - height), atol=1e-6
+            distance_matrix(kick, kick, "hip-height"), np.abs(height[:, None] - height), atol=1e-6
         )
         register_distance(HipHeight())  # once more, as when a notebook's cell is run again
         other = EulerDistance(name="hip-height")
@@ -385,11 +385,11 @@ FOUR = np.zeros((1, 4, 3))
         (lambda: PointCloud("still", step_seconds=0.0), "step_seconds must be positive"),
         (lambda: TransitionCost("none", {}), "weights must be positive, one or more"),
         (lambda: frame_distance("pc12"), "no distance is called 'pc12'; did you mean pc1"),
-        (lambda: frame_distance(3), "must be a name or have name, unit, prepare and grid; got 3"),
+        (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
         (lambda: register_distance(EulerDistance(name="e15")), "another distance called 'e15'"),
         (lambda: register_distance(object()), "has no name"),
-        (lambda: euclidean_grid([[0.0]], [[0.0, 1.0]]), "rows of one length; got 1 and 2"),
-        (lambda: euclidean_grid([0.0], [[0.0]]), r"a must have shape \(frames, numbers\)"),
+        (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "rows of one length; got 1 and 2"),
+        (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, numbers\)"),
     ],
 )
 def test_says_what_is_wrong(call, message):

@@ -8,11 +8,11 @@ from naive import joint_relative as naive
 from scipy.spatial.distance import cdist
 
 import motionloom as ml
-from motionloom.distance import DISTANCES, distance_grid
+from motionloom.distance import DISTANCES, distance_matrix
 from motionloom.distance.joint_relative import (
     PUBLISHED_WEIGHTS,
     JointRelativeDistance,
-    cityblock_grid,
+    cityblock_matrix,
     mirrored,
     symmetric_pairs,
 )
@@ -52,10 +52,10 @@ def without(motion, *roles):
 
 
 def test_matches_the_definition(kick, walk):
-    grid = distance_grid(kick, walk, "jrd")
+    matrix = distance_matrix(kick, walk, "jrd")
     for i, j in ((0, 0), (20, 11), (33, 40)):
         expected = naive.distance(pose(kick, i), pose(walk, j), PUBLISHED_WEIGHTS)
-        assert grid[i, j] == pytest.approx(expected, rel=1e-5)
+        assert matrix[i, j] == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_table_has_the_thirty_published_weights():
@@ -74,22 +74,22 @@ def test_pairs_of_missing_joints_are_left_out_and_named(kick, walk):
     assert all({"head_top", "left_collar"} & {*pair, *mirrored(pair)} for pair in missing)
     assert jrd.missing(kick.skeleton) == ()
     expected = naive.distance(pose(kick, 5), pose(bare, 9), PUBLISHED_WEIGHTS)
-    assert distance_grid(kick, bare, "jrd")[5, 9] == pytest.approx(expected, rel=1e-5)
-    assert distance_grid(bare, kick, "jrd")[9, 5] == pytest.approx(expected, rel=1e-5)
+    assert distance_matrix(kick, bare, "jrd")[5, 9] == pytest.approx(expected, rel=1e-5)
+    assert distance_matrix(bare, kick, "jrd")[9, 5] == pytest.approx(expected, rel=1e-5)
 
 
 def test_mirrored_poses_are_told_apart_only_by_what_is_not_symmetric(walk):
-    grid = distance_grid(walk, walk.mirror(), "jrd")
-    assert grid.diagonal().max() > 1.0
+    matrix = distance_matrix(walk, walk.mirror(), "jrd")
+    assert matrix.diagonal().max() > 1.0
 
 
 @pytest.mark.cmu
 def test_matches_the_definition_on_captured_motion(cmu30):
     a, b = (ml.load(cmu30 / place) for place in ("007/07_01.bvh", "009/09_01.bvh"))
-    grid = distance_grid(a, b, "jrd")
+    matrix = distance_matrix(a, b, "jrd")
     for i, j in ((3, 8), (50, 20)):
         expected = naive.distance(pose(a, i), pose(b, j), PUBLISHED_WEIGHTS)
-        assert grid[i, j] == pytest.approx(expected, rel=1e-5)
+        assert matrix[i, j] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,15 @@ def test_says_what_is_wrong_with_weights(weights, message):
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 700, 59), (33, 9, 8), (4, 1030, 7), (0, 3, 2)])
 def test_city_block_distances_are_scipys(rng, shape):
     a, b = rng.normal(size=(shape[0], shape[2])), rng.normal(size=(shape[1], shape[2]))
-    np.testing.assert_allclose(cityblock_grid(a, b), cdist(a, b, "cityblock"), rtol=2e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        cityblock_matrix(a, b), cdist(a, b, "cityblock"), rtol=2e-5, atol=1e-5
+    )
 
 
 def test_a_missing_value_spoils_its_own_row_and_column(rng):
     a, b = rng.normal(size=(4, 9)), rng.normal(size=(6, 9))
     a[2, 8], b[1, 3] = np.nan, np.nan
-    spoiled = np.isnan(cityblock_grid(a, b))
+    spoiled = np.isnan(cityblock_matrix(a, b))
     expected = np.zeros((4, 6), bool)
     expected[2], expected[:, 1] = True, True
     np.testing.assert_array_equal(spoiled, expected)
@@ -134,7 +136,7 @@ def test_a_missing_value_spoils_its_own_row_and_column(rng):
 )
 def test_says_what_is_wrong_with_rows(a, b, message):
     with pytest.raises(InvalidInput, match=message):
-        cityblock_grid(a, b)
+        cityblock_matrix(a, b)
 
 
 # --- learning the weights -------------------------------------------------------------------
@@ -177,7 +179,7 @@ def test_learned_weights_are_kept_in_a_file(tmp_path, kick, walk):
     save_weights(weights, tmp_path / "weights.json")
     distance = load_weights(tmp_path / "weights.json")
     expected = naive.distance(pose(kick, 3), pose(walk, 7), weights)
-    assert distance_grid(kick, walk, distance)[3, 7] == pytest.approx(expected, rel=1e-5)
+    assert distance_matrix(kick, walk, distance)[3, 7] == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from naive import neighbours as naive
 
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.kd_tree import KDTree
 
-INDEXES = [Blocks, KDTree]
+INDEXES = [BucketIndex, KDTree]
 
 
 def motions(rng, count, size):
@@ -88,7 +88,7 @@ def test_any_number_of_rows(rng, kind, count):
 def test_both_indexes_agree_to_the_bit(rng):
     rows = motions(rng, 5000, 15)
     queries = rows[1000:1090]
-    blocks = Blocks.build(rows).nearest(queries, rows, k=256)
+    blocks = BucketIndex.build(rows).nearest(queries, rows, k=256)
     tree = KDTree.build(rows).nearest(queries, rows, k=256)
     np.testing.assert_array_equal(blocks[1], tree[1])
     np.testing.assert_allclose(blocks[2], tree[2], rtol=1e-15)
@@ -97,7 +97,7 @@ def test_both_indexes_agree_to_the_bit(rng):
 def test_frames_far_apart_are_found_like_frames_in_a_row(rng):
     rows = motions(rng, 2000, 8)
     queries = rows[rng.permutation(len(rows))[:40]]
-    index = Blocks.build(rows)
+    index = BucketIndex.build(rows)
     together = answers(index, queries, rows, k=20)
     alone = [answers(index, query[None], rows, k=20)[0] for query in queries]
     assert together == alone
@@ -105,7 +105,7 @@ def test_frames_far_apart_are_found_like_frames_in_a_row(rng):
 
 def test_an_approximate_answer_is_as_near_as_it_promises(rng):
     rows = motions(rng, 3000, 12)
-    index = Blocks.build(rows)
+    index = BucketIndex.build(rows)
     exact = answers(index, rows[400:430], rows, k=20)
     rough = answers(index, rows[400:430], rows, k=20, epsilon=0.5)
     for near, found in zip(exact, rough, strict=True):
@@ -119,16 +119,16 @@ def test_an_approximate_answer_is_never_short(rng):
     around = rng.normal(size=(2000, 3)).astype(np.float32)
     around *= 10.0 / np.linalg.norm(around, axis=1, keepdims=True)
     queries = np.cumsum(0.01 * rng.normal(size=(30, 3)), axis=0).astype(np.float32)
-    exact = answers(Blocks.build(around), queries, around, k=16)
-    rough = answers(Blocks.build(around), queries, around, k=16, epsilon=3.0)
+    exact = answers(BucketIndex.build(around), queries, around, k=16)
+    rough = answers(BucketIndex.build(around), queries, around, k=16, epsilon=3.0)
     for near, found in zip(exact, rough, strict=True):
         assert len(found) == 16 and found[-1][0] <= 4.0 * near[-1][0]
 
 
 def test_an_index_is_the_same_after_it_was_stored(rng, tmp_path):
     rows = motions(rng, 400, 7)
-    index = Blocks.build(rows)
+    index = BucketIndex.build(rows)
     index.save(tmp_path)
-    opened = Blocks.open(tmp_path)
+    opened = BucketIndex.open(tmp_path)
     assert answers(opened, rows[:9], rows, k=9) == answers(index, rows[:9], rows, k=9)
     assert isinstance(opened.values, np.memmap)

@@ -5,7 +5,7 @@ import pytest
 from test_dtw import walks
 
 from motionloom.search.candidates import Limits
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.subsequence import dtw_matches
 
@@ -22,7 +22,7 @@ def test_with_every_frame_a_neighbour_it_is_dtw(rng, steps):
         length = int(rng.integers(2, 14))
         first = int(rng.integers(0, max(1, len(rows) - length)))
         query = rows[first : first + length] + 0.05
-        near = Blocks.build(rows).nearest(query, rows, k=len(rows))
+        near = BucketIndex.build(rows).nearest(query, rows, k=len(rows))
         graph = lazy_matches(*near, starts, steps=steps)
         assert summary(graph) == summary(dtw_matches(query, rows, starts, steps=steps))
 
@@ -31,7 +31,7 @@ def test_with_every_frame_a_neighbour_it_is_dtw(rng, steps):
 def test_a_dtw_path_inside_the_neighbourhood_is_found(rng, steps):
     rows, starts = walks(rng, [400, 300, 500])
     query = rows[350:380]
-    offsets, found, gaps = Blocks.build(rows).nearest(query, rows, k=60)
+    offsets, found, gaps = BucketIndex.build(rows).nearest(query, rows, k=60)
     inside = [set(found[offsets[i] : offsets[i + 1]].tolist()) for i in range(len(query))]
     graph = {(f.start, f.end): f for f in lazy_matches(offsets, found, gaps, starts, steps=steps)}
     seen = 0
@@ -106,7 +106,7 @@ def test_bridges_at_the_ends_stay_within_the_motion():
 
 def test_limits_are_kept(rng):
     rows, starts = walks(rng, [300, 300])
-    near = Blocks.build(rows).nearest(rows[50:70], rows, k=600)
+    near = BucketIndex.build(rows).nearest(rows[50:70], rows, k=600)
     everything = lazy_matches(*near, starts)
     assert len(lazy_matches(*near, starts, limits=Limits(max_matches=2))) == 2
     limit = everything[3].distance

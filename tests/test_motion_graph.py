@@ -36,7 +36,7 @@ class Cells:
     def __init__(self, grid):
         self.table = np.asarray(grid, float)
 
-    def grid(self, a, b):
+    def matrix(self, a, b):
         return self.table[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))]
 
 

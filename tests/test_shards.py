@@ -6,7 +6,7 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.parallel.executor import on_cluster
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbours import neighbours, open_index
 from motionloom.search.index.shards import Shards, merged
 
@@ -37,7 +37,7 @@ def assert_same(got, wanted):
 @pytest.mark.parametrize("options", [{"k": 1}, {"k": 16}, {"k": 4200, "radius": 0.9}])
 def test_shards_answer_as_the_single_index(rows, table, tmp_path, rng, shards, options):
     Shards.build(tmp_path, table, shards=shards, workers=1)
-    sharded, single = Shards.open(tmp_path, table), Blocks.build(rows)
+    sharded, single = Shards.open(tmp_path, table), BucketIndex.build(rows)
     queries = np.concatenate([rows[100:140], rows[2990:3010] + np.float32(0.01)])
     assert_same(sharded.nearest(queries, rows, **options), single.nearest(queries, rows, **options))
     allowed = rng.uniform(size=len(rows)) < 0.05

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import motionloom as ml
-from motionloom.alignment import grid_minima, valid_region
+from motionloom.alignment import matrix_minima, valid_region
 from motionloom.cli import app as cli
-from motionloom.distance import distance_grid
+from motionloom.distance import distance_matrix
 from motionloom.search.match_web.library_web import web_pair
 
 pytest.importorskip("fastapi")
@@ -47,7 +47,7 @@ def _asked(client, path="", **query):
 @pytest.mark.parametrize("distance", ["pc11", "e15", "jrd"])
 def test_bytes_are_distances(client, library, distance):
     head, arrays = _asked(client, a=KICK, b=OTHER, distance=distance)
-    exact = distance_grid(library[KICK], library[OTHER], distance)
+    exact = distance_matrix(library[KICK], library[OTHER], distance)
     cells = arrays["cells"]
     assert cells.shape == exact.shape
     shown = cells < 255
@@ -72,8 +72,8 @@ def test_a_stretch_is_a_part_of_the_whole(client):
 def test_marks_are_minima_and_the_valid_region(client, library):
     _, arrays = _asked(client, "/marks", a=KICK, b=OTHER)
     pair = web_pair(library, KICK, OTHER)
-    assert ((arrays["marks"] & 1) > 0).tolist() == (grid_minima(pair.grid) > 0).tolist()
-    region = valid_region(pair.grid, alpha=pair.alpha)
+    assert ((arrays["marks"] & 1) > 0).tolist() == (matrix_minima(pair.matrix) > 0).tolist()
+    region = valid_region(pair.matrix, alpha=pair.alpha)
     assert ((arrays["marks"] & 2) > 0).tolist() == region.tolist()
 
 
@@ -132,7 +132,7 @@ def test_the_line_of_python_gives_the_cells(client, a, b):
 def test_paths_run_through_the_grid_and_cost_what_they_say(client, library):
     query = f"{KICK}:10-60"
     head, arrays = _asked(client, "/paths", a=query, b=OTHER)
-    exact = distance_grid(library[KICK], library[OTHER], "pc11")[10:60]
+    exact = distance_matrix(library[KICK], library[OTHER], "pc11")[10:60]
     offsets = arrays["offsets"]
     assert len(head["matches"]) == len(offsets) - 1 > 0
     first = arrays["cells"][offsets[0] : offsets[1]].astype(int)
@@ -147,7 +147,7 @@ def test_long_takes_are_shown_by_every_second_frame(client, library, monkeypatch
     monkeypatch.setattr(grids, "MOST_SIDE", 50)
     head, arrays = _asked(client, a=KICK, b="walk_p0")
     assert head["step"] > 1 and max(arrays["cells"].shape) <= 50
-    exact = distance_grid(library[KICK], library["walk_p0"], "pc11")[
+    exact = distance_matrix(library[KICK], library["walk_p0"], "pc11")[
         :: head["step"], :: head["step"]
     ]
     assert arrays["cells"].shape == exact.shape

@@ -39,12 +39,12 @@ def found(lib):
 
 
 def test_correlations_match_the_definition(rng):
-    grids = [rng.integers(0, 12, size=(6, 9)).astype(float) for _ in range(3)]  # with ties
-    actual = parts._rank_correlations(grids, 5)
-    for a, by in enumerate(grids):
+    matrices = [rng.integers(0, 12, size=(6, 9)).astype(float) for _ in range(3)]  # with ties
+    actual = parts._rank_correlations(matrices, 5)
+    for a, by in enumerate(matrices):
         near = np.argpartition(by, 4, axis=1)[:, :5]
-        for b, other in enumerate(grids):
-            if not all(np.ptp(grid[i, near[i]]) for i in range(6) for grid in (by, other)):
+        for b, other in enumerate(matrices):
+            if not all(np.ptp(matrix[i, near[i]]) for i in range(6) for matrix in (by, other)):
                 continue
             expected = [naive.spearman(by[i, near[i]], other[i, near[i]]) for i in range(6)]
             assert actual[a, b] == pytest.approx(np.mean(expected), abs=1e-12)
@@ -63,7 +63,7 @@ def test_segments_are_compared_by_warping(rng):
     actual = parts._warped_distances(measure, table, lengths)
     for i, first in enumerate(clips):
         for j, second in enumerate(clips):
-            expected = naive.dtw(measure.grid(first, second)) if i != j else 0.0
+            expected = naive.dtw(measure.matrix(first, second)) if i != j else 0.0
             assert actual[i, j] == pytest.approx(expected, abs=1e-9)
 
 
@@ -74,11 +74,11 @@ def test_poses_are_ranked_among_all_frames_but_themselves(lib, found):
     tables = [np.concatenate(clips) for clips in rows]
     queries = np.array([17, 60, 120, 200])
     actual = parts._pose_correlations(measures, tables, queries, 30)
-    grids = [m.grid(t[queries], t) for m, t in zip(measures, tables, strict=True)]
+    matrices = [m.matrix(t[queries], t) for m, t in zip(measures, tables, strict=True)]
     expected = []
     for k, query in enumerate(queries):
-        order = [near for near in np.argsort(grids[0][k]) if near != query][:30]
-        expected.append(naive.spearman(grids[0][k, order], grids[1][k, order]))
+        order = [near for near in np.argsort(matrices[0][k]) if near != query][:30]
+        expected.append(naive.spearman(matrices[0][k, order], matrices[1][k, order]))
     assert actual[0, 1] == pytest.approx(np.mean(expected), abs=1e-9)
 
 
@@ -131,7 +131,7 @@ class HipHeight:
     def prepare(self, motion):
         return motion.role_positions(["hips"])[:, 0, 1:2]
 
-    def grid(self, a, b):
+    def matrix(self, a, b):
         return np.abs(a - b.T)
 
 

@@ -1,12 +1,12 @@
-"""Minima of a grid, the valid region, and alignments within it."""
+"""Minima of a matrix, the valid region, and alignments within it."""
 
 import numpy as np
 import pytest
 from naive import alignment as naive
 
 import motionloom as ml
-from motionloom.alignment import align_in_region, grid_minima, valid_region
-from motionloom.distance import distance_grid
+from motionloom.alignment import align_in_region, matrix_minima, valid_region
+from motionloom.distance import distance_matrix
 from motionloom.errors import InvalidInput
 
 
@@ -14,10 +14,10 @@ from motionloom.errors import InvalidInput
 def kicks():
     """Distances of two kicks of the built-in corpus."""
     high, low = ml.demo.clip("kick_front_high_right"), ml.demo.clip("kick_front_low_right")
-    return distance_grid(high.resample(10), low.resample(10), "pc11")
+    return distance_matrix(high.resample(10), low.resample(10), "pc11")
 
 
-def grids(rng):
+def matrices(rng):
     yield rng.random((7, 9))
     yield rng.integers(0, 4, (8, 8)).astype(float)  # plateaus, ties and zeros
     smooth = np.cumsum(np.cumsum(rng.normal(size=(12, 11)), axis=0), axis=1)
@@ -33,9 +33,9 @@ def cells(mask):
 
 @pytest.mark.parametrize("alpha", [0.0, 0.15, 2.0])
 def test_minima_and_region_are_those_of_the_paper(rng, kicks, alpha):
-    for grid in [*grids(rng), kicks]:
-        minima, region = grid_minima(grid), valid_region(grid, alpha=alpha)
-        in_row, in_column, near = naive.minima_and_region(grid.tolist(), alpha)
+    for matrix in [*matrices(rng), kicks]:
+        minima, region = matrix_minima(matrix), valid_region(matrix, alpha=alpha)
+        in_row, in_column, near = naive.minima_and_region(matrix.tolist(), alpha)
         assert cells(minima & 1) == in_row
         assert cells(minima & 2) == in_column
         assert cells(region) == near
@@ -45,7 +45,7 @@ def test_motions_side_by_side_do_not_see_each_other(rng):
     parts = [rng.random((9, n)) for n in (5, 1, 7)]
     together, starts = np.hstack(parts), [0, 5, 6, 13]
     assert np.array_equal(
-        grid_minima(together, starts=starts), np.hstack([grid_minima(part) for part in parts])
+        matrix_minima(together, starts=starts), np.hstack([matrix_minima(part) for part in parts])
     )
     assert np.array_equal(
         valid_region(together, starts=starts), np.hstack([valid_region(part) for part in parts])
@@ -54,20 +54,20 @@ def test_motions_side_by_side_do_not_see_each_other(rng):
 
 @pytest.mark.parametrize("max_slope", [1, 2, 3])
 def test_the_alignment_is_the_cheapest_of_all(rng, kicks, max_slope):
-    for grid in [*grids(rng), kicks]:
+    for matrix in [*matrices(rng), kicks]:
         for share in (1.0, 0.8):
-            allowed = rng.random(grid.shape) < share
-            last = (grid.shape[0] - 1, grid.shape[1] - 1)
+            allowed = rng.random(matrix.shape) < share
+            last = (matrix.shape[0] - 1, matrix.shape[1] - 1)
             for start, end in [((0, 0), last), ((1, 2), (5, 4)), ((2, 0), (2, 2))]:
-                ours = align_in_region(grid, allowed, start=start, end=end, max_slope=max_slope)
+                ours = align_in_region(matrix, allowed, start=start, end=end, max_slope=max_slope)
                 cost, path = naive.time_alignment(
-                    grid.tolist(), allowed.tolist(), start=start, end=end, max_slope=max_slope
+                    matrix.tolist(), allowed.tolist(), start=start, end=end, max_slope=max_slope
                 )
                 if not len(path):
                     assert ours is None
                     continue
                 assert ours.cost == pytest.approx(cost)
-                assert np.nansum(grid[tuple(ours.path.T)]) == pytest.approx(cost)
+                assert np.nansum(matrix[tuple(ours.path.T)]) == pytest.approx(cost)
                 assert allowed[tuple(ours.path.T)].all()
 
 
@@ -93,9 +93,9 @@ def test_no_path_means_not_similar():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"region": np.ones((2, 3), bool)}, r"region must have the grid's shape \(3, 3\)"),
+        ({"region": np.ones((2, 3), bool)}, r"region must have the matrix's shape \(3, 3\)"),
         ({"max_slope": 0}, "max_slope must be at least 1; got 0"),
-        ({"start": (3, 0)}, r"start must be a cell of the grid of shape \(3, 3\); got \(3, 0\)"),
+        ({"start": (3, 0)}, r"start must be a cell of the matrix of shape \(3, 3\); got \(3, 0\)"),
         ({"end": (0, -1)}, "end must be a cell"),
     ],
 )
@@ -107,5 +107,5 @@ def test_says_what_is_wrong(options, message):
 def test_region_says_what_is_wrong():
     with pytest.raises(InvalidInput, match="alpha must not be negative; got -1"):
         valid_region(np.ones((3, 3)), alpha=-1)
-    with pytest.raises(InvalidInput, match="starts must rise from 0 to the grid's 3 columns"):
-        grid_minima(np.ones((3, 3)), starts=[0, 2])
+    with pytest.raises(InvalidInput, match="starts must rise from 0 to the matrix's 3 columns"):
+        matrix_minima(np.ones((3, 3)), starts=[0, 2])

@@ -1,39 +1,39 @@
-"""The match web of a grid: chains and bridges, coarse and fine, as arrays and as bytes."""
+"""The match web of a matrix: chains and bridges, coarse and fine, as arrays and as bytes."""
 
 import numpy as np
 import pytest
 from naive import web as naive
 
 import motionloom as ml
-from motionloom.distance import distance_grid
-from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
+from motionloom.distance import distance_matrix
+from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.search.match_web import build as web_building
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import decoded, encoded
 from motionloom.search.match_web.refinement import Level, refined, strides
-from motionloom.search.match_web.web import WebOptions, build_web, joined
+from motionloom.search.match_web.web import WebSettings, build_web, joined
 
 KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
 
 
 def smooth(rng, shape, rounds):
-    """Random grids with ridges and basins, all values different."""
-    grid = rng.random(shape)
+    """Random matrices with ridges and basins, all values different."""
+    matrix = rng.random(shape)
     for _ in range(rounds):
-        grid = (
-            grid + np.roll(grid, 1, 0) + np.roll(grid, 1, 1) + np.roll(grid, (1, 1), (0, 1))
+        matrix = (
+            matrix + np.roll(matrix, 1, 0) + np.roll(matrix, 1, 1) + np.roll(matrix, (1, 1), (0, 1))
         ) / 4
-    return 0.05 + (grid - grid.min()) / np.ptp(grid)
+    return 0.05 + (matrix - matrix.min()) / np.ptp(matrix)
 
 
-def assert_is_the_papers(grid, *, rate=10.0, itself=None, **options):
-    chosen = WebOptions(**options)
-    web = build_web(grid, rate=rate, itself=itself, options=chosen)
+def assert_is_the_papers(matrix, *, rate=10.0, itself=None, **options):
+    chosen = WebSettings(**options)
+    web = build_web(matrix, rate=rate, itself=itself, options=chosen)
     least = int(chosen.least_seconds * rate)
     allowed = (lambda i, j: True) if itself is None else (lambda i, j: j - i > least)
     chains, bridges = naive.web(
-        grid.tolist(),
+        matrix.tolist(),
         alpha=chosen.alpha,
         max_slope=chosen.max_slope,
         least_length=chosen.least_seconds * rate,
@@ -50,7 +50,7 @@ def assert_is_the_papers(grid, *, rate=10.0, itself=None, **options):
         path = [web.cells[web.leaves[b]].tolist(), *inner, web.cells[web.arrives[b]].tolist()]
         found[tuple(ends)] = [tuple(cell) for cell in path]
     assert found == bridges
-    assert np.array_equal(web.values, grid[tuple(web.cells.T)].astype(np.float32))
+    assert np.array_equal(web.values, matrix[tuple(web.cells.T)].astype(np.float32))
     return web
 
 
@@ -59,9 +59,9 @@ def test_random_grids_have_the_web_of_the_paper(rng, max_slope):
     counts = np.zeros(2, int)
     for rounds in (0, 1, 2, 3):
         for shape in ((12, 17), (18, 14)):
-            grid = smooth(rng, shape, rounds)
+            matrix = smooth(rng, shape, rounds)
             web = assert_is_the_papers(
-                grid, max_slope=max_slope, reach_seconds=0.9, least_seconds=0.2
+                matrix, max_slope=max_slope, reach_seconds=0.9, least_seconds=0.2
             )
             counts += [web.chain_count, web.bridge_count]
     assert counts.min() > 20  # or else nothing was compared
@@ -70,14 +70,14 @@ def test_random_grids_have_the_web_of_the_paper(rng, max_slope):
 @pytest.mark.parametrize("alpha", [0.05, 0.15])
 def test_kicks_have_the_web_of_the_paper(alpha):
     a, b = (ml.demo.clip(name).resample(10) for name in KICKS[:2])
-    web = assert_is_the_papers(distance_grid(a, b), alpha=alpha, reach_seconds=1.2)
+    web = assert_is_the_papers(distance_matrix(a, b), alpha=alpha, reach_seconds=1.2)
     longest = np.diff(web.offsets[: web.chain_count + 1]).max()
     assert longest > 0.6 * min(len(a), len(b))
 
 
 def test_a_motion_with_itself_has_the_web_of_the_paper():
     walk = ml.demo.clip("walk")[:80].resample(10)
-    web = assert_is_the_papers(distance_grid(walk, walk), itself=0, reach_seconds=1.0)
+    web = assert_is_the_papers(distance_matrix(walk, walk), itself=0, reach_seconds=1.0)
     assert web.chain_count > 0
     assert np.all(web.cells[:, 1] - web.cells[:, 0] > 2)  # not the trivial diagonal
 
@@ -87,8 +87,8 @@ def test_captured_takes_have_the_web_of_the_paper(cmu_clips):
     takes = [ml.load(path).resample(10)[:40] for path in sorted(cmu_clips.glob("*.bvh"))[:6:2]]
     chains = 0
     for a, b in [(0, 1), (1, 2), (0, 2)]:
-        grid = distance_grid(takes[a], takes[b])
-        chains += assert_is_the_papers(grid, reach_seconds=0.8).chain_count
+        matrix = distance_matrix(takes[a], takes[b])
+        chains += assert_is_the_papers(matrix, reach_seconds=0.8).chain_count
     assert chains > 0
 
 
@@ -109,7 +109,7 @@ def test_paths_are_time_alignments(rng):
 
 
 def test_motions_side_by_side_keep_apart():
-    kick, *others = (grid_frames(ml.demo.clip(name)) for name in (*KICKS, "walk"))
+    kick, *others = (prepared_frames(ml.demo.clip(name)) for name in (*KICKS, "walk"))
     together = motion_web(kick, others, rate=30.0)
     places = np.cumsum([0, *(len(other) for other in others)])
     alone = [motion_web(kick, [other], rate=30.0) for other in others]
@@ -123,7 +123,7 @@ def test_motions_side_by_side_keep_apart():
 @pytest.mark.parametrize("is_same", [True, False])
 def test_long_motions_are_taken_in_parts_that_overlap(is_same, monkeypatch):
     monkeypatch.setattr(web_building, "OVERLAP_SECONDS", 1.0)
-    a, b = (grid_frames(ml.demo.clip("walk", performer=number)) for number in (0, 1))
+    a, b = (prepared_frames(ml.demo.clip("walk", performer=number)) for number in (0, 1))
     others, itself = ([a], 0) if is_same else ([b], None)
     whole = motion_web(a, others, rate=30.0, itself=itself)
     parts = motion_web(a, others, rate=30.0, itself=itself, most_cells=70 * 70)
@@ -139,8 +139,8 @@ def test_long_motions_are_taken_in_parts_that_overlap(is_same, monkeypatch):
     assert len(covered) > 1 and np.mean(covered) > 0.9
     if is_same:
         assert (parts.cells[:, 1] > parts.cells[:, 0]).all()
-    grid = DistanceGrid(a, others).block()
-    assert np.allclose(grid[tuple(parts.cells.T)], parts.values, atol=1e-6)
+    matrix = DistanceMatrix(a, others).block()
+    assert np.allclose(matrix[tuple(parts.cells.T)], parts.values, atol=1e-6)
 
 
 def assert_same(a, b):
@@ -150,7 +150,7 @@ def assert_same(a, b):
 
 
 def test_rows_and_columns_can_be_exchanged():
-    a, b = (grid_frames(ml.demo.clip(name)) for name in KICKS[:2])
+    a, b = (prepared_frames(ml.demo.clip(name)) for name in KICKS[:2])
     web = motion_web(a, [b], rate=30.0)
     turned = web.transposed()
     assert turned.shape == web.shape[::-1]
@@ -170,7 +170,7 @@ def test_strides_lead_from_ten_frames_a_second_to_all():
 @pytest.mark.parametrize("fps", [30.0, 60.0])
 def test_refined_webs_are_close_to_direct_ones(fps):
     names = (*KICKS, "walk", "jog")
-    frames = [grid_frames(ml.demo.clip(name, fps=fps)) for name in names]
+    frames = [prepared_frames(ml.demo.clip(name, fps=fps)) for name in names]
     covered = []
     for a in range(len(frames)):
         fine = motion_web(frames[a], frames, rate=fps, itself=a)
@@ -191,8 +191,8 @@ def test_refined_webs_are_close_to_direct_ones(fps):
 
 def test_refining_follows_a_valley_between_the_frames():
     i, j = np.mgrid[0:60, 0:90]
-    grid = 0.1 + np.abs(j - 1.4 * i - 3.7)  # a crease that no coarse cell lies on
-    levels = [Level(grid, np.array([0, 90]), stride) for stride in (6, 3, 1)]
+    matrix = 0.1 + np.abs(j - 1.4 * i - 3.7)  # a crease that no coarse cell lies on
+    levels = [Level(matrix, np.array([0, 90]), stride) for stride in (6, 3, 1)]
     web = build_web(levels[0].values(), rate=10.0)
     for coarse, fine in zip(levels, levels[1:], strict=False):
         web = refined(web, coarse, fine, max_slope=3)
@@ -207,8 +207,8 @@ def test_refining_follows_a_valley_between_the_frames():
 
 
 def test_bytes_give_the_web_back():
-    walk = grid_frames(ml.demo.clip("walk"))
-    kick = grid_frames(ml.demo.clip(KICKS[0]))
+    walk = prepared_frames(ml.demo.clip("walk"))
+    kick = prepared_frames(ml.demo.clip(KICKS[0]))
     web = motion_web(walk, [walk, kick], rate=30.0, itself=0)
     data = encoded(web, {"row": "walk"})
     back = decoded(data)
@@ -247,11 +247,11 @@ def test_damaged_bytes_are_told():
 )
 def test_options_say_what_is_wrong(options, message):
     with pytest.raises(InvalidInput, match=message):
-        WebOptions(**options)
+        WebSettings(**options)
 
 
 def test_grids_say_what_is_wrong():
     with pytest.raises(InvalidInput, match="rate must be positive; got 0"):
         build_web(np.ones((4, 4)), rate=0)
-    with pytest.raises(InvalidInput, match="grid must have rows and columns"):
+    with pytest.raises(InvalidInput, match="matrix must have rows and columns"):
         build_web(np.ones(4), rate=10)

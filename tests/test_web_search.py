@@ -68,11 +68,11 @@ def random_web(seed: int, shape=(60, 80), n_chains=9, n_bridges=22) -> Web:
 def taken_grid(a: str, b: str):
     distance = frame_distance("pc11")
     motions = [ml.demo.clip(name)[100:500] for name in (a, b)]
-    return distance.grid(*(distance.prepare(motion) for motion in motions))
+    return distance.matrix(*(distance.prepare(motion) for motion in motions))
 
 
-def built(grid) -> Web:
-    return build_web(np.asarray(grid, np.float64), rate=30.0)
+def built(matrix) -> Web:
+    return build_web(np.asarray(matrix, np.float64), rate=30.0)
 
 
 WEBS = {

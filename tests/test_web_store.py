@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.distance.distance_matrix import grid_frames
+from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.search.match_web import web_tasks
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.web import WebOptions
+from motionloom.search.match_web.web import WebSettings
 from motionloom.search.match_web.web_files import StoredWebs
 from motionloom.search.match_web.web_store import WebStore
 
@@ -44,7 +44,7 @@ def test_every_pair_has_its_web(library):
     assert (report.motions, report.pairs, report.built, report.left_out) == (3, 6, 6, {})
     assert report.bytes == sum(path.stat().st_size for path in store.folder.glob("*.web"))
     assert store.missing() == 0
-    frames = {name: grid_frames(library[name]) for name in NAMES}
+    frames = {name: prepared_frames(library[name]) for name in NAMES}
     for a in NAMES:
         for b in NAMES:
             web = store.web(a, b)
@@ -129,7 +129,7 @@ def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
     report = store.build(workers=1)
     assert 0 < report.built < 6
     assert kept.items() <= files(store).items()
-    fresh = WebStore(library, options=WebOptions(reach_seconds=2.0))
+    fresh = WebStore(library, options=WebSettings(reach_seconds=2.0))
     assert fresh.missing() == 0
 
 
@@ -154,7 +154,7 @@ def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
 def test_other_options_are_kept_beside(library):
     store, coarse = WebStore(library), WebStore(library, "pc1")
     assert store.folder != coarse.folder
-    assert WebStore(library, options=WebOptions(alpha=0.2)).folder != store.folder
+    assert WebStore(library, options=WebSettings(alpha=0.2)).folder != store.folder
 
 
 def test_motions_of_a_single_frame_are_left_out_by_name(library):

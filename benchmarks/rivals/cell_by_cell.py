@@ -1,6 +1,6 @@
 """The point-cloud distance one cell at a time, as one would write it in Numba at first.
 
-What the grid of `motionloom.distance.distance_matrix` is measured against.
+What the grid of `motionloom.distance.matrix` is measured against.
 """
 
 from __future__ import annotations

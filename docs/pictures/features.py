@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.distance import FEATURES, distance_grid, frame_distance
+from motionloom.distance import FEATURES, distance_matrix, frame_distance
 from motionloom.distance.body_frame import body_positions
 
 HERE = Path(__file__).parent
@@ -54,8 +54,8 @@ def main():
     peak = int(np.argmax(kick.role_positions(["right_ankle"])[:, 0, 1]))
     draw_body(panels[0], kick, peak)
     for axes, name in zip(panels[1:], SHOWN, strict=True):
-        grid = distance_grid(walk, other, name)
-        image = axes.imshow(grid, origin="lower", cmap="YlGnBu_r")
+        matrix = distance_matrix(walk, other, name)
+        image = axes.imshow(matrix, origin="lower", cmap="YlGnBu_r")
         axes.set_title(f"{name}, {frame_distance(name).unit}", loc="left", fontsize=10)
         axes.set(xlabel="frame of one walk")
         figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03).ax.tick_params(labelsize=7)

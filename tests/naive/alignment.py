@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 
 
-def best_path(grid, *, steps, end, subsequence):
+def best_path(matrix, *, steps, end, subsequence):
     """(cost, path) of the cheapest path to the last row and column `end`, by recursion."""
-    rows, columns = len(grid), len(grid[0])
+    rows, columns = len(matrix), len(matrix[0])
 
     @cache
     def reach(i, j):
@@ -15,7 +15,7 @@ def best_path(grid, *, steps, end, subsequence):
             return float("inf"), ()
         options = []
         if i == 0 and (subsequence or j == 0):
-            options.append((grid[i][j], ((i, j),)))
+            options.append((matrix[i][j], ((i, j),)))
         if steps == "classic":
             moves = [((1, 1), ()), ((1, 0), ()), ((0, 1), ())]
         else:
@@ -24,7 +24,7 @@ def best_path(grid, *, steps, end, subsequence):
             if i - down < 0 or j - right < 0 or (subsequence and i == 0):
                 continue
             cost, path = reach(i - down, j - right)
-            cost += sum(grid[a][b] for a, b in between) + grid[i][j]
+            cost += sum(matrix[a][b] for a, b in between) + matrix[i][j]
             options.append((cost, (*path, *between, (i, j))))
         return min(options, key=lambda option: option[0], default=(float("inf"), ()))
 
@@ -37,13 +37,13 @@ def end_costs(query, motions, *, steps):
     """Cost of the best subsequence alignment that ends at each frame of each motion."""
     out = []
     for motion in motions:
-        grid = [[float(np.linalg.norm(np.subtract(q, x))) for x in motion] for q in query]
+        matrix = [[float(np.linalg.norm(np.subtract(q, x))) for x in motion] for q in query]
         for end in range(len(motion)):
-            out.append(best_path(grid, steps=steps, end=end, subsequence=True)[0])
+            out.append(best_path(matrix, steps=steps, end=end, subsequence=True)[0])
     return np.array(out)
 
 
-def time_alignment(grid, allowed, *, start, end, max_slope):
+def time_alignment(matrix, allowed, *, start, end, max_slope):
     """(cost, path) of the cheapest time alignment, by trying every admissible path.
 
     Paths go one cell down, right, or both; at most `max_slope` cells of a path lie in one
@@ -53,10 +53,10 @@ def time_alignment(grid, allowed, *, start, end, max_slope):
     @cache
     def reach(i, j, right, down):
         """Best way to (i, j) that ends with so many cells side by side, or stacked."""
-        if i < start[0] or j < start[1] or not allowed[i][j] or not grid[i][j] == grid[i][j]:
+        if i < start[0] or j < start[1] or not allowed[i][j] or not matrix[i][j] == matrix[i][j]:
             return float("inf"), ()
         if (i, j) == tuple(start):
-            found = (grid[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
+            found = (matrix[i][j], ((i, j),)) if right == 1 and down == 1 else (float("inf"), ())
             return found
         options = []
         if right == 1 and down == 1:
@@ -66,7 +66,7 @@ def time_alignment(grid, allowed, *, start, end, max_slope):
         else:
             options += [reach(i - 1, j, *run) for run in runs if run[1] == down - 1]
         cost, path = min(options, key=lambda option: option[0])
-        return cost + grid[i][j], (*path, (i, j))
+        return cost + matrix[i][j], (*path, (i, j))
 
     runs = [(1, 1)]
     runs += [(n, 1) for n in range(2, max_slope + 1)] + [(1, n) for n in range(2, max_slope + 1)]
@@ -74,9 +74,9 @@ def time_alignment(grid, allowed, *, start, end, max_slope):
     return cost, np.array(path if cost < float("inf") else ()).reshape(-1, 2)
 
 
-def minima_and_region(grid, alpha):
+def minima_and_region(matrix, alpha):
     """Sets of cells: least of their row, least of their column, the valid region."""
-    rows, columns = len(grid), len(grid[0])
+    rows, columns = len(matrix), len(matrix[0])
 
     def least(line):
         """Places where a list of numbers has a local minimum; of equal ones the last."""
@@ -95,12 +95,12 @@ def minima_and_region(grid, alpha):
 
     in_row, in_column, region = set(), set(), set()
     for i in range(rows):
-        line = [grid[i][j] for j in range(columns)]
+        line = [matrix[i][j] for j in range(columns)]
         for j in least(line):
             in_row.add((i, j))
             region |= {(i, at) for at in around(line, j)}
     for j in range(columns):
-        line = [grid[i][j] for i in range(rows)]
+        line = [matrix[i][j] for i in range(rows)]
         for i in least(line):
             in_column.add((i, j))
             region |= {(at, j) for at in around(line, i)}

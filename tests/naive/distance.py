@@ -143,12 +143,12 @@ def spearman(x, y):
     return float(np.sum(first * second) / math.sqrt(np.sum(first**2) * np.sum(second**2)))
 
 
-def dtw(grid):
-    """Cost of the best warping path through a grid, steps right, down and both, per cell."""
-    rows, columns = len(grid), len(grid[0])
+def dtw(matrix):
+    """Cost of the best warping path through a matrix, steps right, down and both, per cell."""
+    rows, columns = len(matrix), len(matrix[0])
     best = {}
     for i in range(rows):
         for j in range(columns):
             before = [best[p] for p in ((i - 1, j), (i, j - 1), (i - 1, j - 1)) if p in best]
-            best[i, j] = grid[i][j] + (min(before) if before else 0.0)
+            best[i, j] = matrix[i][j] + (min(before) if before else 0.0)
     return best[rows - 1, columns - 1]

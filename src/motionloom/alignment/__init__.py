@@ -1,9 +1,9 @@
-"""Time alignments on a grid of frame distances: dynamic time warping, the valid region."""
+"""Time alignments on a matrix of frame distances: dynamic time warping, the valid region."""
 
 from motionloom.alignment.dtw import STEPS, Alignment, corresponding, subsequence_alignment, warp
 from motionloom.alignment.monotone_path import MAX_SLOPE, align_in_region
 from motionloom.alignment.timewarp import Timewarp
-from motionloom.alignment.valid_region import ALPHA, grid_minima, valid_region
+from motionloom.alignment.valid_region import ALPHA, matrix_minima, valid_region
 
 __all__ = [
     "ALPHA",
@@ -13,7 +13,7 @@ __all__ = [
     "Timewarp",
     "align_in_region",
     "corresponding",
-    "grid_minima",
+    "matrix_minima",
     "subsequence_alignment",
     "valid_region",
     "warp",

@@ -211,13 +211,13 @@ def band_reach(n: int, m: int, band: float) -> int:
     return max(1, int(min(band, 1.0) * max(n, m)), ceil(0.5 * steep))
 
 
-def banded_grid(grid: NDArray[np.float64], *, band: float = BAND) -> NDArray[np.float64]:
-    """A grid of distances (M, N), infinite outside the band."""
-    n, m = grid.shape
+def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray[np.float64]:
+    """A matrix of distances (M, N), infinite outside the band."""
+    n, m = matrix.shape
     reach = band_reach(n, m, band)
     slope = (m - 1) / (n - 1) if n > 1 else 0.0
     off = np.abs(slope * np.arange(n)[:, None] - np.arange(m)[None, :])
-    return np.where(off <= (reach if n > 1 else m), grid, np.inf)
+    return np.where(off <= (reach if n > 1 else m), matrix, np.inf)
 
 
 def _frames(name: str, rows: ArrayLike) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
-"""Dynamic time warping on a grid of distances: which frame happens when the other does.
+"""Dynamic time warping on a matrix of distances: which frame happens when the other does.
 
-Rows of a grid are the frames of a query, columns those of another motion. A path leads from
+Rows of a matrix are the frames of a query, columns those of another motion. A path leads from
 the first row to the last; its cost is the sum of the cells it visits.
 
 Two sets of steps:
@@ -45,7 +45,7 @@ _SKIP, _HOLD = 2, 3
 
 @dataclass(frozen=True)
 class Alignment:
-    """A path through a grid.
+    """A path through a matrix.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class Alignment:
 
 
 def subsequence_alignment(
-    grid: ArrayLike, *, steps: str = "slope", end: int | None = None
+    matrix: ArrayLike, *, steps: str = "slope", end: int | None = None
 ) -> Alignment:
     """The cheapest path from the first row to the last, from any column to any column.
 
     Parameters
     ----------
-    grid : array_like, shape (M, N)
+    matrix : array_like, shape (M, N)
         Distances, none of them negative. NaN cells are never visited.
     steps : {"slope", "classic"}
     end : int, optional
@@ -86,42 +86,44 @@ def subsequence_alignment(
     Returns
     -------
     alignment : Alignment
-        With infinite cost and an empty path if no path leads through the grid.
+        With infinite cost and an empty path if no path leads through the matrix.
 
     Raises
     ------
     InvalidInput
-        If the grid is empty, steps are unknown, or `end` is no column.
+        If the matrix is empty, steps are unknown, or `end` is no column.
 
     Examples
     --------
-    >>> grid = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [5.0, 0.0, 1.0, 2.0, 5.0]))
-    >>> found = subsequence_alignment(grid)
+    >>> matrix = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [5.0, 0.0, 1.0, 2.0, 5.0]))
+    >>> found = subsequence_alignment(matrix)
     >>> found.cost, found.path.tolist()
     (0.0, [[0, 1], [1, 2], [2, 3]])
     """
-    grid = checked_grid(grid)
-    costs, came = accumulated(grid, steps=steps, subsequence=True)
+    matrix = checked_matrix(matrix)
+    costs, came = accumulated(matrix, steps=steps, subsequence=True)
     if end is None:
         end = int(np.argmin(costs[-1]))
-    elif not 0 <= end < grid.shape[1]:
-        raise InvalidInput(f"end must be a column of the grid, 0..{grid.shape[1] - 1}; got {end}")
+    elif not 0 <= end < matrix.shape[1]:
+        raise InvalidInput(
+            f"end must be a column of the matrix, 0..{matrix.shape[1] - 1}; got {end}"
+        )
     return _alignment(costs, came, end, steps)
 
 
-def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
+def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
     """The cheapest path from the first cell to the last: both motions from end to end.
 
     Parameters
     ----------
-    grid : array_like, shape (M, N)
+    matrix : array_like, shape (M, N)
         Distances, none of them negative. NaN cells are never visited.
     steps : {"classic", "slope"}
 
     Returns
     -------
     alignment : Alignment
-        With infinite cost and an empty path if no path leads through the grid, which can
+        With infinite cost and an empty path if no path leads through the matrix, which can
         be with ``slope`` where one motion is more than twice as long as the other.
 
     Examples
@@ -130,9 +132,9 @@ def warp(grid: ArrayLike, *, steps: str = "classic") -> Alignment:
     >>> found.cost, found.path.tolist()
     (0.0, [[0, 0], [0, 1], [1, 2]])
     """
-    grid = checked_grid(grid)
-    costs, came = accumulated(grid, steps=steps, subsequence=False)
-    return _alignment(costs, came, grid.shape[1] - 1, steps)
+    matrix = checked_matrix(matrix)
+    costs, came = accumulated(matrix, steps=steps, subsequence=False)
+    return _alignment(costs, came, matrix.shape[1] - 1, steps)
 
 
 def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
@@ -165,7 +167,7 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
 
 
 def accumulated(
-    grid: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
+    matrix: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
     """Cost of the cheapest path to every cell, and how it came there, both (M, N).
 
@@ -173,8 +175,8 @@ def accumulated(
     cannot be visited: all paths around them are there.
     """
     check_steps(steps)
-    grid = np.where(np.isnan(grid), np.inf, grid)
-    return (_slope if steps == "slope" else _classic)(grid, subsequence, float(warp_cost))
+    matrix = np.where(np.isnan(matrix), np.inf, matrix)
+    return (_slope if steps == "slope" else _classic)(matrix, subsequence, float(warp_cost))
 
 
 def path_to(came: NDArray[np.int8], end: int, *, steps: str) -> NDArray[np.int64]:
@@ -195,30 +197,30 @@ def _alignment(costs, came, end: int, steps: str) -> Alignment:
     return Alignment(cost, path_to(came, end, steps=steps))
 
 
-def checked_grid(grid: ArrayLike) -> NDArray[np.float64]:
-    """A grid of distances, with at least one cell, in double precision."""
-    grid = np.ascontiguousarray(grid, dtype=np.float64)
-    if grid.ndim != 2 or 0 in grid.shape:
-        raise InvalidInput(f"grid must have rows and columns; got shape {grid.shape}")
-    return grid
+def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
+    """A matrix of distances, with at least one cell, in double precision."""
+    matrix = np.ascontiguousarray(matrix, dtype=np.float64)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InvalidInput(f"matrix must have rows and columns; got shape {matrix.shape}")
+    return matrix
 
 
 @nb.njit(cache=True, nogil=True)
-def _slope(grid, subsequence, toll):
-    n_rows, n_columns = grid.shape
-    costs = np.full(grid.shape, np.inf)
-    came = np.zeros(grid.shape, np.int8)
-    costs[0, 0] = grid[0, 0]
+def _slope(matrix, subsequence, toll):
+    n_rows, n_columns = matrix.shape
+    costs = np.full(matrix.shape, np.inf)
+    came = np.zeros(matrix.shape, np.int8)
+    costs[0, 0] = matrix[0, 0]
     if subsequence:
-        costs[0] = grid[0]
+        costs[0] = matrix[0]
     for i in range(1, n_rows):
         for j in range(1, n_columns):
             best, how = costs[i - 1, j - 1], _DIAGONAL
             if j > 1 and costs[i - 1, j - 2] + toll < best:
                 best, how = costs[i - 1, j - 2] + toll, _SKIP
-            if i > 1 and costs[i - 2, j - 1] + grid[i - 1, j] + toll < best:
-                best, how = costs[i - 2, j - 1] + grid[i - 1, j] + toll, _HOLD
-            costs[i, j] = best + grid[i, j]
+            if i > 1 and costs[i - 2, j - 1] + matrix[i - 1, j] + toll < best:
+                best, how = costs[i - 2, j - 1] + matrix[i - 1, j] + toll, _HOLD
+            costs[i, j] = best + matrix[i, j]
             came[i, j] = how
     return costs, came
 
@@ -241,25 +243,25 @@ def _slope_path(came, end):
 
 
 @nb.njit(cache=True, nogil=True)
-def _classic(grid, subsequence, toll):
-    n_rows, n_columns = grid.shape
-    costs = np.full(grid.shape, np.inf)
-    came = np.zeros(grid.shape, np.int8)
-    costs[0, 0] = grid[0, 0]
+def _classic(matrix, subsequence, toll):
+    n_rows, n_columns = matrix.shape
+    costs = np.full(matrix.shape, np.inf)
+    came = np.zeros(matrix.shape, np.int8)
+    costs[0, 0] = matrix[0, 0]
     for j in range(1, n_columns):
         if subsequence:
-            costs[0, j] = grid[0, j]
+            costs[0, j] = matrix[0, j]
         else:
-            costs[0, j], came[0, j] = costs[0, j - 1] + grid[0, j] + toll, _RIGHT
+            costs[0, j], came[0, j] = costs[0, j - 1] + matrix[0, j] + toll, _RIGHT
     for i in range(1, n_rows):
-        costs[i, 0], came[i, 0] = costs[i - 1, 0] + grid[i, 0] + toll, _DOWN
+        costs[i, 0], came[i, 0] = costs[i - 1, 0] + matrix[i, 0] + toll, _DOWN
         for j in range(1, n_columns):
             best, how = costs[i - 1, j - 1], _DIAGONAL
             if costs[i - 1, j] + toll < best:
                 best, how = costs[i - 1, j] + toll, _DOWN
             if costs[i, j - 1] + toll < best:
                 best, how = costs[i, j - 1] + toll, _RIGHT
-            costs[i, j] = best + grid[i, j]
+            costs[i, j] = best + matrix[i, j]
             came[i, j] = how
     return costs, came
 

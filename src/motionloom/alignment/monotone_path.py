@@ -1,6 +1,6 @@
 """The time alignment of two motions: continuous, monotonic and non-degenerate.
 
-A path through the distance grid that goes one cell down, right, or both at a time, and on
+A path through the distance matrix that goes one cell down, right, or both at a time, and on
 which at most `max_slope` frames of one motion correspond to a single frame of the other:
 its slope stays between ``1 / max_slope`` and `max_slope`. It may be held to a region, as
 the valid one (see `motionloom.alignment.valid_region`). Where there is no such path, the
@@ -22,14 +22,14 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from motionloom.alignment.dtw import Alignment, checked_grid
+from motionloom.alignment.dtw import Alignment, checked_matrix
 from motionloom.errors import InvalidInput
 
 MAX_SLOPE = 3  # local speed-ups and slow-downs by up to this factor count as timing
 
 
 def align_in_region(
-    grid: ArrayLike,
+    matrix: ArrayLike,
     region: ArrayLike | None = None,
     *,
     start: tuple[int, int] | None = None,
@@ -40,12 +40,12 @@ def align_in_region(
 
     Parameters
     ----------
-    grid : array_like, shape (M, N)
+    matrix : array_like, shape (M, N)
         Distances between the frames of two motions. NaN cells are never visited.
     region : array_like of bool, shape (M, N), optional
         Cells that the path may visit. Default: all.
     start, end : tuple of int, optional
-        Row and column of the first and of the last cell. Default: the grid's corners.
+        Row and column of the first and of the last cell. Default: the matrix's corners.
     max_slope : int
         At most so many frames of one motion correspond to a frame of the other.
 
@@ -57,12 +57,12 @@ def align_in_region(
     Raises
     ------
     InvalidInput
-        If shapes do not fit, a cell is outside the grid, or `max_slope` is below 1.
+        If shapes do not fit, a cell is outside the matrix, or `max_slope` is below 1.
 
     Examples
     --------
-    >>> grid = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0]))
-    >>> found = align_in_region(grid)
+    >>> matrix = np.abs(np.subtract.outer([0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0]))
+    >>> found = align_in_region(matrix)
     >>> found.cost, found.path.tolist()
     (0.0, [[0, 0], [1, 1], [1, 2], [2, 3]])
 
@@ -71,13 +71,13 @@ def align_in_region(
     >>> align_in_region(np.zeros((1, 4))) is None
     True
     """
-    grid = checked_grid(grid)
-    shape = grid.shape
+    matrix = checked_matrix(matrix)
+    shape = matrix.shape
     if region is not None:
         allowed = np.asarray(region, dtype=np.bool_)
         if allowed.shape != shape:
-            raise InvalidInput(f"region must have the grid's shape {shape}; got {allowed.shape}")
-        grid = np.where(allowed, grid, np.nan)
+            raise InvalidInput(f"region must have the matrix's shape {shape}; got {allowed.shape}")
+        matrix = np.where(allowed, matrix, np.nan)
     if max_slope < 1:
         raise InvalidInput(f"max_slope must be at least 1; got {max_slope}")
     first = _cell("start", start, (0, 0), shape)
@@ -86,7 +86,7 @@ def align_in_region(
         return None
     rows, columns = last[0] - first[0] + 1, last[1] - first[1] + 1
     low, high = np.zeros(rows, np.int64), np.full(rows, columns - 1)
-    path, cost = band_path(grid, first[0], first[1], 1, low, high, 0, columns - 1, max_slope)
+    path, cost = band_path(matrix, first[0], first[1], 1, low, high, 0, columns - 1, max_slope)
     return Alignment(cost, path + np.array(first)) if len(path) else None
 
 
@@ -97,20 +97,20 @@ def _cell(
         return default
     row, column = int(given[0]), int(given[1])
     if not (0 <= row < shape[0] and 0 <= column < shape[1]):
-        raise InvalidInput(f"{name} must be a cell of the grid of shape {shape}; got {given}")
+        raise InvalidInput(f"{name} must be a cell of the matrix of shape {shape}; got {given}")
     return row, column
 
 
 @nb.njit(cache=True, nogil=True)
-def band_path(grid, row, column, stride, low, high, first, last, max_slope):
-    """The cheapest path through a band of a grid, and its cost: kernel, without checks.
+def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
+    """The cheapest path through a band of a matrix, and its cost: kernel, without checks.
 
     Parameters
     ----------
-    grid : ndarray, shape (M, N)
+    matrix : ndarray, shape (M, N)
         NaN where no path may go.
     row, column, stride : int
-        Cell (r, c) of the band is ``grid[row + stride * r, column + stride * c]``.
+        Cell (r, c) of the band is ``matrix[row + stride * r, column + stride * c]``.
     low, high : ndarray of int64, shape (R,)
         First and last column of each of the band's rows; neither falls.
     first, last : int
@@ -139,7 +139,7 @@ def band_path(grid, row, column, stride, low, high, first, last, max_slope):
         shift = low[r] - low[r - 1] if r > 0 else 0
         for w in range(high[r] - low[r] + 1):
             c = low[r] + w
-            value = grid[row + stride * r, column + stride * c]
+            value = matrix[row + stride * r, column + stride * c]
             if np.isnan(value):
                 continue
             cell, back = here[w + 1], came[r, w]

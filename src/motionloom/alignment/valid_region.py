@@ -1,4 +1,4 @@
-"""Where a time alignment may go: near one-dimensional minima of the distance grid.
+"""Where a time alignment may go: near one-dimensional minima of the distance matrix.
 
 Hold a frame of one motion fixed and run through the other: where the distance has a local
 minimum, the two frames clearly correspond. An alignment of similar motions runs along such
@@ -14,19 +14,19 @@ import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.alignment.dtw import checked_grid
+from motionloom.alignment.dtw import checked_matrix
 from motionloom.errors import InvalidInput
 
 ALPHA = 0.15  # Kovar & Gleicher 2004, section 3.1
 HORIZONTAL, VERTICAL = 1, 2
 
 
-def grid_minima(grid: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[np.uint8]:
+def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[np.uint8]:
     """Cells that are local minima of their row, of their column, or of both.
 
     Parameters
     ----------
-    grid : array_like, shape (M, N)
+    matrix : array_like, shape (M, N)
         Distances between the frames of two motions.
     starts : array_like of int, shape (K + 1,), optional
         Columns are those of K motions, one after the other: motion k has columns
@@ -46,27 +46,27 @@ def grid_minima(grid: ArrayLike, *, starts: ArrayLike | None = None) -> NDArray[
 
     Examples
     --------
-    >>> grid_minima([[3.0, 1.0, 2.0], [2.0, 0.5, 4.0], [1.0, 3.0, 5.0]])
+    >>> matrix_minima([[3.0, 1.0, 2.0], [2.0, 0.5, 4.0], [1.0, 3.0, 5.0]])
     array([[0, 1, 0],
            [0, 3, 0],
            [0, 0, 0]], dtype=uint8)
     """
-    grid = checked_grid(grid)
-    return _minima(grid, _checked_starts(starts, grid.shape[1]))
+    matrix = checked_matrix(matrix)
+    return _minima(matrix, _checked_starts(starts, matrix.shape[1]))
 
 
 def valid_region(
-    grid: ArrayLike, *, alpha: float = ALPHA, starts: ArrayLike | None = None
+    matrix: ArrayLike, *, alpha: float = ALPHA, starts: ArrayLike | None = None
 ) -> NDArray[np.bool_]:
     """Cells close to a minimum of their row or column.
 
     Parameters
     ----------
-    grid : array_like, shape (M, N)
+    matrix : array_like, shape (M, N)
     alpha : float
         Minima are extended up to the first cell that is by this part larger.
     starts : array_like of int, shape (K + 1,), optional
-        As in `grid_minima`.
+        As in `matrix_minima`.
 
     Returns
     -------
@@ -77,65 +77,67 @@ def valid_region(
     >>> valid_region([[9.0, 1.1, 1.0, 1.2, 1.0]]).astype(int)
     array([[0, 1, 1, 0, 0]])
     """
-    grid = checked_grid(grid)
+    matrix = checked_matrix(matrix)
     if not alpha >= 0.0:
         raise InvalidInput(f"alpha must not be negative; got {alpha}")
-    starts = _checked_starts(starts, grid.shape[1])
-    return _extended(grid, _minima(grid, starts), starts, 1.0 + alpha)
+    starts = _checked_starts(starts, matrix.shape[1])
+    return _extended(matrix, _minima(matrix, starts), starts, 1.0 + alpha)
 
 
 def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]:
     found = np.array([0, columns] if starts is None else starts, dtype=np.int64)
     if found.ndim != 1 or found[0] != 0 or found[-1] != columns or np.any(np.diff(found) < 0):
-        raise InvalidInput(f"starts must rise from 0 to the grid's {columns} columns; got {found}")
+        raise InvalidInput(
+            f"starts must rise from 0 to the matrix's {columns} columns; got {found}"
+        )
     return found
 
 
 @nb.njit(cache=True, nogil=True)
-def _minima(grid, starts):
-    n_rows, n_columns = grid.shape
-    out = np.zeros(grid.shape, np.uint8)
+def _minima(matrix, starts):
+    n_rows, n_columns = matrix.shape
+    out = np.zeros(matrix.shape, np.uint8)
     for i in range(n_rows):
         for k in range(len(starts) - 1):
             first, last = starts[k], starts[k + 1] - 1
             for j in range(first + 1, last):
-                if grid[i, j] <= grid[i, j - 1] and grid[i, j] < grid[i, j + 1]:
+                if matrix[i, j] <= matrix[i, j - 1] and matrix[i, j] < matrix[i, j + 1]:
                     out[i, j] = HORIZONTAL
         if 0 < i < n_rows - 1:
             for j in range(n_columns):
-                if grid[i, j] <= grid[i - 1, j] and grid[i, j] < grid[i + 1, j]:
+                if matrix[i, j] <= matrix[i - 1, j] and matrix[i, j] < matrix[i + 1, j]:
                     out[i, j] += VERTICAL
     return out
 
 
 @nb.njit(cache=True, nogil=True)
-def _extended(grid, minima, starts, factor):
-    n_rows = grid.shape[0]
-    out = np.zeros(grid.shape, np.bool_)
+def _extended(matrix, minima, starts, factor):
+    n_rows = matrix.shape[0]
+    out = np.zeros(matrix.shape, np.bool_)
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
         for i in range(n_rows):
             for j in range(first, last):
                 if minima[i, j] == 0:
                     continue
-                limit = factor * grid[i, j]
+                limit = factor * matrix[i, j]
                 out[i, j] = True
                 if minima[i, j] & HORIZONTAL:
                     c = j - 1
-                    while c >= first and grid[i, c] < limit:
+                    while c >= first and matrix[i, c] < limit:
                         out[i, c] = True
                         c -= 1
                     c = j + 1
-                    while c < last and grid[i, c] < limit:
+                    while c < last and matrix[i, c] < limit:
                         out[i, c] = True
                         c += 1
                 if minima[i, j] & VERTICAL:
                     r = i - 1
-                    while r >= 0 and grid[r, j] < limit:
+                    while r >= 0 and matrix[r, j] < limit:
                         out[r, j] = True
                         r -= 1
                     r = i + 1
-                    while r < n_rows and grid[r, j] < limit:
+                    while r < n_rows and matrix[r, j] < limit:
                         out[r, j] = True
                         r += 1
     return out

@@ -5,7 +5,7 @@ sides the frames at the apex are the most different, and an alignment of the two
 matching them. So far motions are registered by way of those in between (Kovar & Gleicher
 2004, section 4.1). The cheapest path from the query to every member of the match graph is
 found (Dijkstra 1959); along each of its edges, which join near motions only, a new time
-alignment is made by dynamic programming in the valid region of their distance grid, and a
+alignment is made by dynamic programming in the valid region of their distance matrix, and a
 strictly increasing timewarp is fitted to it. Walking down the path, warp after warp, gives
 the frame of every member for every frame of the query: the registration curve.
 
@@ -245,7 +245,7 @@ def register(
     edges = list(family.edges) if family is not None else _nearest_tree(measure, prepared)
     parents = _tree(len(examples), edges, examples)
     warps = [
-        _edge_warp(measure.grid(prepared[parent], prepared[n])) if parent >= 0 else None
+        _edge_warp(measure.matrix(prepared[parent], prepared[n])) if parent >= 0 else None
         for n, parent in enumerate(parents)
     ]
     order = _outwards(parents)
@@ -288,12 +288,12 @@ def _registered(examples, parents, order, times, speeds, moves, kept) -> Registr
     )
 
 
-def _edge_warp(grid: Array) -> Timewarp:
-    """The timewarp of two near motions, from their grid of distances."""
-    found = align_in_region(grid, _with_ends(valid_region(grid)))
+def _edge_warp(matrix: Array) -> Timewarp:
+    """The timewarp of two near motions, from their matrix of distances."""
+    found = align_in_region(matrix, _with_ends(valid_region(matrix)))
     if found is None:
-        found = align_in_region(grid)
-    path = found.path if found is not None else warp(grid).path
+        found = align_in_region(matrix)
+    path = found.path if found is not None else warp(matrix).path
     return Timewarp.along(path)
 
 
@@ -354,9 +354,9 @@ def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
     costs = np.zeros((count, count))
     for a in range(count):
         for b in range(a + 1, count):
-            grid = measure.grid(prepared[a], prepared[b])
-            found = align_in_region(grid)
-            costs[a, b] = max((found or warp(grid)).mean_cost, 1e-12)
+            matrix = measure.matrix(prepared[a], prepared[b])
+            found = align_in_region(matrix)
+            costs[a, b] = max((found or warp(matrix)).mean_cost, 1e-12)
     tree = minimum_spanning_tree(costs).tocoo()
     none = np.empty((0, 2), np.int64)
     return [

@@ -113,10 +113,10 @@ def _draw(
     rows, found = None, []
     if query is not None:
         asked = as_query(lib, f"{a}:{query}")
-        rows = asked.row_span(rate, len(pair.grid))
+        rows = asked.row_span(rate, len(pair.matrix))
         found = pair.search(*rows, threshold=threshold)
     write_web_picture(
-        pair.grid, pair.web, output, names=(a, b), query=rows, found=found, alpha=pair.alpha
+        pair.matrix, pair.web, output, names=(a, b), query=rows, found=found, alpha=pair.alpha
     )
     if json:
         matches = [

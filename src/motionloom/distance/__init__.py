@@ -20,7 +20,7 @@ from motionloom.distance.features import (
 from motionloom.distance.frame_distances import (
     DISTANCES,
     FrameDistance,
-    distance_grid,
+    distance_matrix,
     frame_distance,
     register_distance,
 )
@@ -35,7 +35,7 @@ __all__ = [
     "FrameDistance",
     "LibraryFeatures",
     "PointCloud",
-    "distance_grid",
+    "distance_matrix",
     "feature_set",
     "frame_distance",
     "frame_features",

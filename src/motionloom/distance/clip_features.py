@@ -25,7 +25,7 @@ from motionloom.motion.heading import facing
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
 RATE = 30.0  # frames per second that speeds are taken at
 
-# Chosen on 222 CMU clips in five groups, from a grid; docs/clips.md says how.
+# Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
 TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: metres per metre per second
 LENGTH_METRES = 1.0  # per factor e of length
 
@@ -62,7 +62,7 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
     return scale * np.stack([floor.imag, speed[:, 1], floor.real], axis=-1)
 
 
-def gist_rows(motion: Motion, count: int) -> NDArray[np.float64]:
+def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
     """Poses, travel and length of a clip at `count` even steps, shape (count, 19).
 
     Performers of all sizes are scaled to one. Metres throughout: speeds count
@@ -71,7 +71,7 @@ def gist_rows(motion: Motion, count: int) -> NDArray[np.float64]:
     Examples
     --------
     >>> import motionloom as ml
-    >>> gist_rows(ml.demo.clip("walk"), 64).shape
+    >>> clip_summary(ml.demo.clip("walk"), 64).shape
     (64, 19)
     """
     seconds = len(motion) / motion.fps

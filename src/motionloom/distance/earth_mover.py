@@ -60,7 +60,7 @@ def earth_mover_distance(
             f"points must have the same number of columns; got {a[0].shape[1]} and {b[0].shape[1]}"
         )
     _check_balance(a[1], b[1])
-    return float(heap_distance(*a, *b))
+    return float(signature_distance(*a, *b))
 
 
 def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> float:
@@ -118,7 +118,7 @@ def _check_balance(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
 
 
 @nb.njit(cache=True, nogil=True)
-def heap_distance(points_a, mass_a, points_b, mass_b):
+def signature_distance(points_a, mass_a, points_b, mass_b):
     """Kernel of `earth_mover_distance`: clean arrays, equal totals."""
     n, m = len(mass_a), len(mass_b)
     costs = np.empty((n, m))

@@ -1,6 +1,6 @@
 """Euclidean distances between all rows of two tables, by one matrix product.
 
-Two tables of numbers whose rows are compared: checked at the door, once for all grids.
+Two tables of numbers whose rows are compared: checked at the door, once for all matrices.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def matching_tables(
     return rows_a, rows_b
 
 
-def euclidean_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """Euclidean distance between every row of `a` and every row of `b`.
 
     Parameters
@@ -62,14 +62,14 @@ def euclidean_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> euclidean_grid([[0.0, 0.0]], [[3.0, 4.0], [0.0, 0.0]])
+    >>> euclidean_matrix([[0.0, 0.0]], [[3.0, 4.0], [0.0, 0.0]])
     array([[5., 0.]])
     """
-    return np.sqrt(squared_grid(a, b))
+    return np.sqrt(squared_matrix(a, b))
 
 
-def squared_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """Squared Euclidean distance between all rows of `a` and `b`; see `euclidean_grid`."""
+def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Squared Euclidean distance between all rows of `a` and `b`; see `euclidean_matrix`."""
     rows_a, rows_b = matching_tables(a, b, np.float64)
     centre = _some_row(rows_b)
     rows_a, rows_b = rows_a - centre, rows_b - centre

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.body_frame import Normalize, body_positions, check_normalize
-from motionloom.distance.euclidean import euclidean_grid
+from motionloom.distance.euclidean import euclidean_matrix
 from motionloom.distance.windows import window_samples
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
@@ -161,9 +161,9 @@ class FeatureSet:
             rows = window_samples(rows, times, motion.fps).reshape(len(rows), self.dimension)
         return rows.astype(np.float32)
 
-    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances in metres (M, N) between the rows of two motions (M, D), (N, D)."""
-        return self.scale * euclidean_grid(a, b)
+        return self.scale * euclidean_matrix(a, b)
 
     def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
         """One pose per frame, before components and windows, shape (T, 3 P)."""

@@ -14,17 +14,17 @@ and every feature set (see `motionloom.distance.features`). To add one, write a 
 name, a unit and two methods, and register it:
 
 >>> import numpy as np
->>> from motionloom.distance import register_distance, distance_grid, DISTANCES
+>>> from motionloom.distance import register_distance, distance_matrix, DISTANCES
 >>> class HipHeight:
 ...     name, unit = "hip-height", "m"
 ...     def prepare(self, motion):
 ...         return motion.role_positions(["hips"])[:, 0, 1:2]
-...     def grid(self, a, b):
+...     def matrix(self, a, b):
 ...         return np.abs(a - b.T)
 >>> _ = register_distance(HipHeight())
 >>> import motionloom as ml
 >>> walk = ml.demo.clip("walk")
->>> distance_grid(walk, walk, "hip-height").shape == (len(walk), len(walk))
+>>> distance_matrix(walk, walk, "hip-height").shape == (len(walk), len(walk))
 True
 >>> del DISTANCES["hip-height"]
 """
@@ -52,9 +52,9 @@ class FrameDistance(Protocol):
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.distance import distance_grid
+    >>> from motionloom.distance import distance_matrix
     >>> walk = ml.demo.clip("walk")
-    >>> distance_grid(walk[:5], walk[:8], "pc11").shape
+    >>> distance_matrix(walk[:5], walk[:8], "pc11").shape
     (5, 8)
     """
 
@@ -67,9 +67,9 @@ class FrameDistance(Protocol):
         """What distances are measured in."""
 
     def prepare(self, motion: Motion) -> NDArray[Any]:
-        """What `grid` needs of a motion: one row of numbers per frame, shape (T, D)."""
+        """What `matrix` needs of a motion: one row of numbers per frame, shape (T, D)."""
 
-    def grid(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    def matrix(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
         """Distance between all frames of two prepared motions (M, D), (N, D): shape (M, N)."""
 
 
@@ -107,10 +107,12 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     >>> register_distance(cloud) is cloud  # it was there; of one class and name is one
     True
     """
-    missing = [part for part in ("name", "unit", "prepare", "grid") if not hasattr(distance, part)]
+    missing = [
+        part for part in ("name", "unit", "prepare", "matrix") if not hasattr(distance, part)
+    ]
     if missing:
         raise InvalidInput(
-            f"a frame distance has name, unit, prepare and grid; {distance!r} has no {missing[0]}"
+            f"a frame distance has name, unit, prepare and matrix; {distance!r} has no {missing[0]}"
         )
     held = DISTANCES.get(distance.name)
     if (distance.name in FEATURES or (held and not _same_kind(held, distance))) and not replace:
@@ -144,7 +146,7 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
     if not isinstance(distance, str):
         if not isinstance(distance, FrameDistance):
             raise InvalidInput(
-                f"distance must be a name or have name, unit, prepare and grid; got {distance!r}"
+                f"distance must be a name or have name, unit, prepare and matrix; got {distance!r}"
             )
         return distance
     known: dict[str, Any] = {**FEATURES, **DISTANCES}
@@ -153,7 +155,7 @@ def frame_distance(distance: str | FrameDistance) -> FrameDistance:
     return known[distance]
 
 
-def distance_grid(
+def distance_matrix(
     a: Motion, b: Motion, distance: str | FrameDistance = "pc11"
 ) -> NDArray[np.float64]:
     """Distance between every frame of `a` and every frame of `b`.
@@ -167,16 +169,16 @@ def distance_grid(
 
     Returns
     -------
-    grid : ndarray, shape (M, N)
+    matrix : ndarray, shape (M, N)
         In the distance's own unit.
 
     Examples
     --------
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
-    >>> grid = distance_grid(walk, walk.transform(yaw=1.0), "pc11")
-    >>> bool(grid.diagonal().max() < 1e-5)
+    >>> matrix = distance_matrix(walk, walk.transform(yaw=1.0), "pc11")
+    >>> bool(matrix.diagonal().max() < 1e-5)
     True
     """
     chosen = frame_distance(distance)
-    return chosen.grid(chosen.prepare(a), chosen.prepare(b))
+    return chosen.matrix(chosen.prepare(a), chosen.prepare(b))

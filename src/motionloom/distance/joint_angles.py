@@ -6,7 +6,7 @@ rest in another pose do not differ in it. Where the body faces is removed from t
 
 Differences of angles are measured by their chord, ``2 sin(angle / 2)``: next to the angle
 itself when small, the same for an angle and a whole turn more, and an inner product, so that
-a grid of distances is one matrix product. For a quaternion `q` the inner product is that of
+a matrix of distances is one matrix product. For a quaternion `q` the inner product is that of
 the tables ``q q^T``, which do not know `q` from ``-q``; for an Euler angle, that of points on
 the circle.
 """
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.body_frame import body_rotations
-from motionloom.distance.euclidean import euclidean_grid
+from motionloom.distance.euclidean import euclidean_matrix
 from motionloom.motion import Motion
 from motionloom.motion.heading import facing
 from motionloom.motion.rotations import quaternions as rot
@@ -103,9 +103,9 @@ class QuaternionDistance:
         products = q[..., i] * q[..., j] * (twice / np.sqrt(len(self.joints)))
         return products.reshape(len(q), len(i) * len(self.joints))
 
-    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances (M, N) between the rows of two motions."""
-        return euclidean_grid(a, b)
+        return euclidean_matrix(a, b)
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,6 @@ class EulerDistance:
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
         return circle.reshape(len(circle), 6 * len(self.joints)) / np.sqrt(len(self.joints))
 
-    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances (M, N) between the rows of two motions."""
-        return euclidean_grid(a, b)
+        return euclidean_matrix(a, b)

@@ -144,8 +144,8 @@ class JointRelativeDistance:
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
     >>> jrd = JointRelativeDistance()
-    >>> grid = jrd.grid(jrd.prepare(walk), jrd.prepare(walk.transform(yaw=1.0)))
-    >>> bool(grid.diagonal().max() < 0.01), bool(grid.max() > 10.0)
+    >>> matrix = jrd.matrix(jrd.prepare(walk), jrd.prepare(walk.transform(yaw=1.0)))
+    >>> bool(matrix.diagonal().max() < 0.01), bool(matrix.max() > 10.0)
     (True, True)
     """
 
@@ -211,7 +211,7 @@ class JointRelativeDistance:
                 weights.append(weight / len(images) if pair not in left_out else np.nan)
         return (joint_distances(motion, columns) * weights).astype(np.float32)
 
-    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances (M, N) between the rows of two motions (M, D), (N, D)."""
         rows_a, rows_b = np.asarray(a, dtype=np.float32), np.asarray(b, dtype=np.float32)
         there = _columns_there(rows_a) & _columns_there(rows_b)
@@ -219,7 +219,7 @@ class JointRelativeDistance:
             return np.full((len(rows_a), len(rows_b)), np.nan)
         if not there.all():
             rows_a, rows_b = rows_a[:, there], rows_b[:, there]
-        return cityblock_grid(rows_a, rows_b).astype(np.float64)
+        return cityblock_matrix(rows_a, rows_b).astype(np.float64)
 
 
 def _columns_there(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -240,7 +240,7 @@ def _other_side(role: str) -> str:
 _TILE = 512  # cells of a row worked on together: nine such stretches fit a 32 KB cache
 
 
-def cityblock_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
+def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
     """Sum of absolute differences between every row of `a` and every row of `b`.
 
     Parameters
@@ -255,15 +255,15 @@ def cityblock_grid(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
 
     Examples
     --------
-    >>> cityblock_grid([[0.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]])
+    >>> cityblock_matrix([[0.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]])
     array([[7., 0.]], dtype=float32)
     """
     rows_a, rows_b = matching_tables(a, b, np.float32)
-    return _grid(np.ascontiguousarray(rows_a), np.ascontiguousarray(rows_b.T))
+    return _matrix(np.ascontiguousarray(rows_a), np.ascontiguousarray(rows_b.T))
 
 
 @njit(cache=True)
-def _grid(a, columns):
+def _matrix(a, columns):
     """Kernel: rows (M, D) and columns (D, N) -> (M, N); NaN stays NaN."""
     count, size = a.shape
     width = columns.shape[1]

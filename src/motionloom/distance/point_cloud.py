@@ -4,7 +4,7 @@ Two short windows of motion are compared as clouds of points, after the rotation
 vertical and the shift along the floor that bring them closest. Write a floor position as
 the complex number ``x + iz``. Turning a cloud is then a multiplication by ``exp(i * angle)``,
 and the best turn is the phase of one complex inner product; its modulus is all the distance
-needs. A whole grid of distances is three matrix products.
+needs. A whole matrix of distances is three matrix products.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class PointCloud:
             places *= leg_scale(motion.skeleton)
         return places
 
-    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Distances in metres (M, N) between the clouds of two motions."""
-        return _grid(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+        return _matrix(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
 
 
 def point_cloud_distances(
@@ -139,7 +139,7 @@ def point_cloud_distances(
             f"a and b must hold the same points; got {points} and {clouds_b.shape[1]}"
         )
     checked = _weights(weights, points)
-    return _grid(centred_clouds(clouds_a, checked), centred_clouds(clouds_b, checked))
+    return _matrix(centred_clouds(clouds_a, checked), centred_clouds(clouds_b, checked))
 
 
 def centred_clouds(
@@ -155,7 +155,7 @@ def centred_clouds(
     return scaled[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(clouds), 3 * len(weights))
 
 
-def _grid(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Kernel: rows of `centred_clouds`, (M, 3 P) and (N, 3 P) -> (M, N)."""
     points = a.shape[1] // 3
     floor_a = a[:, :points] + 1j * a[:, points : 2 * points]

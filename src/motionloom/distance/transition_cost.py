@@ -29,7 +29,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.body_frame import body_rotations
-from motionloom.distance.euclidean import squared_grid
+from motionloom.distance.euclidean import squared_matrix
 from motionloom.distance.joint_angles import joint_rotations
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
@@ -111,11 +111,11 @@ class TransitionCost:
             axis=1,
         )
 
-    def grid(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Costs (M, N) between the rows of two motions."""
         rows_a, rows_b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
         end = 4 * len(self.weights)
-        cost = squared_grid(rows_a[:, end:], rows_b[:, end:])
+        cost = squared_matrix(rows_a[:, end:], rows_b[:, end:])
         weights = np.array(list(self.weights.values()))
         turns_a = np.ascontiguousarray(rows_a[:, :end])
         turns_b = np.ascontiguousarray(rows_b[:, :end].T)

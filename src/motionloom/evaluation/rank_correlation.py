@@ -245,17 +245,17 @@ def _pose_correlations(
     total = np.zeros((len(measures), len(measures)))
     for start in range(0, len(asked), _BLOCK):
         block = asked[start : start + _BLOCK]
-        grids = [
-            _without_self(measure.grid(table[block], table), block)
+        matrices = [
+            _without_self(measure.matrix(table[block], table), block)
             for measure, table in zip(measures, tables, strict=True)
         ]
-        total += len(block) * _rank_correlations(grids, neighbours)
+        total += len(block) * _rank_correlations(matrices, neighbours)
     return total / len(asked)
 
 
-def _without_self(grid: Array, frames: NDArray) -> Array:
-    grid[np.arange(len(frames)), frames] = np.inf
-    return grid
+def _without_self(matrix: Array, frames: NDArray) -> Array:
+    matrix[np.arange(len(frames)), frames] = np.inf
+    return matrix
 
 
 def _correlations(distances: Sequence[Array], few: int) -> Array:
@@ -264,16 +264,16 @@ def _correlations(distances: Sequence[Array], few: int) -> Array:
     return _rank_correlations([_without_self(d.copy(), everyone) for d in distances], few)
 
 
-def _rank_correlations(grids: Sequence[Array], neighbours: int) -> Array:
+def _rank_correlations(matrices: Sequence[Array], neighbours: int) -> Array:
     """Mean over the rows (M, N) of Spearman's correlation over each row's nearest.
 
-    Entry (a, b): nearest by grid a, their distances by a against those by b.
+    Entry (a, b): nearest by matrix a, their distances by a against those by b.
     """
-    out = np.empty((len(grids), len(grids)))
-    for a, by in enumerate(grids):
+    out = np.empty((len(matrices), len(matrices)))
+    for a, by in enumerate(matrices):
         near = np.argpartition(by, neighbours - 1, axis=1)[:, :neighbours]
-        ranks = [_centred_ranks(np.take_along_axis(grid, near, axis=1)) for grid in grids]
-        for b in range(len(grids)):
+        ranks = [_centred_ranks(np.take_along_axis(matrix, near, axis=1)) for matrix in matrices]
+        for b in range(len(matrices)):
             out[a, b] = np.mean(np.sum(ranks[a] * ranks[b], axis=1))
     return out
 
@@ -293,10 +293,10 @@ def _warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) 
     out = np.zeros((count, count))
     for i in range(count - 1):
         clip = table[edges[i] : edges[i + 1]]
-        grid = measure.grid(clip, table[edges[i + 1] :])
+        matrix = measure.matrix(clip, table[edges[i + 1] :])
         for j in range(i + 1, count):
             columns = slice(edges[j] - edges[i + 1], edges[j + 1] - edges[i + 1])
-            out[i, j] = out[j, i] = warp(grid[:, columns]).cost
+            out[i, j] = out[j, i] = warp(matrix[:, columns]).cost
     return out
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 
 Ints = NDArray[np.int64]
 
@@ -102,7 +102,7 @@ def base_poses(
     table = np.ascontiguousarray(rows, np.float32)
     bounds = np.asarray(starts, np.int64)
     _check(table, bounds, radius, apart, k)
-    index = Blocks.build(table)
+    index = BucketIndex.build(table)
     offsets, found, gaps = index.nearest(table, table, k=min(k, len(table)), radius=float(radius))
     counts = np.diff(offsets)
     spreads = np.array([gaps[a:b].mean() for a, b in zip(offsets[:-1], offsets[1:], strict=True)])

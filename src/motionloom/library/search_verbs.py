@@ -217,7 +217,7 @@ class SearchVerbs(Storage):
         """
         from motionloom.search import Options, library_family
         from motionloom.search import search as matches_of
-        from motionloom.search.methods import tier_count
+        from motionloom.search.methods import expansion_rounds
 
         asked = Options.of(
             options,
@@ -231,7 +231,7 @@ class SearchVerbs(Storage):
             only=only,
             without=without,
         )
-        if tier_count(tiers) == 1:
+        if expansion_rounds(tiers) == 1:
             return matches_of(self, query, asked)
         return library_family(self, query, asked, tiers=tiers).matches
 

@@ -208,7 +208,7 @@ def mean_errors(
     errors = np.empty(len(i))
     for start in range(0, len(i), _PAIRED):
         part = slice(start, start + _PAIRED)
-        errors[part] = np.diagonal(distance.grid(a[i[part]], b[j[part]]))
+        errors[part] = np.diagonal(distance.matrix(a[i[part]], b[j[part]]))
     return errors.reshape(len(frames), len(steps)).mean(axis=1)
 
 

@@ -67,7 +67,7 @@ def error_bands(
     for row in range(0, len(a), height):
         above = max(row - margin, 0)
         first = above if b is None else 0
-        cells = distance.grid(a[above : row + height + margin], columns[first:])
+        cells = distance.matrix(a[above : row + height + margin], columns[first:])
         inner = slice(row - above, row - above + min(height, len(a) - row))
         yield Band(above, first, cells, inner)
 

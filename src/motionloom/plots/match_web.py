@@ -1,6 +1,6 @@
-"""A match web as a picture: the distance grid, where it is clear what corresponds, and paths.
+"""A match web as a picture: the distance matrix, where it is clear what corresponds, and paths.
 
-On the left the grid with its one-dimensional minima and the valid region around them, on the
+On the left the matrix with its one-dimensional minima and the valid region around them, on the
 right the chains and bridges of the web and, for a query, its match sequences. Time runs to
 the right for the columns and upwards for the rows, as in the figures of Kovar & Gleicher
 (2004).
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment import ALPHA, grid_minima, valid_region
+from motionloom.alignment import ALPHA, matrix_minima, valid_region
 from motionloom.errors import InvalidInput
 from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
 from motionloom.plots.strokes import PAPER
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Candidate
 from motionloom.search.match_web.web import Web
 
 if TYPE_CHECKING:
@@ -33,26 +33,26 @@ _INCHES = 5.2
 
 
 def web_picture(
-    grid: NDArray[np.float64],
+    matrix: NDArray[np.float64],
     web: Web,
     *,
     names: tuple[str, str] = ("rows", "columns"),
     query: tuple[int, int] | None = None,
-    found: Sequence[Found] = (),
+    found: Sequence[Candidate] = (),
     alpha: float = ALPHA,
 ) -> Figure:
-    """Draw the grid and the web of two motions.
+    """Draw the matrix and the web of two motions.
 
     Parameters
     ----------
-    grid : ndarray, shape (M, N)
+    matrix : ndarray, shape (M, N)
     web : Web
-        Of the same grid.
+        Of the same matrix.
     names : (str, str)
         Of the motions of rows and columns.
     query : (start, end), optional
         Rows that were searched for.
-    found : sequence of Found
+    found : sequence of Candidate
         Match sequences: columns, and pairs of row (counted from the query's start) and
         column.
     alpha : float
@@ -62,23 +62,25 @@ def web_picture(
     --------
     >>> from motionloom.search.match_web.web import build_web
     >>> frames = np.arange(40.0)
-    >>> grid = np.abs(np.subtract.outer(frames, frames[5:25]))
-    >>> len(web_picture(grid, build_web(grid, rate=10.0)).axes)
+    >>> matrix = np.abs(np.subtract.outer(frames, frames[5:25]))
+    >>> len(web_picture(matrix, build_web(matrix, rate=10.0)).axes)
     2
     """
     from matplotlib.figure import Figure
 
-    if grid.shape != web.shape:
-        raise InvalidInput(f"grid and web must have one shape; got {grid.shape} and {web.shape}")
+    if matrix.shape != web.shape:
+        raise InvalidInput(
+            f"matrix and web must have one shape; got {matrix.shape} and {web.shape}"
+        )
     ratio = float(np.clip(web.shape[0] / max(web.shape[1], 1), 0.25, 2.5))
     wide = _INCHES if ratio <= 1.0 else _INCHES / ratio**0.5
     sheet = Figure(figsize=(2 * wide + 1.6, wide * ratio + 1.25), dpi=150, facecolor=PAPER)
     left, right = sheet.subplots(1, 2, sharex=True, sharey=True)
     for axes in (left, right):
-        _draw_grid(axes, grid, web.rate)
+        _draw_grid(axes, matrix, web.rate)
         axes.set_xlabel(f"{names[1]}, s", color=TEXT, size=9, parse_math=False)
     left.set_ylabel(f"{names[0]}, s", color=TEXT, size=9, parse_math=False)
-    _draw_region(left, grid, alpha, web.rate)
+    _draw_region(left, matrix, alpha, web.rate)
     _draw_paths(right, web)
     counts = [(web.chain_count, "chain", "s"), (web.bridge_count, "bridge", "s")]
     if query is not None:
@@ -93,18 +95,18 @@ def web_picture(
 
 
 def write_web_picture(
-    grid: NDArray[np.float64],
+    matrix: NDArray[np.float64],
     web: Web,
     path: str | Path,
     *,
     names: tuple[str, str] = ("rows", "columns"),
     query: tuple[int, int] | None = None,
-    found: Sequence[Found] = (),
+    found: Sequence[Candidate] = (),
     alpha: float = ALPHA,
 ) -> Path:
     """Draw a web into a .png, .svg or .pdf file; see `web_picture`."""
     path = picture_path(path)
-    figure = web_picture(grid, web, names=names, query=query, found=found, alpha=alpha)
+    figure = web_picture(matrix, web, names=names, query=query, found=found, alpha=alpha)
     return write_picture(figure, path)
 
 
@@ -113,24 +115,24 @@ def _extent(shape: tuple[int, int], rate: float) -> tuple[float, float, float, f
     return (-0.5 / rate, (shape[1] - 0.5) / rate, -0.5 / rate, (shape[0] - 0.5) / rate)
 
 
-def _draw_grid(axes: Axes, grid: NDArray[np.float64], rate: float) -> None:
-    known = grid[np.isfinite(grid)]
+def _draw_grid(axes: Axes, matrix: NDArray[np.float64], rate: float) -> None:
+    known = matrix[np.isfinite(matrix)]
     high = float(np.quantile(known, 0.9)) if len(known) else 1.0
     # Darker is nearer, but never as dark as what is drawn upon it.
-    axes.imshow(grid, origin="lower", extent=_extent(grid.shape, rate), cmap="gray",
+    axes.imshow(matrix, origin="lower", extent=_extent(matrix.shape, rate), cmap="gray",
                 vmin=-0.6 * high, vmax=high, interpolation="nearest", aspect="auto")  # fmt: skip
     axes.tick_params(labelsize=8, colors=FAINT)
     for side in axes.spines.values():
         side.set_color(FAINT)
 
 
-def _draw_region(axes: Axes, grid: NDArray[np.float64], alpha: float, rate: float) -> None:
+def _draw_region(axes: Axes, matrix: NDArray[np.float64], alpha: float, rate: float) -> None:
     from matplotlib.colors import to_rgba
 
-    layer = np.zeros((*grid.shape, 4))
-    layer[valid_region(grid, alpha=alpha)] = to_rgba(REGION, 0.45)
-    layer[grid_minima(grid) > 0] = to_rgba(MINIMA)
-    axes.imshow(layer, origin="lower", extent=_extent(grid.shape, rate), interpolation="nearest",
+    layer = np.zeros((*matrix.shape, 4))
+    layer[valid_region(matrix, alpha=alpha)] = to_rgba(REGION, 0.45)
+    layer[matrix_minima(matrix) > 0] = to_rgba(MINIMA)
+    axes.imshow(layer, origin="lower", extent=_extent(matrix.shape, rate), interpolation="nearest",
                 aspect="auto")  # fmt: skip
 
 
@@ -147,7 +149,7 @@ def _draw_paths(axes: Axes, web: Web) -> None:
         axes.add_collection(LineCollection(lines, colors=colour, linewidths=width), autolim=False)
 
 
-def _draw_query(axes: Axes, web: Web, query: tuple[int, int], found: Sequence[Found]) -> None:
+def _draw_query(axes: Axes, web: Web, query: tuple[int, int], found: Sequence[Candidate]) -> None:
     first, last = query[0] / web.rate, (query[1] - 1) / web.rate
     axes.axhspan(first, last, color=MATCH, alpha=0.12, lw=0)
     for one in found:

@@ -26,7 +26,7 @@ from motionloom.motion.retargeting.retarget import turned_onto
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.reconstruction.marker_frame import MarkerFrame
-from motionloom.search.filters import chosen_motions
+from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import open_index
 from motionloom.store.store import Shelf
 
@@ -237,7 +237,7 @@ class _Table:
     def __init__(self, library: Shelf, features: FeatureSet, within, only, without) -> None:
         self.features = library_features(library, features, scale_free=True)
         self._index = open_index(library, self.features)
-        motions = chosen_motions(
+        motions = chosen_mask(
             library, self.features.names, within=within, only=only, without=without
         )
         counts = np.diff(self.features.starts)

@@ -58,16 +58,16 @@ class Limits:
         """Whether so many matches are all that are wanted."""
         return self.max_matches is not None and count >= self.max_matches
 
-    def taken(self) -> Taken:
+    def taken(self) -> NonMaximumSuppression:
         """Where matches are, when there are none yet."""
-        return Taken(self.max_overlap, self.occupied)
+        return NonMaximumSuppression(self.max_overlap, self.occupied)
 
 
 ANY = Limits()
 """All that can be found, each place once."""
 
 
-class Taken:
+class NonMaximumSuppression:
     """Row ranges taken so far; a new one is refused if it shares too much with one."""
 
     def __init__(self, max_overlap: float, occupied: Sequence[tuple[int, int]] = ()) -> None:
@@ -90,7 +90,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Found:
+class Candidate:
     """An alignment of the query with rows ``[start, end)`` of all rows of a library.
 
     `distance` is the mean over the path's cells, in the unit of the rows; `path` holds
@@ -103,26 +103,26 @@ class Found:
     path: NDArray[np.int64]
 
 
-GridOf = Callable[[int, int], NDArray[np.float64]]
+MatrixOf = Callable[[int, int], NDArray[np.float64]]
 
 
 def non_overlapping(
     costs: NDArray,
-    grid_of: GridOf,
+    matrix_of: MatrixOf,
     starts: NDArray[np.int64],
     *,
     length: int,
     steps: str,
     limits: Limits = ANY,
-) -> list[Found]:
+) -> list[Candidate]:
     """The best matches among the ends, in order of distance.
 
     Parameters
     ----------
     costs : ndarray, shape (N,)
         As from `motionloom.search.subsequence_kernel.end_costs`.
-    grid_of : callable
-        ``grid_of(low, high)`` gives distances (M, high - low) of the query's rows to rows
+    matrix_of : callable
+        ``matrix_of(low, high)`` gives distances (M, high - low) of the query's rows to rows
         `low` to `high`, in double precision.
     starts : ndarray, shape (K + 1,)
     length : int
@@ -132,14 +132,14 @@ def non_overlapping(
     """
     ends = local_minima(costs, starts, max(1, length // 4))
     order = ends[np.argsort(costs[ends], kind="stable")]
-    kept: list[Found] = []
+    kept: list[Candidate] = []
     taken = limits.taken()
     for end in order.tolist():
         # Costs rise along the order; classic paths may have up to three cells a row.
         cells = length * (1 if steps == "slope" else 3)
         if costs[end] > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
             break
-        found = aligned_at(end, grid_of, starts, length=length, steps=steps)
+        found = aligned_at(end, matrix_of, starts, length=length, steps=steps)
         if found is None or found.distance > limits.max_distance:
             continue
         if not limits.allows(found.end - found.start, query=length):
@@ -152,15 +152,15 @@ def non_overlapping(
 
 
 def aligned_at(
-    end: int, grid_of: GridOf, starts: NDArray[np.int64], *, length: int, steps: str
-) -> Found | None:
+    end: int, matrix_of: MatrixOf, starts: NDArray[np.int64], *, length: int, steps: str
+) -> Candidate | None:
     """The best alignment that ends within a row of `end`, in double precision."""
     motion = int(np.searchsorted(starts, end, side="right")) - 1
     first, last = int(starts[motion]), int(starts[motion + 1])
     reach = 2 * length + 2
     while True:
         low, high = max(first, end + 1 - reach), min(last, end + 2)
-        costs, came = accumulated(grid_of(low, high), steps=steps, subsequence=True)
+        costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
         near = max(0, end - 1 - low)
         column = near + int(np.argmin(costs[-1, near : end + 2 - low]))
         if not np.isfinite(costs[-1, column]):
@@ -171,18 +171,18 @@ def aligned_at(
         reach *= 2  # it began at the window's edge, and might have begun before
     distance = float(costs[-1, column]) / len(path)
     path[:, 1] += low
-    return Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
+    return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
 
 def realigned(
-    found: Sequence[Found],
-    grid_of: GridOf,
+    found: Sequence[Candidate],
+    matrix_of: MatrixOf,
     starts: NDArray[np.int64],
     *,
     length: int,
     steps: str,
     limits: Limits = ANY,
-) -> list[Found]:
+) -> list[Candidate]:
     """Rough matches made exact: the best alignment around each, once, in order of distance.
 
     Of `limits` those of overlaps count.
@@ -192,13 +192,13 @@ def realigned(
         motion = int(np.searchsorted(starts, one.start, side="right")) - 1
         low = max(int(starts[motion]), one.start - length)
         high = min(int(starts[motion + 1]), one.end + length)
-        costs, came = accumulated(grid_of(low, high), steps=steps, subsequence=True)
+        costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
         end = int(np.argmin(costs[-1]))
         if np.isfinite(costs[-1, end]):
             path = path_to(came, end, steps=steps)
             distance = float(costs[-1, end]) / len(path)
             path[:, 1] += low
-            better.append(Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path))
+            better.append(Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path))
     better.sort(key=lambda one: (one.distance, one.start))
     taken = limits.taken()
     return [one for one in better if taken.add(one.start, one.end)]

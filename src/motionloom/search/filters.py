@@ -12,7 +12,7 @@ from motionloom.errors import InvalidInput
 from motionloom.store.store import Shelf
 
 
-def chosen_motions(
+def chosen_mask(
     library: Shelf,
     names: Sequence[str],
     *,
@@ -60,7 +60,7 @@ def chosen_names(
     only: str | Iterable[str] | None = None,
     without: str | Iterable[str] | None = None,
 ) -> list[str]:
-    """Names of the motions that are chosen, in the library's order; see `chosen_motions`.
+    """Names of the motions that are chosen, in the library's order; see `chosen_mask`.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def chosen_names(
     ['walk']
     """
     names = library.names
-    chosen = chosen_motions(library, names, within=within, only=only, without=without)
+    chosen = chosen_mask(library, names, within=within, only=only, without=without)
     return [name for k, name in enumerate(names) if chosen is None or chosen[k]]
 
 

@@ -23,7 +23,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.search.candidates import ANY, Found, Limits
+from motionloom.search.candidates import ANY, Candidate, Limits
 
 _NONE = -1
 
@@ -38,7 +38,7 @@ def lazy_matches(
     bridge: int = 0,
     per_cell: bool = True,
     limits: Limits = ANY,
-) -> list[Found]:
+) -> list[Candidate]:
     """Matches made of the neighbours of every query frame, the nearest first.
 
     Parameters
@@ -57,7 +57,7 @@ def lazy_matches(
 
     Returns
     -------
-    found : list of Found
+    found : list of Candidate
         `distance` is per cell in any case, in the unit of `distances`.
 
     Examples
@@ -77,7 +77,7 @@ def lazy_matches(
     ends = _ends(offsets, rows, costs, cells, starts[motions + 1], farthest, bridge)
     ends = ends[_sparse_minima(rows, motions, costs, ends, max(1, length // 4))]
     measure = costs / cells if per_cell else costs
-    kept: list[tuple[float, Found]] = []
+    kept: list[tuple[float, Candidate]] = []
     taken = limits.taken()
     for end in ends[np.argsort(costs[ends], kind="stable")].tolist():
         path = _path(offsets, rows, came, end, length)
@@ -86,7 +86,7 @@ def lazy_matches(
             continue
         if not (limits.allows(stop - start, query=length) and taken.add(start, stop)):
             continue
-        found = Found(start, stop, float(costs[end] / cells[end]), path)
+        found = Candidate(start, stop, float(costs[end] / cells[end]), path)
         kept.append((float(measure[end]), found))
         if limits.reached(len(kept)):
             break

@@ -21,7 +21,7 @@ from pathlib import Path
 from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Candidate
 from motionloom.search.clips.clip_search import WholeClips, clip_matches
 from motionloom.search.clips.measures import CLIP_MEASURES
 from motionloom.search.match import Match, Matches
@@ -36,7 +36,7 @@ from motionloom.store.store import Shelf
 
 FAMILY_DISTANCE = 0.08  # metres; members of one action of the corpus and of CMU are nearer
 
-Result = tuple[list[Found], Timeline | WholeClips]
+Result = tuple[list[Candidate], Timeline | WholeClips]
 
 METHODS: dict[str, Callable[[Shelf, Query, Options], Result]] = {
     "dtw": dtw_search,
@@ -84,7 +84,7 @@ def library_family(
     >>> kicks.nodes[0].text
     'kick_front_mid_right:5-40'
     """
-    steps = tier_count(tiers)
+    steps = expansion_rounds(tiers)
     _method(options)
     given = as_query(library, query)
     # A query from outside must not be taken for a motion of the library.
@@ -109,7 +109,7 @@ def library_family(
     )
 
 
-def tier_count(tiers: int | str) -> int | None:
+def expansion_rounds(tiers: int | str) -> int | None:
     """How many steps from like to like are meant; None for all.
 
     Raises
@@ -119,7 +119,7 @@ def tier_count(tiers: int | str) -> int | None:
 
     Examples
     --------
-    >>> tier_count(2), tier_count("3"), tier_count("all")
+    >>> expansion_rounds(2), expansion_rounds("3"), expansion_rounds("all")
     (2, 3, None)
     """
     if tiers == "all":

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
-from motionloom.search.candidates import ANY, Found, Limits
+from motionloom.search.candidates import ANY, Candidate, Limits
 from motionloom.search.subsequence import differences
 
 RANKS: tuple[str, ...] = ("movement", "distance")
@@ -48,8 +48,8 @@ def candidates_overlap(max_overlap: float) -> float:
     return max(_LIKENESS, max_overlap)
 
 
-def settled(
-    found: Sequence[Found],
+def rerank(
+    found: Sequence[Candidate],
     query: NDArray[np.float32],
     rows: NDArray[np.float32],
     starts: NDArray[np.int64],
@@ -62,7 +62,7 @@ def settled(
     steps: str = "slope",
     rank: str = "movement",
     limits: Limits = ANY,
-) -> list[Found]:
+) -> list[Candidate]:
     """Matches with settled starts and ends.
 
     Parameters
@@ -85,7 +85,7 @@ def settled(
 
     Returns
     -------
-    found : list of Found
+    found : list of Candidate
     """
     aim = _Aim(query, query_speed, weights, rate, scale, seconds, steps)
     better = []
@@ -136,7 +136,7 @@ class _Aim:
         self.lead = lead if lead >= least and self.resting > 0.0 else None
         self.tail = tail if tail >= least and self.resting > 0.0 else None
 
-    def settle(self, one: Found, rows, first: int, last: int, rank: str) -> Found:
+    def settle(self, one: Candidate, rows, first: int, last: int, rank: str) -> Candidate:
         """`one`, in a motion that has rows `first` to `last`, aligned anew."""
         margin = self.length // 3
         low, high = max(first, one.start - margin), min(last, one.end + margin)
@@ -158,7 +158,7 @@ class _Aim:
         path[:, 1] += low
         if self.lead is not None or self.tail is not None:
             path = self._from_rest_to_rest(path, rows, first, last)
-        return Found(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
+        return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
     def _movement_distance(self, met: NDArray[np.float64], frames: NDArray[np.int64]) -> float:
         """Mean difference along the path in the unit of the rows; see the top of the module."""

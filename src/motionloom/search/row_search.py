@@ -18,12 +18,12 @@ from motionloom.distance import library_features as features_of
 from motionloom.distance.feature_table import RATE, at_rate
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion
-from motionloom.search.candidates import Found, realigned
+from motionloom.search.candidates import Candidate, realigned
 from motionloom.search.index.neighbours import Neighbours, neighbours, open_index
 from motionloom.search.lazy_graph import lazy_matches
 from motionloom.search.match import Match
 from motionloom.search.query import Query, as_query
-from motionloom.search.rerank import RANKS, candidates_overlap, settled, speeds
+from motionloom.search.rerank import RANKS, candidates_overlap, rerank, speeds
 from motionloom.search.settings import Options
 from motionloom.search.subsequence import (
     differences,
@@ -38,7 +38,7 @@ LAZY_K = 256  # the paper's; with bridges, four fifths of what DTW finds in a fi
 _NEAREST_K = 16
 _MORE = 3  # candidates per match that is wanted, where a closer look changes the order
 
-Result = tuple[list[Found], Timeline]
+Result = tuple[list[Candidate], Timeline]
 
 
 def dtw_search(library: Shelf, query: Query, options: Options) -> Result:
@@ -71,7 +71,7 @@ def dtw_search(library: Shelf, query: Query, options: Options) -> Result:
         limits=look,
     )
     if rank == "movement" or options.speed_seconds > 0.0:
-        found = settled(
+        found = rerank(
             found,
             rows,
             features.rows,
@@ -145,7 +145,7 @@ def nearest_frames(
     timeline = Timeline.of(features)
 
     def match(frame: int, row: int, gap: float) -> Match:
-        found = Found(row, row + 1, gap, np.array([[frame, row]]))
+        found = Candidate(row, row + 1, gap, np.array([[frame, row]]))
         return timeline.match(found, query, library.labels)
 
     return [

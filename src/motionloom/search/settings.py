@@ -16,7 +16,7 @@ from motionloom.alignment.dtw import check_steps
 from motionloom.distance import FeatureSet
 from motionloom.errors import InvalidInput
 from motionloom.search.candidates import MAX_OVERLAP, Limits
-from motionloom.search.filters import chosen_motions
+from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import check_neighbourhood
 from motionloom.search.match_graph.family import APART, SAME
 from motionloom.search.rerank import RANKS
@@ -105,9 +105,7 @@ class Options:
 
     def allowed(self, library: Shelf, names: Sequence[str]) -> NDArray[np.bool_] | None:
         """Which of some motions are to be searched, shape (M,); None for all."""
-        return chosen_motions(
-            library, names, within=self.within, only=self.only, without=self.without
-        )
+        return chosen_mask(library, names, within=self.within, only=self.only, without=self.without)
 
     def limits(self, occupied: Sequence[tuple[int, int]] = (), *, scale: float = 1.0) -> Limits:
         """What may be found, among rows whose distances times `scale` are metres."""

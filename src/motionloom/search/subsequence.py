@@ -13,7 +13,7 @@ from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
-from motionloom.search.candidates import ANY, Found, Limits, non_overlapping
+from motionloom.search.candidates import ANY, Candidate, Limits, non_overlapping
 from motionloom.search.subsequence_kernel import TILE, end_costs
 
 _STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
@@ -59,7 +59,7 @@ def dtw_matches(
     weights: NDArray[np.float32] | None = None,
     allowed: NDArray[np.bool_] | None = None,
     limits: Limits = ANY,
-) -> list[Found]:
+) -> list[Candidate]:
     """All stretches of a library that the query can be aligned with, the nearest first.
 
     Parameters
@@ -81,10 +81,10 @@ def dtw_matches(
     (2, 5, 0.0)
     """
 
-    def grid_of(low: int, high: int) -> NDArray[np.float64]:
+    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
         return differences(query, rows[low:high], weights)
 
-    def found_with(enough: int) -> list[Found]:
+    def found_with(enough: int) -> list[Candidate]:
         costs = np.full(len(rows), np.inf, np.float32)
         for first, last in _stretches(allowed, len(starts) - 1):
             low, high = int(starts[first]), int(starts[last])
@@ -99,7 +99,7 @@ def dtw_matches(
             )
         return non_overlapping(
             costs,
-            grid_of,
+            matrix_of,
             starts,
             length=len(query),
             steps=steps,
@@ -123,24 +123,24 @@ def dtw_matches_by_distance(
     *,
     steps: str = "slope",
     limits: Limits = ANY,
-) -> list[Found]:
+) -> list[Candidate]:
     """The same with any frame distance, motion by motion.
 
     `query` is what the distance has prepared, one row per frame; rows of what is found count
     the frames of all motions.
     """
     starts = np.concatenate([[0], np.cumsum([len(motion) for motion in motions])]).astype(np.int64)
-    grids = [np.asarray(distance.grid(query, distance.prepare(m)), float) for m in motions]
-    grids = [np.where(np.isfinite(grid), grid, np.inf) for grid in grids]
-    ends = [accumulated(grid, steps=steps, subsequence=True)[0][-1] for grid in grids]
+    matrices = [np.asarray(distance.matrix(query, distance.prepare(m)), float) for m in motions]
+    matrices = [np.where(np.isfinite(matrix), matrix, np.inf) for matrix in matrices]
+    ends = [accumulated(matrix, steps=steps, subsequence=True)[0][-1] for matrix in matrices]
 
-    def grid_of(low: int, high: int) -> NDArray[np.float64]:
+    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
         m = int(np.searchsorted(starts, low, side="right")) - 1
-        return np.ascontiguousarray(grids[m][:, low - starts[m] : high - starts[m]])
+        return np.ascontiguousarray(matrices[m][:, low - starts[m] : high - starts[m]])
 
     return non_overlapping(
         np.concatenate(ends),
-        grid_of,
+        matrix_of,
         starts,
         length=len(query),
         steps=steps,
@@ -164,12 +164,12 @@ def _stretches(allowed: NDArray[np.bool_] | None, count: int) -> list[tuple[int,
 @nb.njit(cache=True, nogil=True)
 def _differences(query, rows, weights):
     """Distances (M, N) by differences, in double precision; infinite for missing frames."""
-    grid = np.empty((len(query), len(rows)))
+    matrix = np.empty((len(query), len(rows)))
     for i in range(len(query)):
         for j in range(len(rows)):
             square = 0.0
             for d in range(query.shape[1]):
                 difference = query[i, d] - weights[d] * rows[j, d]
                 square += difference * difference
-            grid[i, j] = np.sqrt(square) if square == square else np.inf
-    return grid
+            matrix[i, j] = np.sqrt(square) if square == square else np.inf
+    return matrix

@@ -20,7 +20,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-# Columns: eight rows of a tile and one of the grid fit into the first-level cache; no power of
+# Columns: eight rows of a tile and one of the matrix fit into the first-level cache; no power of
 # two, whose rows would collide there.
 TILE = 368
 _LOOK = 6  # query frames after which a tile may be given up
@@ -127,7 +127,7 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
     tile = np.zeros((factors.shape[1], TILE), np.float32)
-    grid = np.empty((n_query, TILE), np.float32)
+    matrix = np.empty((n_query, TILE), np.float32)
     # Three rows of costs; their first two columns are the last two of the tile before.
     now = np.empty(TILE + 2, np.float32)
     before = np.empty(TILE + 2, np.float32)
@@ -151,7 +151,7 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
                 hopeless = min(now[0], now[1]) > limit
                 now, before, earlier = earlier, now, before
                 continue
-            here = grid[i]
+            here = matrix[i]
             _distances(factors[i], tile, width, here)
             if i == 0:
                 for j in range(width):
@@ -160,12 +160,12 @@ def _slope_costs(factors, centre, weights, rows, starts, limit, enough):
                 for j in range(width):
                     now[j + 2] = here[j] + min(before[j + 1], before[j])
             else:
-                above = grid[i - 1]
+                above = matrix[i - 1]
                 for j in range(width):
                     one = min(before[j + 1], before[j])
                     now[j + 2] = here[j] + min(one, earlier[j + 1] + above[j])
             if i > 0:
-                _respect_borders(now, before, earlier, grid, i, starts, border, first, last)
+                _respect_borders(now, before, earlier, matrix, i, starts, border, first, last)
             tails[i, 0], tails[i, 1] = now[width], now[width + 1]
             now, before, earlier = earlier, now, before
             if i % _LOOK == _LOOK - 1 and limit < infinite:
@@ -195,7 +195,7 @@ def _any_below(costs, width, limit):
 
 
 @nb.njit(cache=True, nogil=True)
-def _respect_borders(now, before, earlier, grid, i, starts, border, first, last):
+def _respect_borders(now, before, earlier, matrix, i, starts, border, first, last):
     """Undo what came from the motion before: no step reaches back over a border."""
     infinite = np.float32(np.inf)
     # The border before this tile's first may lie at its last column but one.
@@ -207,8 +207,8 @@ def _respect_borders(now, before, earlier, grid, i, starts, border, first, last)
         if -1 <= j and starts[b] + 1 < last and not _is_start(starts, b, starts[b] + 1):
             cost = before[j + 2]
             if i > 1:
-                cost = min(cost, earlier[j + 2] + grid[i - 1, j + 1])
-            now[j + 3] = cost + grid[i, j + 1]
+                cost = min(cost, earlier[j + 2] + matrix[i - 1, j + 1])
+            now[j + 3] = cost + matrix[i, j + 1]
         b += 1
 
 
@@ -225,7 +225,7 @@ def _classic_costs(factors, centre, weights, rows, starts):
     infinite = np.float32(np.inf)
     out = np.empty(n_rows, np.float32)
     tile = np.zeros((factors.shape[1], TILE), np.float32)
-    grid = np.empty((n_query, TILE), np.float32)
+    matrix = np.empty((n_query, TILE), np.float32)
     columns = np.empty((TILE, n_query), np.float32)
     costs = np.full(n_query, infinite, np.float32)
     border = 0
@@ -234,8 +234,8 @@ def _classic_costs(factors, centre, weights, rows, starts):
         width = last - first
         _load_tile(rows, first, last, centre, weights, tile)
         for i in range(n_query):
-            _distances(factors[i], tile, width, grid[i])
-        _transpose(grid, columns, width)
+            _distances(factors[i], tile, width, matrix[i])
+        _transpose(matrix, columns, width)
         for j in range(width):
             while starts[border] < first + j:
                 border += 1
@@ -253,8 +253,8 @@ def _classic_costs(factors, centre, weights, rows, starts):
 
 
 @nb.njit(cache=True, nogil=True)
-def _transpose(grid, columns, width):
+def _transpose(matrix, columns, width):
     for block in range(0, width, 16):
-        for i in range(grid.shape[0]):
+        for i in range(matrix.shape[0]):
             for j in range(block, min(block + 16, width)):
-                columns[j, i] = grid[i, j]
+                columns[j, i] = matrix[i, j]

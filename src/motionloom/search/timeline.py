@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
 from motionloom.distance.feature_table import frames_per_row, row_count
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Candidate
 from motionloom.search.match import Match
 from motionloom.search.query import Query, row_span
 from motionloom.store.records import Entry
@@ -63,7 +63,9 @@ class Timeline:
         start, end = row_span(start_frame, end_frame, float(self.fps[m]), self.rate, count)
         return first + start, first + end
 
-    def match(self, found: Found, query: Query, labels: Callable[[str], tuple[str, ...]]) -> Match:
+    def match(
+        self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
+    ) -> Match:
         """What was found among the rows, in frames and seconds of the motion as stored."""
         m = int(np.searchsorted(self.starts, found.start, side="right")) - 1
         first = int(self.starts[m])

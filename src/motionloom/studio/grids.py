@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.alignment import grid_minima, valid_region
-from motionloom.distance.distance_matrix import DistanceGrid, GridFrames, grid_frames
+from motionloom.alignment import matrix_minima, valid_region
 from motionloom.distance.feature_table import at_rate
+from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.segment import intervals
 from motionloom.search.candidates import Limits
@@ -41,8 +41,8 @@ class Compared:
     a: Query
     b: Query
     store: WebStore
-    rows: GridFrames
-    columns: GridFrames
+    rows: PreparedFrames
+    columns: PreparedFrames
     first_row: int
     first_column: int
     whole: tuple[int, int]  # frames of both takes, at the grid's rate
@@ -76,13 +76,13 @@ class _Ready(NamedTuple):
     """One side of a grid: its frames, where they begin, and how many the take has."""
 
     query: Query
-    frames: GridFrames
+    frames: PreparedFrames
     first: int
     whole: int
 
 
 def _ready(query: Query, store: WebStore) -> _Ready:
-    whole = grid_frames(at_rate(query.motion, store.rate), store.distance)
+    whole = prepared_frames(at_rate(query.motion, store.rate), store.distance)
     first, last = query.row_span(store.rate, len(whole))
     return _Ready(query, whole.part(first, last), first, len(whole))
 
@@ -92,7 +92,7 @@ def grid_answer(pair: Compared) -> tuple[dict[str, Any], dict[str, Any]]:
 
     ``cells`` (rows, columns) of bytes: 0 for no distance, 254 for ``high``, 255 for beyond.
     """
-    grid = DistanceGrid(pair.rows, [pair.columns])
+    grid = DistanceMatrix(pair.rows, [pair.columns])
     high = _high(pair)
     rows, columns = pair.shape
     cells = np.empty((rows, columns), np.uint8)
@@ -127,8 +127,8 @@ def marks(pair: Compared) -> NDArray[np.uint8]:
             f"minima of {len(pair.rows):,} x {len(pair.columns):,} cells are too many to look at; "
             "choose shorter stretches"
         )
-    grid = DistanceGrid(pair.rows, [pair.columns]).block()
-    bits = (grid_minima(grid) > 0).astype(np.uint8)
+    grid = DistanceMatrix(pair.rows, [pair.columns]).block()
+    bits = (matrix_minima(grid) > 0).astype(np.uint8)
     bits |= valid_region(grid, alpha=pair.store.options.alpha).astype(np.uint8) << 1
     return bits if pair.step == 1 else _pooled(bits, pair.step)
 
@@ -140,7 +140,7 @@ def web_of(library, pair: Compared) -> Web:
         return pair.store.web(a, b)
     except LibraryError:
         sides = [
-            grid_frames(at_rate(query.motion, pair.store.rate), pair.store.distance)
+            prepared_frames(at_rate(query.motion, pair.store.rate), pair.store.distance)
             for query in (pair.a, pair.b)
         ]
         if len(sides[0]) * len(sides[1]) > _MOST_WEB:
@@ -228,7 +228,7 @@ def _high(pair: Compared) -> float:
     """Where colours end: what nine cells of ten are nearer than."""
     rows = np.unique(np.linspace(0, len(pair.rows) - 1, _PROBES).astype(int))
     step = 1 + len(pair.columns) // _PROBED
-    grid = DistanceGrid(pair.rows, [pair.columns])
+    grid = DistanceMatrix(pair.rows, [pair.columns])
     sample = np.concatenate([grid.block(slice(row, row + 1))[:, ::step] for row in rows])
     known = sample[np.isfinite(sample)]
     return max(float(np.quantile(known, 0.9)), 1e-6) if len(known) else 1.0

@@ -47,7 +47,7 @@ class Clips:
         return self.made["whole"]
 
 
-def distance_matrix(measure: ClipMeasure, clips: Clips) -> NDArray[np.float64]:
+def clip_distances(measure: ClipMeasure, clips: Clips) -> NDArray[np.float64]:
     """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
     rows = measure.matrix_rows(clips, 0, len(clips))
     return mirrored(rows) if measure.symmetric else rows
@@ -63,6 +63,17 @@ def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     behind = np.triu(np.ones(rows.shape, dtype=bool), 1)
     return np.where(behind, rows.T, rows)
+
+
+def artifact_key(measure: ClipMeasure) -> str:
+    """Text that identifies a measure in the names of artifacts.
+
+    It has the class names of release 0.1, so that tables written by it are still found.
+    """
+    text = repr(measure).replace("kind='summary'", "kind='gist'")
+    for name, old in (("EmdMeasure", "EnergyMeasure"), ("FrameDistanceMeasure", "GridMeasure")):
+        text = text.replace(f"{name}(", f"{old}(")
+    return text
 
 
 class ClipMeasure(Protocol):

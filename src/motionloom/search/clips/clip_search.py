@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
-from motionloom.search.candidates import Found
+from motionloom.search.candidates import Candidate
 from motionloom.search.clips.clip import ClipMeasure
 from motionloom.search.clips.clip_table import ClipTable, clip_table
 from motionloom.search.match import Match
@@ -27,7 +27,9 @@ class WholeClips:
 
     table: ClipTable
 
-    def match(self, found: Found, query: Query, labels: Callable[[str], tuple[str, ...]]) -> Match:
+    def match(
+        self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
+    ) -> Match:
         """Clip number ``found.start``, with frames of the query and of the clip as its path."""
         clip = found.start
         name, fps = self.table.names[clip], float(self.table.fps[clip])
@@ -46,7 +48,7 @@ class WholeClips:
 
 def clip_matches(
     library: Shelf, query: Query, options: Options, measure: ClipMeasure
-) -> tuple[list[Found], WholeClips]:
+) -> tuple[list[Candidate], WholeClips]:
     """The clips nearest to a query: `options.k` of them, or `options.max_matches`."""
     table = clip_table(library, measure)
     allowed = options.allowed(library, table.names)
@@ -68,7 +70,7 @@ def clip_matches(
             other = clips.rows[clips.starts[c] : clips.starts[c + 1]]
             lengths = (query.end_frame - query.start_frame, int(table.frames[c]))
             path = _in_frames(measure.path(rows, other), (len(rows), len(other)), lengths)
-            found.append(Found(c, c + 1, gap, path))
+            found.append(Candidate(c, c + 1, gap, path))
     return found[:wanted], WholeClips(table)
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
-from motionloom.search.clips.clip import ClipMeasure, Clips
-from motionloom.search.clips.emd_signature import Heaps
-from motionloom.search.clips.measures import EnergyMeasure
+from motionloom.search.clips.clip import ClipMeasure, Clips, artifact_key
+from motionloom.search.clips.emd_signature import EmdSignatures
+from motionloom.search.clips.measures import EmdMeasure
 from motionloom.store.artifacts.derived import derived
 from motionloom.store.artifacts.row_table import load_rows
 from motionloom.store.artifacts.row_table_build import build_rows
@@ -121,7 +121,7 @@ def clip_table(
             f"{first}: {left_out[first]}"
         )
     width = measure.clip_rows(library[next(iter(joints))]).shape[1]
-    options = {"version": _VERSION, "measure": repr(measure)}
+    options = {"version": _VERSION, "measure": artifact_key(measure)}
 
     def build(folder: Path, previous: Path | None) -> None:
         build_rows(
@@ -149,15 +149,15 @@ def clip_table(
     if len(columns) != width:
         rows = np.ascontiguousarray(rows[:, columns])
     clips = Clips(rows, table.starts, shared)
-    if isinstance(measure, EnergyMeasure):
+    if isinstance(measure, EmdMeasure):
         clips.made["heaps"], clips.made["whole"] = _kept_heaps(library, measure, clips, options)
     return ClipTable(measure, clips, table.names, table.fps, table.frames, left_out, missing, width)
 
 
 def _kept_heaps(
-    library: Shelf, measure: EnergyMeasure, clips: Clips, options: dict
-) -> tuple[Heaps, NDArray[np.bool_]]:
-    """Heaps of the clips without gaps, and which those are."""
+    library: Shelf, measure: EmdMeasure, clips: Clips, options: dict
+) -> tuple[EmdSignatures, NDArray[np.bool_]]:
+    """EmdSignatures of the clips without gaps, and which those are."""
 
     def build(folder: Path, previous: Path | None) -> None:
         fresh = Clips(clips.rows, clips.starts, clips.joints)
@@ -166,9 +166,9 @@ def _kept_heaps(
             np.save(folder / f"{name}.npy", getattr(made, name))
         np.save(folder / "whole.npy", fresh.whole)
 
-    def load(folder: Path) -> tuple[Heaps, NDArray[np.bool_]]:
+    def load(folder: Path) -> tuple[EmdSignatures, NDArray[np.bool_]]:
         try:
-            heaps = Heaps(*(np.load(folder / f"{name}.npy") for name in _HEAPS))
+            heaps = EmdSignatures(*(np.load(folder / f"{name}.npy") for name in _HEAPS))
             return heaps, np.load(folder / "whole.npy")
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None

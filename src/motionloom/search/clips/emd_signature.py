@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from motionloom.alignment.banded_dtw import Nearest, farthest
 from motionloom.distance.curves import THRESHOLD, split
-from motionloom.distance.earth_mover import heap_distance
+from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput
 
 PARTS = 8  # of the mass, for the bound: with more it is hardly higher
@@ -47,8 +47,8 @@ _SLACK = 1e-12  # what rounding may do to a sum of joints
 
 
 @dataclass(frozen=True, eq=False)
-class Heaps:
-    """Heaps of C clips with J joints each.
+class EmdSignatures:
+    """EmdSignatures of C clips with J joints each.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class Heaps:
         *,
         threshold: float = THRESHOLD,
         time_weight: float = 1.0,
-    ) -> Heaps:
-        """Heaps of rotation curves.
+    ) -> EmdSignatures:
+        """EmdSignatures of rotation curves.
 
         Parameters
         ----------
@@ -96,14 +96,14 @@ class Heaps:
     def __len__(self) -> int:
         return len(self.quantiles)
 
-    def take(self, clips: NDArray[np.int64]) -> Heaps:
+    def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
         """The heaps of some of the clips."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         rows = np.repeat(self.starts[numbers] - starts[:-1], counts) + np.arange(starts[-1])
-        return Heaps(self.points[rows], self.mass[rows], starts, self.quantiles[clips])
+        return EmdSignatures(self.points[rows], self.mass[rows], starts, self.quantiles[clips])
 
 
 @nb.njit(cache=True, nogil=True)
@@ -122,7 +122,7 @@ def limited_distance(
         i, j = a * joints + joint, b * joints + joint
         p, q = starts_a[i], starts_a[i + 1]
         r, s = starts_b[j], starts_b[j + 1]
-        each[joint] = weights[joint] * heap_distance(
+        each[joint] = weights[joint] * signature_distance(
             points_a[p:q], mass_a[p:q], points_b[r:s], mass_b[r:s]
         )
         expected += each[joint] - bounds[joint]
@@ -199,16 +199,16 @@ def _quantiles(points, mass, starts):
 _BOUND_SLACK = 1e-9  # of a bound: sums in another order are rounded otherwise
 
 
-def energy_matrix_rows(
-    heaps: Heaps, weights: NDArray[np.float64], first: int, last: int
+def emd_matrix_rows(
+    heaps: EmdSignatures, weights: NDArray[np.float64], first: int, last: int
 ) -> NDArray[np.float64]:
     """Distances from clips `first` to `last` to all before them, NaN behind the diagonal."""
     return _matrix_rows(heaps.points, heaps.mass, heaps.starts, weights, len(heaps), first, last)
 
 
-def energy_nearest(
-    query: Heaps,
-    heaps: Heaps,
+def emd_nearest(
+    query: EmdSignatures,
+    heaps: EmdSignatures,
     weights: NDArray[np.float64],
     *,
     k: int,
@@ -218,7 +218,7 @@ def energy_nearest(
 
     Parameters
     ----------
-    query, heaps : Heaps
+    query, heaps : EmdSignatures
     weights : ndarray, shape (J,)
         Of the joints.
     k : int

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from motionloom.alignment.banded_dtw import (
     BAND,
     Nearest,
-    banded_grid,
+    banded_matrix,
     dtw_matrix_rows,
     dtw_nearest,
 )
 from motionloom.alignment.dtw import accumulated, warp
 from motionloom.alignment.uniform_scaling import FACTOR, scaled_lengths, scaling_nearest
-from motionloom.distance.clip_features import POSE_ROLES, even_rows, gist_rows, pose_rows
+from motionloom.distance.clip_features import POSE_ROLES, clip_summary, even_rows, pose_rows
 from motionloom.distance.curves import (
     CURVE_JOINTS,
     JOINT_IMPORTANCE,
@@ -45,7 +45,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.search.clips.clip import ClipMeasure, Clips
-from motionloom.search.clips.emd_signature import Heaps, energy_matrix_rows, energy_nearest
+from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
 
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
@@ -59,7 +59,7 @@ class DtwMeasure:
 
     name: str
     about: str
-    kind: str  # "gist", "poses" or "angles"
+    kind: str  # "summary", "poses" or "angles"
     count: int
     unit: str = "m"
     band: float = BAND
@@ -72,15 +72,15 @@ class DtwMeasure:
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         if self.kind == "angles":
             return _curves_of(skeleton)
-        skeleton.role_assignment.require(_LEGS if self.kind == "gist" else ("hips",))
+        skeleton.role_assignment.require(_LEGS if self.kind == "summary" else ("hips",))
         return _some(tuple(role for role in POSE_ROLES if role in skeleton.roles), POSE_ROLES)
 
     def length(self, frames: int, fps: float) -> int:  # noqa: D102
         return self.count
 
     def clip_rows(self, motion: Motion) -> NDArray[np.float64]:  # noqa: D102
-        if self.kind == "gist":
-            return gist_rows(motion, self.count)
+        if self.kind == "summary":
+            return clip_summary(motion, self.count)
         rows = _curve_rows(motion) if self.kind == "angles" else pose_rows(motion)
         return even_rows(rows, self.count)
 
@@ -99,7 +99,7 @@ class DtwMeasure:
 
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
         gaps = query[:, None, :].astype(np.float64) - clip[None]
-        return warp(banded_grid((gaps**2).sum(axis=2), band=self.band)).path
+        return warp(banded_matrix((gaps**2).sum(axis=2), band=self.band)).path
 
     def _scale(self, clips: Clips) -> float:
         return float(1.0 / np.sqrt(self.count * len(clips.joints)))
@@ -122,7 +122,7 @@ class CurveMeasure:
 
 
 @dataclass(frozen=True)
-class EnergyMeasure(CurveMeasure):
+class EmdMeasure(CurveMeasure):
     """Earth Mover's Distance of Douglas-Peucker points: weighted mean over the joints."""
 
     name: str = "emd"
@@ -145,18 +145,18 @@ class EnergyMeasure(CurveMeasure):
         low = int(np.searchsorted(there, first))  # heaps are those of the clips without gaps
         heaps, weights = self.heaps(clips), self.weights(clips.joints)
         out = np.full((last - first, len(clips)), np.nan)
-        out[np.ix_(own - first, there)] = energy_matrix_rows(heaps, weights, low, low + len(own))
+        out[np.ix_(own - first, there)] = emd_matrix_rows(heaps, weights, low, low + len(own))
         return out
 
     def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         weights = self.weights(clips.joints)
         one = self._heaps_of(np.asarray(query, dtype=np.float64)[None])
-        found = energy_nearest(one, self.heaps(clips), weights, k=k, prune=prune)
+        found = emd_nearest(one, self.heaps(clips), weights, k=k, prune=prune)
         return Nearest(there[found.clips], found.distances, found.computed)
 
-    def heaps(self, clips: Clips) -> Heaps:
-        """Heaps of the clips without missing values, made once."""
+    def heaps(self, clips: Clips) -> EmdSignatures:
+        """EmdSignatures of the clips without missing values, made once."""
         if "heaps" not in clips.made:
             clips.made["heaps"] = self._heaps_of(clips.stack[clips.whole])
         return clips.made["heaps"]
@@ -166,9 +166,9 @@ class EnergyMeasure(CurveMeasure):
         weights = np.array([JOINT_IMPORTANCE[joint] for joint in joints])
         return weights / weights.sum()
 
-    def _heaps_of(self, stack: NDArray) -> Heaps:
+    def _heaps_of(self, stack: NDArray) -> EmdSignatures:
         curves = stack.reshape(*stack.shape[:2], -1, 3)
-        return Heaps.of(curves, threshold=self.threshold, time_weight=self.time_weight)
+        return EmdSignatures.of(curves, threshold=self.threshold, time_weight=self.time_weight)
 
 
 @dataclass(frozen=True)
@@ -209,7 +209,7 @@ class ScalingMeasure(CurveMeasure):
 
 
 @dataclass(frozen=True)
-class GridMeasure:
+class FrameDistanceMeasure:
     """Banded DTW by a frame distance: mean over the cells of the path."""
 
     name: str
@@ -258,24 +258,24 @@ class GridMeasure:
         return Nearest(there[order], gaps[order], len(there))
 
     def path(self, query, clip) -> NDArray[np.int64]:  # noqa: D102
-        return warp(banded_grid(self._distance.grid(query, clip), band=self.band)).path
+        return warp(banded_matrix(self._distance.matrix(query, clip), band=self.band)).path
 
     def _between(self, a: NDArray, b: NDArray) -> float:
-        grid = banded_grid(self._distance.grid(a, b), band=self.band)
-        costs, _ = accumulated(grid, steps="classic", subsequence=False)
+        matrix = banded_matrix(self._distance.matrix(a, b), band=self.band)
+        costs, _ = accumulated(matrix, steps="classic", subsequence=False)
         return float(costs[-1, -1] / self.count)
 
 
 CLIP_MEASURES: dict[str, ClipMeasure] = {
     measure.name: measure
     for measure in (
-        DtwMeasure("dtw-clip", "banded DTW of poses, travel and length", "gist", GIST_ROWS),
-        EnergyMeasure(),
+        DtwMeasure("dtw-clip", "banded DTW of poses, travel and length", "summary", GIST_ROWS),
+        EmdMeasure(),
         DtwMeasure("dtw-angles", "banded DTW of rotation curves", "angles", PAPER_ROWS, "degrees"),
         ScalingMeasure(),
         DtwMeasure("dtw-e15", "banded DTW of poses alone", "poses", GIST_ROWS),
-        GridMeasure("dtw-pc11", "pc11", "banded DTW of point clouds"),
-        GridMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances"),
+        FrameDistanceMeasure("dtw-pc11", "pc11", "banded DTW of point clouds"),
+        FrameDistanceMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances"),
     )
 }
 """Measures of whole clips by name."""

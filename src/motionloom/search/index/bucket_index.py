@@ -34,7 +34,7 @@ _FAR = np.float32(1e18)  # coordinates of the rows that fill up the last block
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class BucketIndex:
     """An index of N rows in D dimensions: L blocks, G groups of blocks.
 
     Attributes
@@ -62,7 +62,7 @@ class Blocks:
     axes: NDArray[np.float64]
 
     @classmethod
-    def build(cls, rows: NDArray[np.float32]) -> Blocks:
+    def build(cls, rows: NDArray[np.float32]) -> BucketIndex:
         """Index `rows` (N, D); rows with missing values are left out."""
         numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
         centre, axes = _principal_axes(rows, numbers)
@@ -96,7 +96,7 @@ class Blocks:
             np.save(folder / f"{name}.npy", getattr(self, name))
 
     @classmethod
-    def open(cls, folder: Folder) -> Blocks:
+    def open(cls, folder: Folder) -> BucketIndex:
         """What `save` wrote; large arrays are memory-mapped."""
         large = ("values", "rows")
         return cls(

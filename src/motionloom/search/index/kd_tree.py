@@ -1,4 +1,4 @@
-"""SciPy's kd-tree behind the same door as our blocks: the index of the paper, by name."""
+"""Exact nearest neighbours by SciPy's kd-tree, the index of the paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 
 class KDTree:
-    """An index of N rows; see `motionloom.search.index.bucket_index.Blocks` for the answers."""
+    """Index of N feature vectors by SciPy's kd-tree; same answers as `BucketIndex`."""
 
     def __init__(self, rows: NDArray[np.float32]) -> None:
         self._numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
@@ -29,7 +29,7 @@ class KDTree:
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """As `Blocks.nearest`."""
+        """As `BucketIndex.nearest`."""
         found, distances = [], []
         for query in np.asarray(queries, dtype=np.float64):
             numbers = self._candidates(query, k, radius, epsilon, allowed)

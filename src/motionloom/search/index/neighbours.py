@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
 from motionloom.store.artifacts.derived import derived
 from motionloom.store.remote.folder import Folder
@@ -22,7 +22,7 @@ _VERSION = 1
 
 
 class FrameIndex(Protocol):
-    """What every index can do; `motionloom.search.index.bucket_index.Blocks.nearest` says more."""
+    """Protocol of an index; see `motionloom.search.index.bucket_index.BucketIndex`."""
 
     def nearest(
         self,
@@ -161,7 +161,7 @@ def open_index(
     >>> from motionloom.search import open_index
     >>> index = open_index(lib, lib.features("e15"), "blocks")
     >>> type(index).__name__
-    'Blocks'
+    'BucketIndex'
     """
     if kind is None:
         kind = "blocks" if len(features) <= SHARD_ROWS else "shards"
@@ -178,11 +178,11 @@ def open_index(
         if kind == "shards":
             Shards.build(folder, table, shards=shards, store=library.store)
         else:
-            Blocks.build(features.rows).save(folder)
+            BucketIndex.build(features.rows).save(folder)
 
-    def load(folder: Folder) -> Blocks | Shards:
+    def load(folder: Folder) -> BucketIndex | Shards:
         try:
-            return Shards.open(folder, table) if kind == "shards" else Blocks.open(folder)
+            return Shards.open(folder, table) if kind == "shards" else BucketIndex.open(folder)
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 

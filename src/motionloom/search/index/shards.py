@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.parallel import executor as engine
-from motionloom.search.index.bucket_index import Blocks
+from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.store.artifacts.derived import FOLDER as DERIVED
 from motionloom.store.artifacts.row_table import row_range, row_total
 from motionloom.store.remote.cache import local_cache
@@ -120,7 +120,7 @@ class Shards:
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Answer:
-        """As `Blocks.nearest`; `rows` are read from their file, where the shards are."""
+        """As `BucketIndex.nearest`; `rows` are read from their file, where the shards are."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         asks = []
         for number, (first, last) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
@@ -182,7 +182,7 @@ def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
 def _build_shard(number: int, folder: Path, table: Folder, starts: NDArray[np.int64]) -> None:
     place = folder / str(number)
     place.mkdir(exist_ok=True)  # a task may be done again after its worker has died
-    Blocks.build(row_range(table, int(starts[number]), int(starts[number + 1]))).save(place)
+    BucketIndex.build(row_range(table, int(starts[number]), int(starts[number + 1]))).save(place)
 
 
 def _put_shard(
@@ -217,5 +217,5 @@ def _ask_shard(
 
 @lru_cache(maxsize=64)
 def _opened(folder: Folder, number: int, table: Folder, first: int, last: int):
-    """Blocks and rows of a shard, mapped once per process."""
-    return Blocks.open(folder / str(number)), row_range(table, first, last)
+    """BucketIndex and rows of a shard, mapped once per process."""
+    return BucketIndex.open(folder / str(number)), row_range(table, first, last)

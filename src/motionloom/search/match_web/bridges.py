@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Bridges:
-    """Bridges of a grid.
+    """Bridges of a matrix.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Bridges:
 
 
 def bridges_between(
-    grid: NDArray[np.float64],
+    matrix: NDArray[np.float64],
     region: NDArray[np.bool_],
     starts: NDArray[np.int64],
     cells: NDArray[np.int32],
@@ -56,7 +56,7 @@ def bridges_between(
 
     Parameters
     ----------
-    grid, region : ndarray, shape (M, N)
+    matrix, region : ndarray, shape (M, N)
     starts : ndarray of int64, shape (K + 1,)
     cells, offsets, owner : ndarray
         Chains, as from `motionloom.search.match_web.chains.minima_chains`.
@@ -65,12 +65,14 @@ def bridges_between(
         Both ends are less than so many cells apart (Manhattan distance).
     """
     limit = int(np.ceil(reach)) - 1  # the greatest whole number below `reach`
-    return Bridges(*_bridges(grid, region, starts, cells, offsets, owner, max_slope, max(limit, 0)))
+    return Bridges(
+        *_bridges(matrix, region, starts, cells, offsets, owner, max_slope, max(limit, 0))
+    )
 
 
 @nb.njit(cache=True, nogil=True)
-def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
-    n_rows = grid.shape[0]
+def _bridges(matrix, region, starts, cells, offsets, owner, max_slope, limit):
+    n_rows = matrix.shape[0]
     states = 2 * max_slope - 1
     n_chains = len(offsets) - 1
     best = np.full(max(n_chains, 1), np.inf)
@@ -133,7 +135,7 @@ def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
                     for s in range(states):
                         source[now, at, s] = -1
                     source[now, at, 0] = upcoming
-                    total[now, at, 0] = grid[i, j]
+                    total[now, at, 0] = matrix[i, j]
                     number[now, at, 0] = 1
                     came[row, at, 0] = -1
                     upcoming += 1
@@ -143,7 +145,7 @@ def _bridges(grid, region, starts, cells, offsets, owner, max_slope, limit):
                         source, total, number, came, row, now, above, at, j - shift,
                         low - shift, high - shift,
                         j - 1 - base[row] if new_high == j - 1 else -1,
-                        max_slope, grid[i, j], i + j - limit, cells,
+                        max_slope, matrix[i, j], i + j - limit, cells,
                     )  # fmt: skip
                 if alive:
                     if new_low < 0:

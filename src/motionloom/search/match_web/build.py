@@ -1,7 +1,7 @@
 """The web of motions: at 10 Hz first, then finer and finer; or at once at the full rate.
 
-The distance grid of one motion with many is held at the full rate while their web is
-built, and no longer. A pair of motions whose grid is too large for that is taken in parts
+The distance matrix of one motion with many is held at the full rate while their web is
+built, and no longer. A pair of motions whose matrix is too large for that is taken in parts
 that overlap by more than most queries last. So memory grows neither with the number of
 motions nor with their lengths.
 """
@@ -13,21 +13,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from motionloom.distance.distance_matrix import DistanceGrid, GridFrames
+from motionloom.distance.matrix import DistanceMatrix, PreparedFrames
 from motionloom.search.match_web.refinement import Level, refined, strides
-from motionloom.search.match_web.web import Web, WebOptions, build_web, joined
+from motionloom.search.match_web.web import Web, WebSettings, build_web, joined
 
-MOST_CELLS = 16_000_000  # of a grid that is held at a time: 128 MB
+MOST_CELLS = 16_000_000  # of a matrix that is held at a time: 128 MB
 OVERLAP_SECONDS = 10.0  # of parts of long motions
 
 
 def motion_web(
-    a: GridFrames,
-    others: Sequence[GridFrames],
+    a: PreparedFrames,
+    others: Sequence[PreparedFrames],
     *,
     rate: float,
     itself: int | None = None,
-    options: WebOptions | None = None,
+    options: WebSettings | None = None,
     direct: bool = False,
     most_cells: int = MOST_CELLS,
 ) -> Web:
@@ -35,20 +35,20 @@ def motion_web(
 
     Parameters
     ----------
-    a : GridFrames
-        M frames, as from `motionloom.distance.distance_matrix.grid_frames`.
-    others : sequence of GridFrames
+    a : PreparedFrames
+        M frames, as from `motionloom.distance.matrix.prepared_frames`.
+    others : sequence of PreparedFrames
         N frames in all.
     rate : float
         Frames per second of all of them.
     itself : int, optional
         Which of the others is the motion itself, if it is among them.
-    options : WebOptions, optional
+    options : WebSettings, optional
     direct : bool
         Build at the full rate at once, instead of at 10 Hz first. Slower, and what the
         other is an approximation of.
     most_cells : int
-        Of the distance grid that is held at a time. Motions with more frames than its
+        Of the distance matrix that is held at a time. Motions with more frames than its
         root are taken in parts.
 
     Returns
@@ -59,13 +59,13 @@ def motion_web(
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.distance.distance_matrix import grid_frames
-    >>> walk, jog = grid_frames(ml.demo.clip("walk")), grid_frames(ml.demo.clip("jog"))
+    >>> from motionloom.distance.matrix import prepared_frames
+    >>> walk, jog = prepared_frames(ml.demo.clip("walk")), prepared_frames(ml.demo.clip("jog"))
     >>> web = motion_web(walk, [walk, jog], rate=30.0, itself=0)
     >>> web.shape == (len(walk), len(walk) + len(jog)), web.chain_count > 3
     (True, True)
     """
-    options = options or WebOptions()
+    options = options or WebSettings()
     starts = np.concatenate([[0], np.cumsum([len(other) for other in others])])
     webs = []
     for first, last in _chunks([len(other) for other in others], len(a), most_cells):
@@ -74,18 +74,18 @@ def motion_web(
         if len(a) * sum(len(other) for other in some) > 2 * most_cells:
             web = _in_parts(a, some[0], own is not None, rate, options, direct, most_cells)
         else:
-            grid = DistanceGrid(a, some)
-            web = _grid_web(grid.block(), grid.starts, rate, own, 0, options, direct)
+            matrix = DistanceMatrix(a, some)
+            web = _matrix_web(matrix.block(), matrix.starts, rate, own, 0, options, direct)
         webs.append((web, int(starts[first])))
     return joined(webs, (len(a), int(starts[-1])), float(rate))
 
 
 def _in_parts(
-    a: GridFrames,
-    b: GridFrames,
+    a: PreparedFrames,
+    b: PreparedFrames,
     is_same: bool,
     rate: float,
-    options: WebOptions,
+    options: WebSettings,
     direct: bool,
     most_cells: int,
 ) -> Web:
@@ -100,15 +100,15 @@ def _in_parts(
             columns = (left, min(left + advance + overlap, len(b)))
             if is_same and columns[1] <= rows[0]:
                 continue  # below the diagonal: the same mirrored
-            grid = DistanceGrid(a.part(*rows), [b.part(*columns)])
+            matrix = DistanceMatrix(a.part(*rows), [b.part(*columns)])
             own, lag = (0, left - top) if is_same else (None, 0)
-            web = _grid_web(grid.block(), grid.starts, rate, own, lag, options, direct)
+            web = _matrix_web(matrix.block(), matrix.starts, rate, own, lag, options, direct)
             found.append((web.moved(top), left))
     return joined(found, (len(a), len(b)), float(rate))
 
 
 def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[int, int]]:
-    """Ranges of motions whose grids with so many rows fit."""
+    """Ranges of motions whose matrices with so many rows fit."""
     chunks, first, frames = [], 0, 0
     for k, length in enumerate(lengths):
         if k > first and (frames + length) * rows > most_cells:
@@ -118,10 +118,10 @@ def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[in
     return [*chunks, (first, len(lengths))] if lengths else []
 
 
-def _grid_web(
-    grid, starts, rate: float, itself: int | None, lag: int, options: WebOptions, direct: bool
+def _matrix_web(
+    matrix, starts, rate: float, itself: int | None, lag: int, options: WebSettings, direct: bool
 ) -> Web:
-    levels = [Level(grid, starts, stride) for stride in ((1,) if direct else strides(rate))]
+    levels = [Level(matrix, starts, stride) for stride in ((1,) if direct else strides(rate))]
     base = levels[0]
     web = build_web(
         base.values(),

@@ -20,20 +20,20 @@ from numpy.typing import NDArray
 
 
 def minima_chains(
-    grid: NDArray[np.float64],
+    matrix: NDArray[np.float64],
     minima: NDArray[np.uint8],
     starts: NDArray[np.int64],
     *,
     max_slope: int,
     least_length: float,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """All chains of a grid.
+    """All chains of a matrix.
 
     Parameters
     ----------
-    grid : ndarray, shape (M, N)
+    matrix : ndarray, shape (M, N)
     minima : ndarray of uint8, shape (M, N)
-        As from `motionloom.alignment.grid_minima`; other cells are 0.
+        As from `motionloom.alignment.matrix_minima`; other cells are 0.
     starts : ndarray of int64, shape (K + 1,)
         Where the columns of each motion begin; chains do not leave a motion.
     max_slope : int
@@ -49,20 +49,20 @@ def minima_chains(
     owner : ndarray of int32, shape (M, N)
         Number of the chain that a cell belongs to, or -1.
     """
-    owner = np.full(grid.shape, -1, np.int32)
-    cells, offsets = _chains(grid, minima, starts, max_slope, least_length, owner)
+    owner = np.full(matrix.shape, -1, np.int32)
+    cells, offsets = _chains(matrix, minima, starts, max_slope, least_length, owner)
     return cells, offsets, owner
 
 
 @nb.njit(cache=True, nogil=True)
-def _chains(grid, minima, starts, max_slope, least_length, owner):
-    n_rows = grid.shape[0]
+def _chains(matrix, minima, starts, max_slope, least_length, owner):
+    n_rows = matrix.shape[0]
     cells = np.empty((1024, 2), np.int32)
     offsets = [0]
     count = 0
-    path = np.empty((n_rows + grid.shape[1], 2), np.int32)
-    taken = np.zeros(grid.shape, np.bool_)
-    near = np.zeros(grid.shape, np.bool_)  # cells that a chain has come near
+    path = np.empty((n_rows + matrix.shape[1], 2), np.int32)
+    taken = np.zeros(matrix.shape, np.bool_)
+    near = np.zeros(matrix.shape, np.bool_)  # cells that a chain has come near
     for k in range(len(starts) - 1):
         first, last = starts[k], starts[k + 1]
         for look in range(2):
@@ -78,7 +78,7 @@ def _chains(grid, minima, starts, max_slope, least_length, owner):
                     used = taken if look == 0 else near
                     if used[i, j]:
                         continue
-                    length = _grow(grid, minima, used, i, j, last, max_slope, path)
+                    length = _grow(matrix, minima, used, i, j, last, max_slope, path)
                     if look == 0:
                         for step in range(length):
                             taken[path[step, 0], path[step, 1]] = True
@@ -98,9 +98,9 @@ def _chains(grid, minima, starts, max_slope, least_length, owner):
 
 
 @nb.njit(cache=True, nogil=True)
-def _grow(grid, minima, used, i, j, last, max_slope, path):
+def _grow(matrix, minima, used, i, j, last, max_slope, path):
     """Follow minima from (i, j) into `path`, up to used ones; how many there are."""
-    n_rows = grid.shape[0]
+    n_rows = matrix.shape[0]
     length, right, down = 0, 1, 1  # frames side by side, and stacked, just now
     while True:
         path[length, 0], path[length, 1] = i, j
@@ -112,7 +112,7 @@ def _grow(grid, minima, used, i, j, last, max_slope, path):
         else:
             can_right = can_right and right < max_slope and minima[i, j + 1] != 0
             can_down = can_down and down < max_slope and minima[i + 1, j] != 0
-            if can_right and (not can_down or grid[i, j + 1] <= grid[i + 1, j]):
+            if can_right and (not can_down or matrix[i, j + 1] <= matrix[i + 1, j]):
                 j, right, down = j + 1, right + 1, 1
             elif can_down:
                 i, right, down = i + 1, 1, down + 1

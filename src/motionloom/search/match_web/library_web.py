@@ -3,7 +3,7 @@
 Webs are opened once and kept as long as the library object is, so that a threshold can be
 moved like a slider.
 
-The grid and the web of two motions of a library, to be looked at.
+The matrix and the web of two motions of a library, to be looked at.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.distance import FrameDistance
-from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
 from motionloom.distance.feature_table import at_rate
+from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import LibraryError, RoleError
-from motionloom.search.candidates import Found, Limits
+from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match import Match
 from motionloom.search.match_graph.graph import Node
 from motionloom.search.match_web.build import motion_web
@@ -85,7 +85,7 @@ def library_web(library: Shelf, distance: str | FrameDistance = "pc11") -> Libra
     return known[1]
 
 
-def web_search(library: Shelf, query: Query, options: Options) -> tuple[list[Found], Timeline]:
+def web_search(library: Shelf, query: Query, options: Options) -> tuple[list[Candidate], Timeline]:
     """What a query finds in the webs of a library, and where; see `METHODS`."""
     finder = _Finder(library, query, options)
     return finder.found(finder.first), finder.timeline
@@ -134,7 +134,7 @@ class _Finder:
         ratios = WEB_DURATIONS if options.durations == _ANY_DURATION else options.durations
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
-    def found(self, stretch: _Stretch) -> list[Found]:
+    def found(self, stretch: _Stretch) -> list[Candidate]:
         """Matches of a stretch, itself in front if it is in the library."""
         o = self.options
         itself = [stretch.place] if stretch.place is not None else []
@@ -146,7 +146,7 @@ class _Finder:
         if itself and not o.exclude_query and self._is_allowed(itself[0][0]):
             steps = np.arange(length)
             path = np.column_stack([steps, steps + itself[0][0]])
-            found = [Found(*itself[0], 0.0, path), *found][: o.max_matches]
+            found = [Candidate(*itself[0], 0.0, path), *found][: o.max_matches]
         return found
 
     def inside(self, query: Query) -> _Stretch:
@@ -164,7 +164,7 @@ class _Finder:
         pad = round(_CONTEXT_SECONDS * query.motion.fps)
         low = max(query.start_frame - pad, 0)
         around = at_rate(query.motion[low : query.end_frame + pad], rate)
-        rows = grid_frames(around, store.distance)
+        rows = prepared_frames(around, store.distance)
         start, end = row_span(
             query.start_frame - low, query.end_frame - low, query.motion.fps, rate, len(around)
         )
@@ -173,7 +173,7 @@ class _Finder:
             if self.allowed is not None and not self.allowed[m]:
                 continue
             try:
-                column = grid_frames(at_rate(self.library[name], rate), store.distance)
+                column = prepared_frames(at_rate(self.library[name], rate), store.distance)
             except RoleError:
                 continue
             web = motion_web(rows, [column], rate=rate, options=store.options)
@@ -210,12 +210,12 @@ class WebPair:
     `alpha` is that of the valid region, `is_same` tells whether it is one motion.
     """
 
-    grid: NDArray[np.float64]
+    matrix: NDArray[np.float64]
     web: Web
     alpha: float
     is_same: bool
 
-    def search(self, start: int, end: int, *, threshold: float = WEB_DISTANCE) -> list[Found]:
+    def search(self, start: int, end: int, *, threshold: float = WEB_DISTANCE) -> list[Candidate]:
         """Match sequences of rows `start` to `end`."""
         index = web_index([(0, 0, self.web)], np.array([0, self.web.shape[1]]), ways=1)
         limits = Limits(
@@ -227,7 +227,7 @@ class WebPair:
 
 
 def web_pair(library: Shelf, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> WebPair:
-    """Grid and web of two motions; the web as it was built, or built now.
+    """Matrix and web of two motions; the web as it was built, or built now.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def web_pair(library: Shelf, a: str, b: str, *, distance: str | FrameDistance = 
     """
     store = WebStore(library, distance)
     rows, columns = (
-        grid_frames(at_rate(library[name], store.rate), store.distance) for name in (a, b)
+        prepared_frames(at_rate(library[name], store.rate), store.distance) for name in (a, b)
     )
     try:
         web = store.web(a, b)
@@ -246,4 +246,4 @@ def web_pair(library: Shelf, a: str, b: str, *, distance: str | FrameDistance = 
         web = motion_web(
             rows, [columns], rate=store.rate, itself=0 if a == b else None, options=store.options
         )
-    return WebPair(DistanceGrid(rows, [columns]).block(), web, store.options.alpha, a == b)
+    return WebPair(DistanceMatrix(rows, [columns]).block(), web, store.options.alpha, a == b)

@@ -18,7 +18,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.search.candidates import Found, Limits
+from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.web_index import WebIndex
 
 
@@ -29,7 +29,7 @@ def web_matches(
     limits: Limits,
     *,
     allowed: NDArray[np.bool_] | None = None,
-) -> list[Found]:
+) -> list[Candidate]:
     """Matches of a stretch of the web's motions, the nearest first.
 
     Parameters
@@ -44,7 +44,7 @@ def web_matches(
 
     Returns
     -------
-    found : list of Found
+    found : list of Candidate
         Frames numbered as in `index`; paths pair frames counted from `start` with those.
     """
     if not len(index):
@@ -79,7 +79,7 @@ def web_matches(
         if way == 1:
             path = path[:, ::-1].copy()
         path[:, 0] -= start
-        found.append(Found(int(first[k]), int(last[k]), float(means[k]), path))
+        found.append(Candidate(int(first[k]), int(last[k]), float(means[k]), path))
     return found
 
 

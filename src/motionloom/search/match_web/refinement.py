@@ -1,9 +1,9 @@
 """A coarse web made fine: chains and bridges found at 10 Hz, placed at the library's rate.
 
-A path is padded and upsampled to a band of the finer grid. A chain's new ends are the
+A path is padded and upsampled to a band of the finer matrix. A chain's new ends are the
 smallest cells about the old ones, a bridge's lie on the refined chains that it joins; the
 cheapest path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8).
-Then a chain may follow minima of the finer grid by up to a coarse cell on either side: what
+Then a chain may follow minima of the finer matrix by up to a coarse cell on either side: what
 was less than a cell there, at the ends of motions above all, can be seen now.
 """
 
@@ -24,11 +24,11 @@ _STRIDES = (1, 3, 6, 12, 24, 48)  # 60 fps go 10, 20, 60 as in the paper; 30 fps
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A grid seen at some rate.
+    """A matrix seen at some rate.
 
     Attributes
     ----------
-    grid : ndarray, shape (M, N)
+    matrix : ndarray, shape (M, N)
         Distances of all frames.
     starts : ndarray of int64, shape (K + 1,)
         Where the columns of each motion begin.
@@ -36,7 +36,7 @@ class Level:
         Every so many-th frame of each motion is looked at, counted from its first.
     """
 
-    grid: NDArray[np.float64]
+    matrix: NDArray[np.float64]
     starts: NDArray[np.int64]
     stride: int
 
@@ -49,15 +49,15 @@ class Level:
     @property
     def rows(self) -> int:
         """Rows that are looked at."""
-        return -(-len(self.grid) // self.stride)
+        return -(-len(self.matrix) // self.stride)
 
     def values(self) -> NDArray[np.float64]:
         """Distances of the frames that are looked at."""
         if self.stride == 1:
-            return self.grid
+            return self.matrix
         spans = zip(self.starts[:-1], self.starts[1:], strict=True)
         columns = [np.arange(first, last, self.stride) for first, last in spans]
-        return self.grid[:: self.stride][:, np.concatenate(columns)]
+        return self.matrix[:: self.stride][:, np.concatenate(columns)]
 
 
 def strides(rate: float) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
     web : Web
         Of the level `coarse`.
     coarse, fine : Level
-        Of one grid; the coarse stride is a multiple of the fine one.
+        Of one matrix; the coarse stride is a multiple of the fine one.
     max_slope : int
 
     Returns
@@ -90,7 +90,7 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
     """
     ratio = coarse.stride // fine.stride
     place = (
-        fine.grid, fine.stride, fine.starts, fine.own_starts, coarse.own_starts, ratio, max_slope
+        fine.matrix, fine.stride, fine.starts, fine.own_starts, coarse.own_starts, ratio, max_slope
     )  # fmt: skip
     chain_offsets = web.offsets[: web.chain_count + 1]
     cells, offsets, number = _refined_chains(web.cells, chain_offsets, *place)
@@ -106,7 +106,7 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
         (fine.rows, int(own[-1])),
         web.rate * ratio,
         every,
-        fine.grid[every[:, 0].astype(np.int64) * fine.stride, columns].astype(np.float32),
+        fine.matrix[every[:, 0].astype(np.int64) * fine.stride, columns].astype(np.float32),
         np.concatenate([offsets, offsets[-1] + spans[1:]]),
         len(offsets) - 1,
         leaves,
@@ -116,7 +116,7 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
 
 @nb.njit(cache=True, nogil=True)
 def _refined_chains(
-    cells, offsets, grid, stride, starts, own_starts, coarse_starts, ratio, max_slope
+    cells, offsets, matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope
 ):
     """Chains of the finer level: cells, offsets, and each coarse chain's number or -1."""
     out = np.empty((max(1024, 2 * ratio * len(cells)), 2), np.int32)
@@ -135,16 +135,16 @@ def _refined_chains(
             if len(fine) > 0 or len(path) <= 2 * cut + 1:
                 break
             part, about = path[cut : len(path) - cut], near if attempt == 0 else 0
-            where = (grid, stride, starts, own_starts, coarse_starts, ratio, about)
+            where = (matrix, stride, starts, own_starts, coarse_starts, ratio, about)
             start, end = _smallest(*where, part[0], k), _smallest(*where, part[-1], k)
             fine = _through_band(
-                part, start, end, grid, stride, starts, own_starts, coarse_starts, ratio,
+                part, start, end, matrix, stride, starts, own_starts, coarse_starts, ratio,
                 max_slope, k,
             )  # fmt: skip
         if len(fine) == 0:
             continue
-        before = _continued(fine, -1, grid, stride, starts, own_starts, ratio, max_slope, k)
-        after = _continued(fine, 1, grid, stride, starts, own_starts, ratio, max_slope, k)
+        before = _continued(fine, -1, matrix, stride, starts, own_starts, ratio, max_slope, k)
+        after = _continued(fine, 1, matrix, stride, starts, own_starts, ratio, max_slope, k)
         fine = np.concatenate((before[::-1], fine, after))
         while filled + len(fine) > len(out):
             out = np.concatenate((out, np.empty_like(out)))
@@ -159,7 +159,7 @@ def _refined_chains(
 @nb.njit(cache=True, nogil=True)
 def _refined_bridges(
     cells, offsets, chain_count, leaves, arrives, chain_cells, chain_offsets, number,
-    grid, stride, starts, own_starts, coarse_starts, ratio, max_slope,
+    matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope,
 ):  # fmt: skip
     """Bridges of the finer level: cells between, offsets, where they leave and arrive."""
     out = np.empty((max(1024, 2 * ratio * (len(cells) - offsets[chain_count])), 2), np.int32)
@@ -178,18 +178,18 @@ def _refined_bridges(
         k = np.searchsorted(coarse_starts, path[0, 1], side="right") - 1
         left = _on_chain(
             path[0], number[of_leave], chain_cells, chain_offsets,
-            grid, stride, starts, own_starts, coarse_starts, ratio, k,
+            matrix, stride, starts, own_starts, coarse_starts, ratio, k,
         )  # fmt: skip
         come = _on_chain(
             path[-1], number[of_arrive], chain_cells, chain_offsets,
-            grid, stride, starts, own_starts, coarse_starts, ratio, k,
+            matrix, stride, starts, own_starts, coarse_starts, ratio, k,
         )  # fmt: skip
         # The smallest cells near the old ends; should no path join them, those farthest apart.
         for attempt in range(2):
             start, end = (left[0], come[0]) if attempt == 0 else (left[1], come[2])
             fine = _through_band(
                 path, chain_cells[start], chain_cells[end],
-                grid, stride, starts, own_starts, coarse_starts, ratio, max_slope, k,
+                matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope, k,
             )  # fmt: skip
             if len(fine) > 1:
                 break
@@ -211,18 +211,18 @@ def _refined_bridges(
 
 
 @nb.njit(cache=True, nogil=True)
-def _smallest(grid, stride, starts, own_starts, coarse_starts, ratio, near, cell, k):
+def _smallest(matrix, stride, starts, own_starts, coarse_starts, ratio, near, cell, k):
     """The smallest cell of the finer level within `near` cells of a coarse one."""
     row, column = cell[0] * ratio, own_starts[k] + (cell[1] - coarse_starts[k]) * ratio
     best = np.inf
     found = np.array([row, column])
     for i in range(max(row - near, 0), row + near + 1):
-        if i * stride >= len(grid):
+        if i * stride >= len(matrix):
             break
         for j in range(max(column - near, own_starts[k]), column + near + 1):
             if j >= own_starts[k + 1]:
                 break
-            value = grid[i * stride, starts[k] + (j - own_starts[k]) * stride]
+            value = matrix[i * stride, starts[k] + (j - own_starts[k]) * stride]
             if value < best:
                 best = value
                 found[0], found[1] = i, j
@@ -230,7 +230,7 @@ def _smallest(grid, stride, starts, own_starts, coarse_starts, ratio, near, cell
 
 
 @nb.njit(cache=True, nogil=True)
-def _continued(path, way, grid, stride, starts, own_starts, ratio, max_slope, k):
+def _continued(path, way, matrix, stride, starts, own_starts, ratio, max_slope, k):
     """Minima beyond the end of a path (`way` 1), or before its start (-1), nearest first."""
     most = 2 * ratio
     out = np.empty((most, 2), np.int64)
@@ -242,11 +242,11 @@ def _continued(path, way, grid, stride, starts, own_starts, ratio, max_slope, k)
     while 0 <= end - way * down < len(path) and path[end - way * down, 1] == j:
         down += 1
     for step in range(most):
-        if _is_minimum(grid, stride, starts, own_starts, k, i + way, j + way):
+        if _is_minimum(matrix, stride, starts, own_starts, k, i + way, j + way):
             i, j, right, down = i + way, j + way, 1, 1
-        elif right < max_slope and _is_minimum(grid, stride, starts, own_starts, k, i, j + way):
+        elif right < max_slope and _is_minimum(matrix, stride, starts, own_starts, k, i, j + way):
             j, right, down = j + way, right + 1, 1
-        elif down < max_slope and _is_minimum(grid, stride, starts, own_starts, k, i + way, j):
+        elif down < max_slope and _is_minimum(matrix, stride, starts, own_starts, k, i + way, j):
             i, right, down = i + way, 1, down + 1
         else:
             return out[:step]
@@ -255,22 +255,22 @@ def _continued(path, way, grid, stride, starts, own_starts, ratio, max_slope, k)
 
 
 @nb.njit(cache=True, nogil=True)
-def _is_minimum(grid, stride, starts, own_starts, k, i, j):
+def _is_minimum(matrix, stride, starts, own_starts, k, i, j):
     """Whether a cell of the finer level is the least of its row or column there."""
-    rows = (len(grid) + stride - 1) // stride
+    rows = (len(matrix) + stride - 1) // stride
     first, last = own_starts[k], own_starts[k + 1] - 1
     if i < 0 or i >= rows or j < first or j > last:
         return False
     r, c = i * stride, starts[k] + (j - first) * stride
-    value = grid[r, c]
-    if first < j < last and value <= grid[r, c - stride] and value < grid[r, c + stride]:
+    value = matrix[r, c]
+    if first < j < last and value <= matrix[r, c - stride] and value < matrix[r, c + stride]:
         return True
-    return 0 < i < rows - 1 and value <= grid[r - stride, c] and value < grid[r + stride, c]
+    return 0 < i < rows - 1 and value <= matrix[r - stride, c] and value < matrix[r + stride, c]
 
 
 @nb.njit(cache=True, nogil=True)
 def _on_chain(
-    cell, chain, cells, offsets, grid, stride, starts, own_starts, coarse_starts, ratio, k
+    cell, chain, cells, offsets, matrix, stride, starts, own_starts, coarse_starts, ratio, k
 ):
     """Cells of a refined chain about a coarse cell: the smallest, the first and the last."""
     row, column = cell[0] * ratio, own_starts[k] + (cell[1] - coarse_starts[k]) * ratio
@@ -287,7 +287,7 @@ def _on_chain(
         if first < 0:
             first = c
         last = c
-        value = grid[i * stride, starts[k] + (j - own_starts[k]) * stride]
+        value = matrix[i * stride, starts[k] + (j - own_starts[k]) * stride]
         if value < best:
             best, smallest = value, c
     if first < 0:
@@ -297,7 +297,7 @@ def _on_chain(
 
 @nb.njit(cache=True, nogil=True)
 def _through_band(
-    path, start, end, grid, stride, starts, own_starts, coarse_starts, ratio, max_slope, k
+    path, start, end, matrix, stride, starts, own_starts, coarse_starts, ratio, max_slope, k
 ):
     """The cheapest path from `start` to `end` in the band about a coarse path; maybe none.
 
@@ -322,7 +322,7 @@ def _through_band(
         if low[r] > high[r]:
             return empty
     found, _ = band_path(
-        grid, top * stride, starts[k] - own_starts[k] * stride, stride,
+        matrix, top * stride, starts[k] - own_starts[k] * stride, stride,
         low, high, start[1], end[1], max_slope,
     )  # fmt: skip
     found[:, 0] += top

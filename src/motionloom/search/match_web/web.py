@@ -1,6 +1,6 @@
 """The match web: all potentially similar stretches of two motions, as a net of paths.
 
-Rows of the distance grid are frames of one motion, columns frames of another. *Chains* run
+Rows of the distance matrix are frames of one motion, columns frames of another. *Chains* run
 along one-dimensional minima (`motionloom.search.match_web.chains`); *bridges* join chains through
 the valid region (`motionloom.search.match_web.bridges`). Starting from any cell and travelling on,
 along a chain and over bridges, one gets a time alignment that is close to optimal: rows and columns
@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.alignment import ALPHA, MAX_SLOPE, grid_minima, valid_region
-from motionloom.alignment.dtw import checked_grid
+from motionloom.alignment import ALPHA, MAX_SLOPE, matrix_minima, valid_region
+from motionloom.alignment.dtw import checked_matrix
 from motionloom.errors import InvalidInput
 from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
@@ -27,7 +27,7 @@ REACH_SECONDS = 2.0  # bridges are shorter than this, both motions' time added u
 
 
 @dataclass(frozen=True)
-class WebOptions:
+class WebSettings:
     """How webs are built.
 
     Parameters
@@ -64,7 +64,7 @@ class Web:
     Attributes
     ----------
     shape : tuple of int
-        Rows M and columns N of the grid: frames of the motions, at `rate`.
+        Rows M and columns N of the matrix: frames of the motions, at `rate`.
     rate : float
         Frames per second of rows and columns.
     cells : ndarray of int32, shape (C, 2)
@@ -192,19 +192,19 @@ def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float)
 
 
 def build_web(
-    grid: ArrayLike,
+    matrix: ArrayLike,
     *,
     rate: float,
     starts: ArrayLike | None = None,
     itself: int | None = None,
     lag: int = 0,
-    options: WebOptions | None = None,
+    options: WebSettings | None = None,
 ) -> Web:
-    """The web of a grid of distances, built at the grid's own rate.
+    """The web of a matrix of distances, built at the matrix's own rate.
 
     Parameters
     ----------
-    grid : array_like, shape (M, N)
+    matrix : array_like, shape (M, N)
     rate : float
         Frames per second of its rows and columns.
     starts : array_like of int, shape (K + 1,), optional
@@ -217,34 +217,34 @@ def build_web(
     lag : int
         Where rows and columns are parts of that motion: by how many frames the column
         `itself` is later than the first row.
-    options : WebOptions, optional
+    options : WebSettings, optional
 
     Returns
     -------
     web : Web
     """
-    options = options or WebOptions()
-    grid = checked_grid(grid)
+    options = options or WebSettings()
+    matrix = checked_matrix(matrix)
     if not rate > 0.0:
         raise InvalidInput(f"rate must be positive; got {rate}")
-    bounds = np.array([0, grid.shape[1]] if starts is None else starts, dtype=np.int64)
-    minima = grid_minima(grid, starts=bounds)
-    region = valid_region(grid, alpha=options.alpha, starts=bounds)
+    bounds = np.array([0, matrix.shape[1]] if starts is None else starts, dtype=np.int64)
+    minima = matrix_minima(matrix, starts=bounds)
+    region = valid_region(matrix, alpha=options.alpha, starts=bounds)
     if itself is not None:
         last = int(bounds[np.searchsorted(bounds, itself, side="right")])
         apart = int(options.least_seconds * rate) - lag
-        trivial = np.tri(len(grid), last - itself, apart, dtype=np.bool_)
+        trivial = np.tri(len(matrix), last - itself, apart, dtype=np.bool_)
         minima[:, itself:last][trivial] = 0
         region[:, itself:last][trivial] = False
     cells, offsets, owner = minima_chains(
-        grid,
+        matrix,
         minima,
         bounds,
         max_slope=options.max_slope,
         least_length=options.least_seconds * rate,
     )
     bridges = bridges_between(
-        grid,
+        matrix,
         region,
         bounds,
         cells,
@@ -255,10 +255,10 @@ def build_web(
     )
     every = np.concatenate([cells, bridges.cells])
     return Web(
-        (grid.shape[0], grid.shape[1]),
+        (matrix.shape[0], matrix.shape[1]),
         float(rate),
         every,
-        grid[every[:, 0], every[:, 1]].astype(np.float32),
+        matrix[every[:, 0], every[:, 1]].astype(np.float32),
         np.concatenate([offsets, offsets[-1] + bridges.offsets[1:]]),
         len(offsets) - 1,
         bridges.leaves,

@@ -22,8 +22,8 @@ from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_table import RATE, row_count
 from motionloom.errors import LibraryError, RoleError
 from motionloom.parallel import executor as engine
-from motionloom.search.filters import chosen_motions
-from motionloom.search.match_web.web import Web, WebOptions, joined
+from motionloom.search.filters import chosen_mask
+from motionloom.search.match_web.web import Web, WebSettings, joined
 from motionloom.search.match_web.web_files import Written, web_files
 from motionloom.search.match_web.web_tasks import (
     Task,
@@ -73,7 +73,7 @@ class WebReport:
 
 @dataclass(frozen=True)
 class LeftToBuild:
-    """What a build will do: pairs, cells of their grids, and about how many seconds of a core."""
+    """Work of a build: pairs, cells of their distance matrices, estimated core seconds."""
 
     pairs: int
     cells: float
@@ -97,7 +97,7 @@ class WebStore:
     library : Library
     distance : str or FrameDistance
         What frames are compared by.
-    options : WebOptions, optional
+    options : WebSettings, optional
 
     Examples
     --------
@@ -118,11 +118,11 @@ class WebStore:
         self,
         library: Shelf,
         distance: str | FrameDistance = "pc11",
-        options: WebOptions | None = None,
+        options: WebSettings | None = None,
     ) -> None:
         self.library = library
         self.distance = frame_distance(distance)
-        self.options = options or WebOptions()
+        self.options = options or WebSettings()
         self.rate = float(library.fps or RATE)
         how = {
             "version": _VERSION,
@@ -258,7 +258,7 @@ class WebStore:
         entries = self.library.entries()
         if not entries:
             raise LibraryError(f"{self.library.path}: the library is empty; import motions first")
-        chosen = chosen_motions(
+        chosen = chosen_mask(
             self.library, [entry.name for entry in entries], within=within, only=only
         )
         if chosen is not None:

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from motionloom.distance import FrameDistance
-from motionloom.distance.distance_matrix import GridFrames, grid_frames
 from motionloom.distance.feature_table import at_rate
+from motionloom.distance.matrix import PreparedFrames, prepared_frames
 from motionloom.parallel import executor as engine
 from motionloom.parallel.threads import one_thread
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.web import WebOptions
+from motionloom.search.match_web.web import WebSettings
 from motionloom.search.match_web.web_files import WebFiles, Written
 from motionloom.store.artifacts.derived import motion_key
 from motionloom.store.records import Entry
 from motionloom.store.store import Shelf
 
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
-_TASK_CELLS = 200_000_000  # of the grids of one task, at most: some seconds of work
+_TASK_CELLS = 200_000_000  # of the matrices of one task, at most: some seconds of work
 _FEWEST_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
 _TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
 
@@ -87,17 +87,17 @@ def built_webs(
     files: WebFiles,
     distance: FrameDistance,
     rate: float,
-    options: WebOptions,
+    options: WebSettings,
     keys: dict[str, str],
 ) -> list[Written]:
     """Build the webs of a task and write them, row by row."""
-    held: dict[str, GridFrames] = {}
+    held: dict[str, PreparedFrames] = {}
     written: list[Written] = []
     library.fetch({name for row, columns in task for name in (row, *columns)})
 
-    def frames(name: str) -> GridFrames:
+    def frames(name: str) -> PreparedFrames:
         if name not in held:
-            held[name] = grid_frames(at_rate(library[name], rate), distance)
+            held[name] = prepared_frames(at_rate(library[name], rate), distance)
         return held[name]
 
     with one_thread():

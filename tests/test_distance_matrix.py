@@ -5,9 +5,9 @@ import pytest
 
 import motionloom as ml
 from benchmarks.rivals.cell_by_cell import cell_by_cell
-from motionloom.alignment import grid_minima
-from motionloom.distance import PointCloud, distance_grid
-from motionloom.distance.distance_matrix import DistanceGrid, grid_frames
+from motionloom.alignment import matrix_minima
+from motionloom.distance import PointCloud, distance_matrix
+from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import InvalidInput
 
 
@@ -20,34 +20,36 @@ def clips():
 @pytest.mark.parametrize("fps", [30.0, 60.0, 24.0])  # at 24 windows fall between frames
 def test_blocks_are_what_whole_windows_give(clips, distance, fps):
     a, *others = (clip[:50].resample(fps) for clip in clips)
-    grid = DistanceGrid(grid_frames(a, distance), [grid_frames(b, distance) for b in others])
-    wanted = np.hstack([distance_grid(a, b, distance) for b in others])
-    assert grid.shape == wanted.shape
-    assert np.allclose(grid.block(), wanted, atol=1e-7, rtol=1e-9)
-    part = grid.block(slice(3, 20), slice(10, len(others[0]) + 9))
+    matrix = DistanceMatrix(
+        prepared_frames(a, distance), [prepared_frames(b, distance) for b in others]
+    )
+    wanted = np.hstack([distance_matrix(a, b, distance) for b in others])
+    assert matrix.shape == wanted.shape
+    assert np.allclose(matrix.block(), wanted, atol=1e-7, rtol=1e-9)
+    part = matrix.block(slice(3, 20), slice(10, len(others[0]) + 9))
     assert np.allclose(part, wanted[3:20, 10 : len(others[0]) + 9], atol=1e-7, rtol=1e-9)
 
 
 def test_cells_are_those_of_a_plain_loop(clips):
     a, b = clips[0][:40], clips[1][:30]
-    grid = DistanceGrid(grid_frames(a), [grid_frames(b)]).block()
-    assert np.allclose(grid, cell_by_cell(a, b, PointCloud("pc11", samples=11)), atol=1e-9)
+    matrix = DistanceMatrix(prepared_frames(a), [prepared_frames(b)]).block()
+    assert np.allclose(matrix, cell_by_cell(a, b, PointCloud("pc11", samples=11)), atol=1e-9)
 
 
 def test_memory_can_be_used_again(clips):
-    walk, kick = (grid_frames(clip) for clip in clips[:2])
-    grid = DistanceGrid(walk, [kick])
+    walk, kick = (prepared_frames(clip) for clip in clips[:2])
+    matrix = DistanceMatrix(walk, [kick])
     room = np.full((20, 30), np.inf)
-    assert grid.block(slice(0, 20), slice(0, 30), out=room) is room
-    assert np.array_equal(room, grid.block(slice(0, 20), slice(0, 30)))
+    assert matrix.block(slice(0, 20), slice(0, 30), out=room) is room
+    assert np.array_equal(room, matrix.block(slice(0, 20), slice(0, 30)))
     with pytest.raises(InvalidInput, match=r"out must hold float64 of shape \(20, 31\)"):
-        grid.block(slice(0, 20), slice(0, 31), out=room)
+        matrix.block(slice(0, 20), slice(0, 31), out=room)
 
 
 def minima_of(motions, tile):
-    first, *others = (grid_frames(motion) for motion in motions)
-    grid = DistanceGrid(first, others, tile=tile)
-    return grid_minima(grid.block(), starts=grid.starts)
+    first, *others = (prepared_frames(motion) for motion in motions)
+    matrix = DistanceMatrix(first, others, tile=tile)
+    return matrix_minima(matrix.block(), starts=matrix.starts)
 
 
 def test_two_tile_sizes_give_the_same_minima(clips):
@@ -65,8 +67,8 @@ def test_two_tile_sizes_give_the_same_minima_of_captured_takes(cmu30):
 def test_where_the_body_stands_and_faces_does_not_matter(clips):
     walk = clips[0]
     away = walk.transform(yaw=2.0, shift=(300.0, 0.0, -500.0))
-    grid = DistanceGrid(grid_frames(walk), [grid_frames(away)]).block()
-    assert np.allclose(grid, distance_grid(walk, walk), atol=1e-4)
+    matrix = DistanceMatrix(prepared_frames(walk), [prepared_frames(away)]).block()
+    assert np.allclose(matrix, distance_matrix(walk, walk), atol=1e-4)
 
 
 def test_a_missing_point_spoils_only_its_own_windows(clips):
@@ -74,16 +76,16 @@ def test_a_missing_point_spoils_only_its_own_windows(clips):
     rotations = walk.rotations.copy()
     rotations[30] = np.nan
     holed = ml.Motion(walk.skeleton, rotations, walk.root, fps=walk.fps)
-    grid = DistanceGrid(grid_frames(walk), [grid_frames(holed)]).block()
-    assert np.isnan(grid[:, 25:36]).all()
-    assert not np.isnan(grid[:, :25]).any() and not np.isnan(grid[:, 36:]).any()
+    matrix = DistanceMatrix(prepared_frames(walk), [prepared_frames(holed)]).block()
+    assert np.isnan(matrix[:, 25:36]).all()
+    assert not np.isnan(matrix[:, :25]).any() and not np.isnan(matrix[:, 36:]).any()
 
 
 def test_says_what_is_wrong(clips):
     walk, kick = clips[:2]
     with pytest.raises(InvalidInput, match="tile must be at least 1; got 0"):
-        DistanceGrid(grid_frames(walk), [grid_frames(kick)], tile=0)
+        DistanceMatrix(prepared_frames(walk), [prepared_frames(kick)], tile=0)
     with pytest.raises(InvalidInput, match="one distance, at one rate; got pc11 and e15"):
-        DistanceGrid(grid_frames(walk), [grid_frames(kick, "e15")])
+        DistanceMatrix(prepared_frames(walk), [prepared_frames(kick, "e15")])
     with pytest.raises(InvalidInput, match="steps of 1 and 2 frames"):
-        DistanceGrid(grid_frames(walk), [grid_frames(kick.resample(60))])
+        DistanceMatrix(prepared_frames(walk), [prepared_frames(kick.resample(60))])

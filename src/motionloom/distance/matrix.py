@@ -1,8 +1,8 @@
-"""Grids of frame distances that are never held whole: block by block, in double precision.
+"""Matrices of frame distances that are never held whole: block by block, in double precision.
 
 The point-cloud distance of two windows is a closed form of inner products (see
 `motionloom.distance.point_cloud`), and the inner product of two windows is a sum, down a
-diagonal, of inner products of single frames. So a block of the grid is three matrix
+diagonal, of inner products of single frames. So a block of the matrix is three matrix
 products over the joints of single frames, a weighted sum down the diagonals, and one square
 root per cell. The product of windows themselves would cost as many times more as a window
 has poses.
@@ -12,10 +12,10 @@ of flat stretches turns up as minima that are not there.
 
 >>> import motionloom as ml
 >>> walk, kick = ml.demo.clip("walk"), ml.demo.clip("kick_front_high_right")
->>> grid = DistanceGrid(grid_frames(walk), [grid_frames(kick), grid_frames(walk)])
->>> grid.shape == (len(walk), len(kick) + len(walk))
+>>> matrix = DistanceMatrix(prepared_frames(walk), [prepared_frames(kick), prepared_frames(walk)])
+>>> matrix.shape == (len(walk), len(kick) + len(walk))
 True
->>> grid.block(slice(0, 2), slice(0, 3)).shape
+>>> matrix.block(slice(0, 2), slice(0, 3)).shape
 (2, 3)
 """
 
@@ -39,8 +39,8 @@ _WHOLE = 1e-6  # frames: as near to a whole number of them, a time is on a frame
 
 
 @dataclass(frozen=True, eq=False)
-class GridFrames:
-    """What a grid needs to know of a motion, in the distance's own form.
+class PreparedFrames:
+    """What a matrix needs to know of a motion, in the distance's own form.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class GridFrames:
         """Frames that are repeated at either end."""
         return (len(self.points) - self.count) // 2
 
-    def part(self, first: int, last: int) -> GridFrames:
+    def part(self, first: int, last: int) -> PreparedFrames:
         """Frames `first` to `last` alone; their windows see the frames around them."""
         return replace(
             self,
@@ -90,8 +90,8 @@ class GridFrames:
         )
 
 
-def grid_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> GridFrames:
-    """The frames of a motion, made ready for grids.
+def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> PreparedFrames:
+    """The frames of a motion, made ready for matrices.
 
     Parameters
     ----------
@@ -106,17 +106,17 @@ def grid_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> GridF
         if abs(step - round(step)) < _WHOLE and round(step) > 0:
             return _cloud_frames(motion, chosen, round(step))
     rows = np.asarray(chosen.prepare(motion), dtype=np.float64)
-    return GridFrames(chosen, len(motion), rows, nothing, nothing.astype(complex), nothing, 0)
+    return PreparedFrames(chosen, len(motion), rows, nothing, nothing.astype(complex), nothing, 0)
 
 
-class DistanceGrid:
+class DistanceMatrix:
     """Distances between the frames of one motion (rows) and of several (columns).
 
     Parameters
     ----------
-    a : GridFrames
+    a : PreparedFrames
         M frames.
-    b : sequence of GridFrames
+    b : sequence of PreparedFrames
         K motions with N frames in all, of the same distance and rate.
     tile : int
         Columns that are computed at a time, and at most so many rows.
@@ -127,13 +127,13 @@ class DistanceGrid:
         Motion k has columns ``starts[k]`` to ``starts[k + 1]``.
     """
 
-    def __init__(self, a: GridFrames, b: Sequence[GridFrames], *, tile: int = TILE) -> None:
+    def __init__(self, a: PreparedFrames, b: Sequence[PreparedFrames], *, tile: int = TILE) -> None:
         if tile < 1:
             raise InvalidInput(f"tile must be at least 1; got {tile}")
         for other in b:
             if other.distance.name != a.distance.name or other.step != a.step:
                 raise InvalidInput(
-                    "the motions of a grid must be prepared by one distance, at one rate; got "
+                    "the motions of a matrix must be prepared by one distance, at one rate; got "
                     f"{a.distance.name} and {other.distance.name}, steps of {a.step} and "
                     f"{other.step} frames"
                 )
@@ -153,7 +153,7 @@ class DistanceGrid:
         *,
         out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Part of the grid.
+        """Part of the matrix.
 
         Parameters
         ----------
@@ -187,8 +187,8 @@ class DistanceGrid:
             k += 1
         return out
 
-    def _fill(self, out: NDArray[np.float64], b: GridFrames, top: int, left: int) -> None:
-        """Distances from row `top` and column `left` of the grid with one motion."""
+    def _fill(self, out: NDArray[np.float64], b: PreparedFrames, top: int, left: int) -> None:
+        """Distances from row `top` and column `left` of the matrix with one motion."""
         a = self._a
         if a.rows is None:
             _fill_clouds(out, a, b, top, left, self._tile)
@@ -196,10 +196,10 @@ class DistanceGrid:
         columns = b.rows[left : left + out.shape[1]]  # type: ignore[index]
         for i in range(0, len(out), self._tile):
             part = out[i : i + self._tile]
-            part[:] = a.distance.grid(a.rows[top + i : top + i + len(part)], columns)
+            part[:] = a.distance.matrix(a.rows[top + i : top + i + len(part)], columns)
 
 
-def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> GridFrames:
+def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFrames:
     places = distance.places(motion)
     count, half = len(places), distance.samples // 2
     if count:
@@ -215,10 +215,10 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> GridFrames
     centres = floor.sum(axis=1)[taps] @ weights / np.sqrt(len(distance.roles))
     norms = per_frame[taps] @ weights - np.abs(centres) ** 2
     points = padded[:, :, [0, 2, 1]].transpose(0, 2, 1).reshape(len(padded), -1)
-    return GridFrames(distance, count, None, np.ascontiguousarray(points), centres, norms, step)
+    return PreparedFrames(distance, count, None, np.ascontiguousarray(points), centres, norms, step)
 
 
-def _fill_clouds(out, a: GridFrames, b: GridFrames, top: int, left: int, tile: int) -> None:
+def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int, tile: int) -> None:
     """Distances of windows from products of single frames, some rows at a time.
 
     The products of those rows, and of the window's reach before and after, stay in the

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from motionloom.search.candidates import Found, Limits
-from motionloom.search.rerank import settled, speeds
+from motionloom.search.candidates import Candidate, Limits
+from motionloom.search.rerank import rerank, speeds
 from motionloom.search.subsequence import dtw_matches
 from tests.naive.settling import movement_distance
 
@@ -25,7 +25,7 @@ def between_rests(*parts, rest=20):
 
 def settle(found, query, rows, rank="movement", scale=1.0, weights=None, whole=None, starts=None):
     source, first = (query, 0) if whole is None else whole
-    return settled(
+    return rerank(
         found,
         query,
         rows,
@@ -79,7 +79,7 @@ def test_a_pose_held_still_is_searched_for_as_a_pose():
     rows = np.concatenate([far, lively, near]).astype(np.float32)
     starts = np.array([0, 30, 60, 90])
     found = [
-        Found(at, at + 20, 0.0, np.stack([np.arange(20), np.arange(at, at + 20)], 1))
+        Candidate(at, at + 20, 0.0, np.stack([np.arange(20), np.arange(at, at + 20)], 1))
         for at in (5, 35, 65)
     ]
     order = [one.start // 30 for one in settle(found, query, rows, starts=starts)]
