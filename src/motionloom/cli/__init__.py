@@ -29,6 +29,7 @@ from motionloom.cli import (
     graph,
     imports,
     info,
+    labels,
     parametric,
     pictures,
     reconstruct,
@@ -65,6 +66,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": pictures.show,
     "import": on_clusters(imports.import_),
     "sheet": pictures.sheet,
+    "label": labels.label,
+    "find": labels.find,
     "studio": studio.studio,
     "search": on_clusters(search.search),
     "family": on_clusters(search.family),
@@ -89,7 +92,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 GROUPS = {
     "Files": ("info", "doctor", "clean", "convert", "show"),
-    "Library": ("import", "sheet", "studio"),
+    "Library": ("import", "sheet", "label", "find", "studio"),
     "Search": ("search", "family", "web"),
     "Synthesis": ("parametrize", "synthesize", "graph", "walk", "reconstruct"),
     "Dance": ("beats", "movements", "dance", "ballroom", "march", "dancefloor"),

@@ -1,0 +1,61 @@
+"""``motionloom find`` and ``motionloom label``."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import motionloom as ml
+from motionloom.cli import app
+from motionloom.errors import InvalidInput, LibraryError
+
+
+@pytest.fixture
+def lib(tmp_path):
+    library = ml.Library.create(tmp_path / "takes.loom")
+    walk = ml.demo.clip("walk")[:40]
+    library.add_motion(walk, name="walk", labels=["locomotion"])
+    library.add_motion(walk, name="walking_fast", labels=["locomotion", "quick"])
+    library.add_motion(walk, name="sidewalk")
+    return library
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_whole_words_come_before_parts_of_words(lib):
+    assert lib.find("walk") == ("walk", "sidewalk", "walking_fast")
+    assert lib.find("WALK quick") == ("walking_fast",)
+    assert lib.find("kick") == ()
+
+
+def test_a_text_without_words_is_refused(lib):
+    with pytest.raises(InvalidInput, match="text must have at least one word"):
+        lib.find("  ")
+
+
+def test_find_prints_json_and_nothing_else(lib):
+    found = json.loads(run("find", lib.path, "locomotion", "--json").stdout)
+    assert found == [
+        {"motion": "walk", "labels": ["locomotion"]},
+        {"motion": "walking_fast", "labels": ["locomotion", "quick"]},
+    ]
+
+
+def test_labels_are_added_and_removed(lib):
+    assert run("label", lib.path, "sidewalk", "street", "city").exit_code == 0
+    assert set(lib.labels("sidewalk")) == {"street", "city"}
+    done = run("label", lib.path, "sidewalk", "city", "--remove", "--json")
+    assert json.loads(done.stdout) == {"motion": "sidewalk", "labels": ["street"]}
+    assert lib.labels("sidewalk") == ("street",)
+
+
+def test_a_label_for_a_motion_that_does_not_exist_is_refused(lib):
+    with pytest.raises(LibraryError, match="jog"):
+        CliRunner().invoke(app, ["label", str(lib.path), "jog", "x"], catch_exceptions=False)
+
+
+def test_a_motion_of_the_library_is_retargeted(lib):
+    smaller = lib["walk"].skeleton.scaled(0.5)
+    assert lib.retarget("walk", smaller).skeleton.key == smaller.key
