@@ -25,6 +25,8 @@ _HOMES = {
     "MotionFormatError": "motionloom.errors",
     "MotionloomError": "motionloom.errors",
     "RoleError": "motionloom.errors",
+    "Segment": "motionloom.motion.segment",
+    "Scene": "motionloom.motion.scene",
     "Skeleton": "motionloom.motion",
     "at": "motionloom.parametric.parameters",
     "beats": "motionloom.rhythm",
@@ -84,6 +86,8 @@ if TYPE_CHECKING:
     from motionloom.motion import Skeleton as Skeleton
     from motionloom.motion import concatenate as concatenate
     from motionloom.motion.retargeting.retarget import retarget as retarget
+    from motionloom.motion.scene import Scene as Scene
+    from motionloom.motion.segment import Segment as Segment
     from motionloom.parametric import parameters as parameters
     from motionloom.parametric.parameters import at as at
     from motionloom.rhythm import beats as beats
