@@ -17,6 +17,7 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats import FORMATS, MOTION_SUFFIXES, is_motion_file
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
+from motionloom.motion import Scene
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.settings import described
 
@@ -40,6 +41,8 @@ def example(kind):
     walk = ml.demo.clip("walk")[:40]
     if kind == "motion":
         return walk
+    if kind == "scene":
+        return Scene([walk, ml.demo.clip("jog")[:30]], names=["walk", "jog"])
     return ml.Markers(walk.skeleton.names, walk.positions(), walk.fps, "walk")
 
 
@@ -68,16 +71,31 @@ def test_the_page_on_formats_names_them_all():
 def test_what_is_written_comes_back_within_a_tenth_of_a_millimetre(tmp_path, suffix, kind):
     skip_without(suffix)
     given = example(kind)
-    path = given.save(tmp_path / f"walk{suffix}")
+    path = ml.save(given, tmp_path / f"walk{suffix}")
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
     reads = FORMATS[suffix].reads
     again = read(path)
+    if kind == "scene":
+        _check_scene(given, path)
+        return
     assert (len(again), again.fps, again.name) == (40, given.fps, "walk")
     points = again.positions(end_sites=True) if reads == "motion" else again.positions
     wanted = given.positions(end_sites=True) if kind == "motion" else given.positions
     assert np.abs(points - wanted).max() < 1e-4
     assert not again.repairs
+
+
+def _check_scene(scene, path):
+    """Both characters are in the file."""
+    if path.suffix == ".c3d":
+        points = [ml.load_markers(path, subject=name).positions for name in scene.names]
+        assert np.isnan(points[1][30:]).all()
+    else:
+        option = "skeleton" if "usd" in path.suffix else "skin"
+        points = [ml.load(path, **{option: name}).positions(end_sites=True) for name in scene.names]
+    for found, motion in zip(points, scene, strict=True):
+        assert np.abs(found[: len(motion)] - motion.positions(end_sites=True)).max() < 1e-4
 
 
 SCENES = [suffix for suffix in FORMATS if FORMATS[suffix].module.endswith(("gltf", "usd"))]
@@ -114,7 +132,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch, suffix,
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        example(kind).save(path)
+        ml.save(example(kind), path)
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [(path.name, b"old")]
 
 

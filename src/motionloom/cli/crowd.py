@@ -226,11 +226,10 @@ def march(
 
 
 def _check_files(output: Path, tops: Sequence[Path], bvh: Path | None) -> None:
-    _check_suffix(output, CROWDS, "a crowd is written to")
-    if output.suffix.lower().startswith(".usd"):
-        from motionloom.formats.usd.writer import usd_library
+    from motionloom.formats import check_output
 
-        usd_library()
+    _check_suffix(output, CROWDS, "a crowd is written to")
+    check_output(output, "scene")
     for top in tops:
         _check_suffix(top, TOPS, "a view from above is written to")
         if top.suffix.lower() == ".mp4":
@@ -331,11 +330,7 @@ def _analysed(made: CrowdMotion) -> dict[str, int] | None:
 
 
 def _write(made: CrowdMotion, output: Path) -> None:
-    if output.suffix.lower().startswith(".usd"):
-        from motionloom.formats.usd import write
+    from motionloom.formats import save, writer_options
+    from motionloom.motion import Scene
 
-        write(made.every, output)
-        return
-    from motionloom.formats.gltf import write as write_gltf
-
-    write_gltf(made.every, output, compact=True)
+    save(Scene(made.every), output, compact="compact" in writer_options(output))

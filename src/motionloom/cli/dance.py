@@ -214,10 +214,9 @@ def _write(motions: tuple[Motion, ...], music: Music, path: Path) -> list[Path]:
     if len(motions) == 1:
         return [motions[0].save(path)]
     if suffix in (".glb", ".gltf"):
-        from motionloom.formats.gltf import write
+        from motionloom.motion import Scene
 
-        write(list(motions), path)
-        return [path]
+        return [save(Scene(motions), path)]
     return [
         save(motion, path if number == 0 else path.with_stem(f"{path.stem}-{number + 1}"))
         for number, motion in enumerate(motions)

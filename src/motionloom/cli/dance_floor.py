@@ -40,7 +40,8 @@ def dancefloor(
 
     Without --within or --only they dance what is labelled dance..., or all there is.
     """
-    from motionloom.formats.gltf import write
+    from motionloom.formats import save
+    from motionloom.motion import Scene
 
     if output.suffix.lower() not in (".glb", ".gltf"):
         raise InvalidInput(
@@ -57,7 +58,7 @@ def dancefloor(
         within=within or None,
         only=listed(only),
     )
-    write(list(made.motions), output)
+    save(Scene(made.motions), output)
     if top is not None:
         from motionloom.plots.top_view import write_floor
 

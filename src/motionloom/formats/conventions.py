@@ -7,7 +7,7 @@ What a reader mends, and remembers; or refuses, when it was asked to be strict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.posture import UP_AXES, turn_upright
-from motionloom.motion import Markers, Motion, Skeleton
+from motionloom.motion import Markers, Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import positive_rate
 
@@ -106,11 +106,33 @@ def file_bytes(path: Path, kind: str) -> bytes:
     return path.read_bytes()
 
 
-def labelled_points(motion: Motion | Markers) -> tuple[tuple[str, ...], NDArray[np.floating]]:
-    """Names of joints and end sites, or of markers, and their positions (T, P, 3)."""
+def labelled_points(
+    motion: Motion | Markers | Scene,
+) -> tuple[tuple[str, ...], NDArray[np.floating]]:
+    """Labels of joints and end sites, or of markers, and their positions (T, P, 3).
+
+    Labels of a scene are ``CHARACTER:LABEL``; a character that ends early has gaps (NaN).
+    """
     if isinstance(motion, Markers):
         return motion.labels, motion.positions
-    return motion.skeleton.point_names, motion.positions(end_sites=True)
+    if isinstance(motion, Motion):
+        return motion.skeleton.point_names, motion.positions(end_sites=True)
+    labels: list[str] = []
+    columns = []
+    for name, one in characters(motion):
+        points = one.positions(end_sites=True)
+        labels += [f"{name}:{label}" for label in one.skeleton.point_names]
+        missing = motion.frames - len(points)
+        columns.append(np.pad(points, ((0, missing), (0, 0), (0, 0)), constant_values=np.nan))
+    return tuple(labels), np.concatenate(columns, axis=1)
+
+
+def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Motion]]:
+    """Name and motion of each character."""
+    if isinstance(motion, Scene):
+        return list(zip(motion.names, motion.motions, strict=True))
+    motions = [motion] if isinstance(motion, Motion) else motion
+    return [(one.name, one) for one in motions]
 
 
 def free_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:

@@ -14,7 +14,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.settings import LoadMarkersSettings, LoadSettings, SaveSettings
 
 if TYPE_CHECKING:
-    from motionloom.motion import Markers, Motion
+    from motionloom.motion import Markers, Motion, Scene
     from motionloom.settings import Settings
 
 
@@ -32,7 +32,8 @@ class Format:
     reads : {"motion", "markers"}
         What a file holds: `load` reads motions, `load_markers` reads markers.
     writes : tuple of str
-        What `save` accepts: ``"motion"``, ``"markers"``; empty if the format is read only.
+        What `save` accepts: ``"motion"``, ``"markers"``, ``"scene"``; empty if the format is
+        read only.
     extra : str
         The optional dependency it needs, as in ``pip install motionloom[usd]``.
     """
@@ -45,16 +46,17 @@ class Format:
 
 
 _POINTS = ("motion", "markers")
+_SCENES = ("motion", "scene")
 FORMATS = {
     ".bvh": Format("BVH", "motionloom.formats.bvh"),
     ".amc": Format("Acclaim", "motionloom.formats.acclaim", writes=()),
-    ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", _POINTS),
+    ".c3d": Format("C3D", "motionloom.formats.c3d", "markers", (*_POINTS, "scene")),
     ".npz": Format("AMASS", "motionloom.formats.amass", writes=()),
-    ".glb": Format("binary glTF", "motionloom.formats.gltf"),
-    ".gltf": Format("glTF", "motionloom.formats.gltf"),
-    ".usd": Format("USD", "motionloom.formats.usd", extra="usd"),
-    ".usda": Format("USD text", "motionloom.formats.usd", extra="usd"),
-    ".usdc": Format("USD crate", "motionloom.formats.usd", extra="usd"),
+    ".glb": Format("binary glTF", "motionloom.formats.gltf", writes=_SCENES),
+    ".gltf": Format("glTF", "motionloom.formats.gltf", writes=_SCENES),
+    ".usd": Format("USD", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
+    ".usda": Format("USD text", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
+    ".usdc": Format("USD crate", "motionloom.formats.usd", writes=_SCENES, extra="usd"),
     ".csv": Format("CSV", "motionloom.formats.tables", "markers", _POINTS),
     ".parquet": Format("Parquet", "motionloom.formats.tables", "markers", _POINTS, "parquet"),
 }
@@ -208,7 +210,7 @@ def load_markers(
 
 
 def save(
-    motion: Motion | Markers,
+    motion: Motion | Markers | Scene,
     path: str | Path,
     *,
     unit: str | float | None = None,
@@ -219,14 +221,14 @@ def save(
     compact: bool = False,
     decimals: int = 6,
 ) -> Path:
-    """Write a motion or markers to a file; the format follows the suffix.
+    """Write a motion, markers or a scene to a file; the format follows the suffix.
 
     The write is atomic: the file is written under a temporary name and renamed.
 
     Parameters
     ----------
-    motion : Motion or Markers
-        Formats without markers refuse them.
+    motion : Motion, Markers or Scene
+        Only C3D and tables take markers; only glTF, USD and C3D take scenes.
     path : str or Path
     unit : str or float, optional
         BVH, C3D: unit of the file. Default: that of the source if it had the same format,
@@ -261,19 +263,44 @@ def save(
     ...     print(ml.save(ml.demo.clip("walk"), f"{folder}/walk.bvh").name)
     walk.bvh
     """
+    from motionloom.motion import Markers, Scene
+
     settings = SaveSettings(
         unit=unit, up=up, order=order, rest_frame=rest_frame, mesh=mesh, compact=compact,
         decimals=decimals,
     )  # fmt: skip
     path = Path(path)
-    kind = "markers" if hasattr(motion, "labels") else "motion"
-    known = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS or kind not in FORMATS[suffix].writes:
-        raise InvalidInput(f"cannot write {kind} to {path}: the suffix must be one of {known}")
-    write = importlib.import_module(FORMATS[suffix].module).write
-    write(motion, path, **_options(write, settings, f"writing {FORMATS[suffix].name}"))
+    kind = (
+        "markers"
+        if isinstance(motion, Markers)
+        else "scene"
+        if isinstance(motion, Scene)
+        else "motion"
+    )
+    known = _written_format(path, kind)
+    write = importlib.import_module(known.module).write
+    write(motion, path, **_options(write, settings, f"writing {known.name}"))
     return path
+
+
+def check_output(path: Path, kind: str = "motion") -> None:
+    """Raise if `save` could not write to this suffix: to be called before long work.
+
+    Parameters
+    ----------
+    path : Path
+    kind : {"motion", "markers", "scene"}
+
+    Raises
+    ------
+    InvalidInput
+        If the format is unknown or cannot hold this kind.
+    MissingExtra
+        If the format needs an extra that is not installed.
+    """
+    known = _written_format(path, kind)
+    if known.extra:
+        importlib.import_module(known.module).require_extra()
 
 
 def is_motion_file(path: Path) -> bool:
@@ -299,6 +326,14 @@ def writer_options(path: Path) -> tuple[str, ...]:
         known = ", ".join(suffix for suffix in FORMATS if FORMATS[suffix].writes)
         raise InvalidInput(f"cannot write {path}: the suffix must be one of {known}")
     return _option_names(importlib.import_module(FORMATS[suffix].module).write)
+
+
+def _written_format(path: Path, kind: str) -> Format:
+    known = FORMATS.get(path.suffix.lower())
+    if known is None or kind not in known.writes:
+        suffixes = ", ".join(suffix for suffix in FORMATS if kind in FORMATS[suffix].writes)
+        raise InvalidInput(f"cannot write {kind} to {path}: the suffix must be one of {suffixes}")
+    return known
 
 
 def _read(path: Path, kind: str, settings: Settings) -> Any:

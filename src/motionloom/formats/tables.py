@@ -67,7 +67,7 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
     return Markers(labels, positions, rate, name=path.stem, origin=origin)
 
 
-def parquet_library():
+def require_extra():
     """pyarrow, with its module for Parquet; `MissingExtra` if it is not installed."""
     try:
         import pyarrow
@@ -112,7 +112,7 @@ def _number(cell: str, name: str, path: Path, line: int) -> float:
 
 
 def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
-    pyarrow = parquet_library()
+    pyarrow = require_extra()
     content = file_bytes(path, "a Parquet file")
     try:
         table = pyarrow.parquet.read_table(pyarrow.BufferReader(content))
@@ -205,7 +205,7 @@ def _write_csv(path: Path, columns, times, positions, decimals: int) -> None:
 
 
 def _write_parquet(path: Path, columns, times, positions) -> None:
-    pyarrow = parquet_library()
+    pyarrow = require_extra()
     flat = positions.reshape(len(positions), -1)
     arrays = [pyarrow.array(np.arange(len(times), dtype=np.int64)), pyarrow.array(times)]
     # from_pandas: NaN, a gap, becomes null.

@@ -14,7 +14,8 @@ from fastapi import Depends, Request, Response
 from numpy.typing import ArrayLike
 
 from motionloom.errors import InvalidInput
-from motionloom.motion import Motion
+from motionloom.formats import save
+from motionloom.motion import Motion, Scene
 from motionloom.studio import wire
 from motionloom.studio.app_state import Workshop
 
@@ -62,13 +63,11 @@ def file_answer(motion: Motion, suffix: Suffix) -> Response:
         return Response(Path(path).read_bytes(), media_type=_MEDIA[suffix])
 
 
-def troupe_answer(motions: Sequence[Motion], *, compact: bool = False) -> Response:
+def scene_answer(motions: Sequence[Motion], *, compact: bool = False) -> Response:
     """Several characters in one GLB file."""
-    from motionloom.formats.gltf import write
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motions.glb"
-        write(list(motions), path, compact=compact)
+        save(Scene(motions), path, compact=compact)
         return Response(path.read_bytes(), media_type=_MEDIA["glb"])
 
 

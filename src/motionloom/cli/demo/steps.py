@@ -216,7 +216,8 @@ def dance(tour: Tour) -> dict[str, Any]:
 
 def dance_floor(tour: Tour) -> dict[str, Any]:
     """Let five characters dance next to each other."""
-    from motionloom.formats.gltf import write
+    from motionloom.formats import save
+    from motionloom.motion import Scene
     from motionloom.plots.top_view import write_floor
 
     scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
@@ -224,7 +225,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
         f"dancefloor {tour.place} -n 5 --seconds 10 --only dance_groove_p1 -o {scene} --top {above}"
     )
     floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
-    write(list(floor.motions), scene)
+    save(Scene(floor.motions), scene)
     write_floor(floor.motions, above)
     tour.page.picture(above, "five dancers from above")
     tour.say(f"no two bodies come nearer than {floor.least_distance:.2f} m")
@@ -236,14 +237,15 @@ def ballroom(tour: Tour) -> dict[str, Any]:
     from motionloom.crowd import BallroomSettings
     from motionloom.crowd import ballroom as danced
     from motionloom.crowd.built_in import waltz_steps
-    from motionloom.formats.gltf import write
+    from motionloom.formats import save
+    from motionloom.motion import Scene
     from motionloom.plots.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
     tour.command(f"ballroom --couples 12 --seconds 12 -o {scene} --top {above} --top {moving}")
     set_up = BallroomSettings(couples=12, seconds=12, tempo_bpm=90)
     made = danced(set_up, waltz_steps())
-    write(made.every, scene, compact=True)
+    save(Scene(made.every), scene, compact=True)
     for path in (above, moving):
         write_top_view(made.motions, path, radius=set_up.radius, room=set_up.room)
     total, on_time = made.beats_on_time()

@@ -14,24 +14,25 @@ from motionloom.formats.c3d.header import BLOCK, FULL
 from motionloom.formats.conventions import check_up, labelled_points
 from motionloom.formats.posture import with_up
 from motionloom.formats.units import UNITS, unit_from
-from motionloom.motion import Markers, Motion
+from motionloom.motion import Markers, Motion, Scene
 
 _UNIT_NAMES = {UNITS[name]: name for name in ("m", "dm", "cm", "mm")}
 _ROWS = 65_536  # values held at a time while writing
 
 
 def write(
-    motion: Motion | Markers,
+    motion: Motion | Markers | Scene,
     path: str | Path,
     *,
     unit: str | float | None = None,
     up: str | None = None,
 ) -> None:
-    """Write markers, or a motion's joints and end sites as points, to a C3D file.
+    """Write markers, or joints and end sites as points, to a C3D file.
 
     Parameters
     ----------
-    motion : Motion or Markers
+    motion : Motion, Markers or Scene
+        Labels of a scene are ``CHARACTER:JOINT``.
     path : str or Path
     unit : {"m", "dm", "cm", "mm"}, optional
         Unit of the file. Default: that of the C3D file the markers came from, else mm.
@@ -45,7 +46,7 @@ def write(
     """
     check_up(up)
     labels, positions, first = _points(motion)
-    origin = motion.origin
+    origin = motion.motions[0].origin if isinstance(motion, Scene) else motion.origin
     was_c3d = origin.format == "c3d"
     metres = _metres(unit, origin.unit_m if was_c3d else UNITS["mm"])
     up = up or (origin.up if was_c3d else "z")
@@ -64,7 +65,7 @@ def write(
             file.write(bytes(-file.tell() % BLOCK))
 
 
-def _points(motion: Motion | Markers) -> tuple[tuple[str, ...], NDArray, int]:
+def _points(motion: Motion | Markers | Scene) -> tuple[tuple[str, ...], NDArray, int]:
     labels, positions = labelled_points(motion)
     first = motion.first_frame if isinstance(motion, Markers) else 1
     if len(positions) == 0 or len(labels) == 0:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from motionloom.atomic_write import whole_file
 from motionloom.errors import InvalidInput
+from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
 from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh
-from motionloom.motion import Motion, Skeleton
+from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 _COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122}
@@ -26,13 +27,17 @@ _STILL = 1e-6  # quaternions that differ by less do not turn
 
 
 def write(
-    motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = True, compact: bool = False
+    motion: Motion | Scene | Sequence[Motion],
+    path: str | Path,
+    *,
+    mesh: bool = True,
+    compact: bool = False,
 ) -> None:
     """Write one motion, or several characters in one scene, as glTF.
 
     Parameters
     ----------
-    motion : Motion or sequence of Motion
+    motion : Motion, Scene or sequence of Motion
         Each keeps its own skeleton, length and rate; all play at once, from time 0.
     path : str or Path
         ``.glb``, or ``.gltf`` (one file too: the data are inside, as base64).
@@ -42,21 +47,21 @@ def write(
         Rotations in 16 bits instead of 32, and one key for joints that never turn: half the
         size, joints off by a tenth of a millimetre at most. For crowds.
     """
-    motions = [motion] if isinstance(motion, Motion) else list(motion)
-    if not motions or any(len(one) == 0 for one in motions):
+    cast = characters(motion)
+    if not cast or any(len(one) == 0 for _, one in cast):
         raise InvalidInput("a glTF file needs at least one motion, and each at least one frame")
     path = Path(path)
-    scene = _Scene(compact)
-    for number, one in enumerate(motions):
-        scene.add_character(one, number, mesh)
-    document, binary = scene.finished()
+    draft = _Document(compact)
+    for number, (name, one) in enumerate(cast):
+        draft.add_character(name, one, number, mesh)
+    document, binary = draft.finished()
     coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
     with whole_file(path) as scratch:
         scratch.write_bytes(coded(document, binary))
 
 
-class _Scene:
-    """A glTF document in the making."""
+class _Document:
+    """A glTF document under construction."""
 
     def __init__(self, compact: bool) -> None:
         self.compact = compact
@@ -111,9 +116,9 @@ class _Scene:
             item["min"], item["max"] = flat.min(axis=0).tolist(), flat.max(axis=0).tolist()
         return self.add("accessors", item)
 
-    def add_character(self, motion: Motion, number: int, mesh: bool) -> None:
+    def add_character(self, name: str, motion: Motion, number: int, mesh: bool) -> None:
         skeleton = motion.skeleton
-        name = motion.name or f"character {number + 1}"
+        name = name or f"character {number + 1}"
         frames = rest_frames(skeleton)
         first = len(self.document["nodes"])
         rest = skeleton.rest

@@ -34,7 +34,7 @@ from motionloom.formats.conventions import (
 from motionloom.formats.node_motion import NodeCourse, node_motion, one_scale
 from motionloom.formats.units import unit_from
 from motionloom.formats.usd import child_process
-from motionloom.formats.usd.writer import usd_library
+from motionloom.formats.usd.writer import require_extra
 from motionloom.motion import Motion, Origin
 from motionloom.motion.rotations import quaternions as rot
 
@@ -91,7 +91,7 @@ def read(
     check_fps(fps)
     if not timeout > 0.0:
         raise InvalidInput(f"timeout must be positive; got {timeout}")
-    usd_library()
+    require_extra()
     refuse_folder(path, "a USD file")
     repairs = Repairs(path, strict=strict)
     facts, arrays = _asked(path, skeleton, fps, timeout)

@@ -15,19 +15,21 @@ import numpy as np
 
 from motionloom.atomic_write import whole_file
 from motionloom.errors import InvalidInput, MissingExtra
-from motionloom.formats.conventions import free_names
+from motionloom.formats.conventions import characters, free_names
 from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh, transform_matrices
 from motionloom.formats.usd.child_process import END_SITES
-from motionloom.motion import Motion, Skeleton
+from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 
-def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = True) -> None:
+def write(
+    motion: Motion | Scene | Sequence[Motion], path: str | Path, *, mesh: bool = True
+) -> None:
     """Write one motion, or several characters of one rate, as USD.
 
     Parameters
     ----------
-    motion : Motion or sequence of Motion
+    motion : Motion, Scene or sequence of Motion
         Several share one stage, so they must share one rate.
     path : str or Path
         ``.usd`` and ``.usdc`` are binary, ``.usda`` is text.
@@ -39,8 +41,9 @@ def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = T
     The stage is in metres, y up; frame k is at time code k. Joint names that USD does not
     allow are changed; the skeleton's ``jointNames`` keep the original ones.
     """
-    pxr = usd_library()
-    motions = [motion] if isinstance(motion, Motion) else list(motion)
+    pxr = require_extra()
+    cast = characters(motion)
+    motions = [one for _, one in cast]
     if not motions or any(len(one) == 0 for one in motions):
         raise InvalidInput("a USD file needs at least one motion, and each at least one frame")
     rates = {one.fps for one in motions}
@@ -58,11 +61,12 @@ def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = T
     top = pxr.UsdGeom.Xform.Define(stage, "/Characters")
     stage.SetDefaultPrim(top.GetPrim())
     shared = _shared_figures(pxr, stage, [one.skeleton for one in motions], mesh)
-    wanted = [_identifier(pxr, one.name or "Character") for one in motions]
-    names = free_names(wanted, taken=["Looks"])
-    for number, (one, name) in enumerate(zip(motions, names, strict=True)):
-        place = f"/Characters/{name}"
-        _add_character(pxr, stage, one, place, shared.get(one.skeleton.key), mesh)
+    shown = [name or "Character" for name, _ in cast]
+    names = free_names((_identifier(pxr, name) for name in shown), taken=["Looks"])
+    for number, one in enumerate(motions):
+        place = f"/Characters/{names[number]}"
+        figure = shared.get(one.skeleton.key)
+        _add_character(pxr, stage, shown[number], one, place, figure, mesh)
         if mesh:
             _paint(pxr, stage, f"{place}/Sticks", number % len(COLOURS))
     with whole_file(path) as scratch:
@@ -70,7 +74,7 @@ def write(motion: Motion | Sequence[Motion], path: str | Path, *, mesh: bool = T
             raise InvalidInput(f"USD could not write {path}")
 
 
-def usd_library():
+def require_extra():
     """The modules of usd-core as attributes of one; `MissingExtra` if it is not installed."""
     try:
         import pxr
@@ -94,9 +98,11 @@ def _shared_figures(pxr, stage, skeletons: Sequence[Skeleton], mesh: bool) -> di
     return places
 
 
-def _add_character(pxr, stage, motion: Motion, place: str, shared: str | None, mesh: bool) -> None:
+def _add_character(
+    pxr, stage, name: str, motion: Motion, place: str, shared: str | None, mesh: bool
+) -> None:
     holder = pxr.UsdSkel.Root.Define(stage, place)
-    holder.GetPrim().SetDisplayName(motion.name or "Character")
+    holder.GetPrim().SetDisplayName(name)
     points = motion.positions(end_sites=True).reshape(-1, 3)
     extent = np.stack([points.min(axis=0), points.max(axis=0)]).astype(np.float32)
     holder.CreateExtentAttr(pxr.Vt.Vec3fArray.FromNumpy(extent))

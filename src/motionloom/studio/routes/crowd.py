@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
 from motionloom.studio.app_state import Workshop
-from motionloom.studio.dependencies import Shop, arrays, sound_of, troupe_answer
+from motionloom.studio.dependencies import Shop, arrays, scene_answer, sound_of
 from motionloom.studio.jobs import Job
 from motionloom.studio.motion_response import troupe
 
@@ -143,7 +143,7 @@ def sound(id: str, shop: Shop) -> Response:
 @router.post("/{id}/file", response_class=Response)
 def save(id: str, shop: Shop) -> Response:
     """Everybody in one GLB file, as the command line writes it."""
-    return troupe_answer(crowd_of(shop, id).made.every, compact=True)
+    return scene_answer(crowd_of(shop, id).made.every, compact=True)
 
 
 def crowd_of(shop: Workshop, key: str) -> Shown:

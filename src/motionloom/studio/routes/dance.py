@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from motionloom.errors import InvalidInput
 from motionloom.search.filters import labelled
 from motionloom.studio.app_state import Workshop
-from motionloom.studio.dependencies import Shop, arrays, body_of, sound_of, troupe_answer
+from motionloom.studio.dependencies import Shop, arrays, body_of, scene_answer, sound_of
 from motionloom.studio.jobs import Job
 from motionloom.studio.motion_response import troupe
 
@@ -135,7 +135,7 @@ def perform(asked: Performance, shop: Shop) -> Response:
 @router.post("/performances/file", response_class=Response)
 def save_performance(asked: Performance, shop: Shop) -> Response:
     """The dance as one GLB file with all its characters."""
-    return troupe_answer(_danced(asked, shop).motions)
+    return scene_answer(_danced(asked, shop).motions)
 
 
 def choreography_of(shop: Workshop, key: str) -> Choreography:
