@@ -32,8 +32,7 @@ from benchmarks.measuring import Result, Say
 from motionloom import demo
 from motionloom.errors import MotionloomError
 from motionloom.library import Library
-from motionloom.parallel.executor import on_cluster
-from motionloom.parallel.threads import use_one_thread
+from motionloom.parallel import on_cluster, use_one_thread
 from motionloom.search.match_web.web_store import WebStore
 
 SUMMARY = "the engine: a web built by processes and by a cluster"

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks import BENCHES, bench_module
 from benchmarks.report import markdown, seconds, write_section
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 
 OVERVIEW = "all"  # the section of the page that lists the benches
@@ -22,7 +22,7 @@ def keep(report: dict[str, Any], folder: Path) -> Path:
     """Write a report to ``NAME.json`` in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{report['name']}.json"
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return path
 

@@ -112,7 +112,7 @@ def cmu_clips() -> Path:
 @pytest.fixture(scope="session")
 def dask_cluster(tmp_path_factory):
     """A real Dask cluster on this machine: a scheduler and two worker processes."""
-    from motionloom.parallel.cluster import local_cluster
+    from motionloom.parallel import local_cluster
 
     with pytest.MonkeyPatch.context() as surroundings:
         # What workers fetch from stores, they keep here.

@@ -18,6 +18,7 @@ from commands import MOTIONLOOM
 from typer.testing import CliRunner
 
 import motionloom as ml
+from motionloom import parallel
 from motionloom.cli import app
 from motionloom.cli.cluster import cluster_from
 from motionloom.cli.demo import steps as spreading
@@ -25,10 +26,16 @@ from motionloom.cli.demo.tour import Tour
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.evaluation.clips import evaluate_clips
 from motionloom.evaluation.reconstruction import evaluate_reconstructions
-from motionloom.parallel import executor as engine
-from motionloom.parallel.cluster import Cluster, ClusterError, local_cluster
-from motionloom.parallel.executor import WorkerDied, completed, executor, on_cluster
-from motionloom.parallel.threads import one_thread
+from motionloom.parallel import (
+    ClusterError,
+    ClusterExecutor,
+    WorkerDied,
+    completed,
+    executor,
+    local_cluster,
+    on_cluster,
+    one_thread,
+)
 from motionloom.search.clips.clip import clip_distances
 from motionloom.search.clips.clip_table import clip_table
 from motionloom.search.match_web import web_tasks
@@ -64,7 +71,7 @@ def bytes_below(folder):
 
 def test_every_item_comes_back_once_and_exceptions_with_their_items(address):
     with executor(cluster=address) as pool:
-        assert isinstance(pool, Cluster)
+        assert isinstance(pool, ClusterExecutor)
         assert pool.workers == 2
         done = list(completed(square, range(40), pool))
     assert {one.item: one.result for one in done if one.error is None} == {
@@ -82,11 +89,11 @@ def test_work_is_done_by_the_workers_and_little_of_it_here(address):
             there = {one.result for one in completed(whereabouts, range(9), pool)}
         with executor(1) as pool:
             here = {one.result for one in completed(whereabouts, range(9), pool)}
-        assert engine.available_workers() == 2
+        assert parallel.available_workers() == 2
     assert here == {os.getpid()}
     assert os.getpid() not in there
     with executor(1, tasks=3) as pool:
-        assert not isinstance(pool, Cluster)
+        assert not isinstance(pool, ClusterExecutor)
 
 
 @pytest.mark.slow
@@ -160,7 +167,7 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
     reports, rows = [], []
     for place in ("here.loom", "there.loom"):
         lib = ml.Library.create(place)
-        with on_cluster(address) if place == "there.loom" else engine.executor(1):
+        with on_cluster(address) if place == "there.loom" else parallel.executor(1):
             reports.append(lib.add("takes", workers=2))
             monkeypatch.setattr("motionloom.store.artifacts.row_table_build._WORTH_A_POOL", 0)
             monkeypatch.setattr("motionloom.store.artifacts.row_table_build._BATCH_FRAMES", 1)
@@ -313,12 +320,12 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
         assert library.digest() == wanted.digest()
         assert library.damage() == []
         files = library.catalogue.stored(WebStore(library).folder.name)
-        there = {name: library.store.local(one[0].name) for name, one in files.items()}
+        there = {name: library.files.local(one[0].name) for name, one in files.items()}
         assert {name: path.read_bytes() for name, path in there.items()} == bytes_below(wanted.path)
         # Nothing is there twice: what a dead worker had written has been swept away.
-        assert len(library.store.names("derived")) == len(files)
+        assert len(library.files.names("derived")) == len(files)
         library.add(tmp_path / "takes", workers=1)
-        assert len(library.store.names("frames")) == len(names)
+        assert len(library.files.names("frames")) == len(names)
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ def test_frames_are_views_of_the_file(lib):
 def test_equal_skeletons_are_stored_and_opened_once(lib):
     for seed in range(3):
         lib.add_motion(small_motion(seed), name=f"m{seed}")
-    assert len(lib._catalogue.rows("SELECT key FROM skeletons")) == 1
+    assert len(lib.catalogue.rows("SELECT key FROM skeletons")) == 1
     assert lib["m0"].skeleton is lib["m2"].skeleton
 
 
@@ -107,7 +107,7 @@ def test_labels_are_sorted_and_looked_up_both_ways(lib):
     assert lib.labels("a") == ("run",) and lib.with_label("walk") == ("b",)
     lib.remove("b")
     assert lib.label_counts() == {"run": 1}
-    with pytest.raises(InvalidInput, match=r"labels must be several texts, as in \['run'\]"):
+    with pytest.raises(InvalidInput, match=r"labels must be a sequence of texts, as in \['run'\]"):
         lib.set_labels("a", "run")
     with pytest.raises(LibraryError, match="no motion 'x'"):
         lib.set_labels("x", ["run"])
@@ -190,7 +190,7 @@ def test_create_does_not_take_over_what_is_there(tmp_path):
         Library.create(tmp_path / "file")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/thesis.tex").write_text("x")
-    with pytest.raises(LibraryError, match=r"holds other things \(thesis.tex\)"):
+    with pytest.raises(LibraryError, match=r"holds other files \(thesis.tex\)"):
         Library.create(tmp_path / "folder")
     (tmp_path / "empty").mkdir()
     assert Library.create(tmp_path / "empty").names == ()

@@ -5,7 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.parallel.executor import on_cluster
+from motionloom.parallel import on_cluster
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.neighbours import neighbours, open_index
 from motionloom.search.index.shards import Shards, merged

@@ -15,16 +15,21 @@ from cluster_tasks import catalogue_of
 from typer.testing import CliRunner
 
 import motionloom as ml
+from motionloom import parallel
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
-from motionloom.parallel import executor as engine
-from motionloom.parallel.executor import completed, executor, on_cluster
+from motionloom.parallel import completed, executor, on_cluster
 from motionloom.search.index.neighbours import open_index
 from motionloom.search.match_web import web_tasks
 from motionloom.search.match_web.web_store import WebStore
 from motionloom.store.remote.cache import Cache, local_cache
 from motionloom.store.remote.folder import between, joined
-from motionloom.store.remote.object_store import ObjectStore, Piece, StoreError, normal_address
+from motionloom.store.remote.object_store import (
+    ObjectStore,
+    ObjectStoreError,
+    Piece,
+    normal_address,
+)
 
 NAMES = ("jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left", "walk")
 
@@ -134,7 +139,7 @@ def test_earlier_objects_go_when_nothing_consists_of_them(pair, small_tasks):
     _, there = pair
     there.features("e15", workers=1)
     before = set(objects("memory://takes"))
-    store = there.store
+    store = there.files
     stem = next(name for name in before if name.startswith("derived")).rsplit("/", 1)[0]
     store.put(b"a killed build", f"{stem}/rows.npy")
     there.remove("walk")
@@ -155,7 +160,7 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
     files = there.catalogue.stored(WebStore(there).folder.name)
     shutil.rmtree(cache)
     assert {
-        name: there.store.local(pieces[0].name).read_bytes() for name, pieces in files.items()
+        name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == wanted
     query = "kick_front_high_right:10-40"
     found = [
@@ -228,7 +233,7 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
     files = there.catalogue.stored(WebStore(there).folder.name)
     assert {
-        name: there.store.local(pieces[0].name).read_bytes() for name, pieces in files.items()
+        name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
 
 
@@ -240,7 +245,11 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
     [
         ("carrier://pigeon/post", InvalidInput, r"must be an address such as s3://.*carrier"),
         ("memory://", InvalidInput, "a store needs a place of its own"),
-        ("file:///proc/nowhere/at/all", StoreError, "/proc/nowhere/at/all: there is no such place"),
+        (
+            "file:///proc/nowhere/at/all",
+            ObjectStoreError,
+            "/proc/nowhere/at/all: there is no such place",
+        ),
         ("abfs://takes/here", MissingExtra, "abfs://takes/here: .*adlfs"),
     ],
 )
@@ -263,7 +272,7 @@ def test_fsspec_is_asked_for_when_it_is_missing(tmp_path, monkeypatch):
 
 
 def test_a_store_is_that_of_one_library(tmp_path, pair):
-    with pytest.raises(StoreError, match="belongs to another library; choose another prefix"):
+    with pytest.raises(ObjectStoreError, match="belongs to another library; choose another prefix"):
         ml.Library.create(tmp_path / "other.loom", store="memory://takes")
     assert ml.Library.create(pair[1].path, store="memory://takes", exist_ok=True).names == NAMES
     with pytest.raises(LibraryError, match="lie in memory:///takes, not in memory:///elsewhere"):
@@ -279,7 +288,7 @@ def test_a_copy_can_be_read_and_not_written_and_a_move_changes_nothing(tmp_path,
     copy = ml.Library(tmp_path / "copy.loom")
     assert len(copy["walk"]) == 80
     for write in (lambda: copy.remove("walk"), lambda: WebStore(copy).build(workers=1)):
-        with pytest.raises(LibraryError, match="a copy can be read, not written to"):
+        with pytest.raises(LibraryError, match="a replica can be read, not written to"):
             write()
     copy.close()
     shutil.rmtree(copy.path)
@@ -305,18 +314,18 @@ def test_lost_and_damaged_objects_are_made_again_or_told(pair, cache, small_task
     WebStore(there).build(workers=1)
     for name in objects("memory://takes"):
         if "rows" in name:
-            there.store.remove([name])
+            there.files.remove([name])
     shutil.rmtree(cache)
     assert np.array_equal(there.features("e15").rows, wanted)
     web = next(name for name in objects("memory://takes") if name.endswith(".web"))
-    there.store._write(b"no web", web)
+    there.files._write(b"no web", web)
     shutil.rmtree(cache)
     with pytest.raises(LibraryError, match="build the webs again"):
         list(WebStore(there).pieces())
     assert WebStore(there).build(workers=1).built > 0
     assert list(WebStore(there).pieces())
     frames = next(name for name in objects("memory://takes") if "frames/walk" in name)
-    there.store.remove([frames])
+    there.files.remove([frames])
     with pytest.raises(LibraryError, match=r"memory:///takes/frames/walk.*are missing; import"):
         there["walk"]
     assert ["its frames are missing" in text for text in there.damage()] == [True]
@@ -356,10 +365,12 @@ def test_a_store_that_is_away_is_told_in_one_line_and_what_was_done_is_safe(
         with pytest.raises(LibraryError, match=r"cannot be written to: timed out\. What was built"):
             store.build(workers=1)
         assert 0 < store.missing() < 15
-        with pytest.raises(StoreError, match="memory:///takes: the store cannot be written to"):
+        with pytest.raises(
+            ObjectStoreError, match="memory:///takes: the store cannot be written to"
+        ):
             there.add_motion(ml.demo.clip("walk_left"), name="another")
     monkeypatch.setattr(MemoryFileSystem, "find", away)
-    with pytest.raises(StoreError, match="the store cannot be read: timed out"):
+    with pytest.raises(ObjectStoreError, match="the store cannot be read: timed out"):
         store.build(workers=1)
     monkeypatch.undo()
     assert store.build(workers=1).built > 0
@@ -470,7 +481,7 @@ def bucket(monkeypatch):
 
 @pytest.mark.slow
 def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tasks, monkeypatch):
-    from motionloom.parallel.cluster import local_cluster
+    from motionloom.parallel import local_cluster
 
     here = library_at(tmp_path / "here.loom")
     there = library_at(tmp_path / "there.loom", store=bucket)
@@ -486,9 +497,9 @@ def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tas
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
     files = there.catalogue.stored(WebStore(there).folder.name)
     assert {
-        name: there.store.local(pieces[0].name).read_bytes() for name, pieces in files.items()
+        name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
-    with pytest.raises(StoreError, match="there is no such place|cannot be"):
+    with pytest.raises(ObjectStoreError, match="there is no such place|cannot be"):
         ml.Library.create(tmp_path / "nowhere.loom", store="s3://no-such-bucket/takes")
-    with engine.executor(1):
+    with parallel.executor(1):
         assert there.damage() == []

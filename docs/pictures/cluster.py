@@ -16,8 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.parallel.cluster import local_cluster
-from motionloom.parallel.executor import completed, executor, on_cluster
+from motionloom.parallel import completed, executor, local_cluster, on_cluster
 from motionloom.search.match_web import web_tasks
 from motionloom.search.match_web.web_store import WebStore
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(path: str | Path) -> Iterator[Path]:
+def atomic_write(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path`; renamed to `path` on success, removed on failure.
 
     Missing folders on the way to `path` are made.
@@ -18,7 +18,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     Examples
     --------
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(f"{folder}/note.txt") as scratch:
+    ...     with atomic_write(f"{folder}/note.txt") as scratch:
     ...         _ = scratch.write_text("hello")
     ...     print(os.listdir(folder))
     ['note.txt']

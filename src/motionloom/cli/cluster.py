@@ -42,7 +42,7 @@ def cluster(
 
     Commands with --cluster and the address that is printed then work on it.
     """
-    from motionloom.parallel.cluster import local_cluster
+    from motionloom.parallel import local_cluster
 
     ended = threading.Event()
     with local_cluster(workers, port=port) as started:
@@ -99,6 +99,6 @@ def _where(cluster: str | None) -> AbstractContextManager[None]:
     address = cluster if cluster is not None else cluster_from(Path(SETTINGS))
     if not address:
         return nullcontext()
-    from motionloom.parallel.executor import on_cluster
+    from motionloom.parallel import on_cluster
 
     return on_cluster(address)

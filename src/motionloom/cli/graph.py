@@ -257,7 +257,7 @@ def _check_output(action: str, output: Path | None) -> None:
 
 
 def _export(made: MotionGraph, output: Path) -> None:
-    from motionloom.atomic_write import whole_file
+    from motionloom.atomic_write import atomic_write
     from motionloom.motion_graph.mogra import write_mogra
 
     if output.suffix.lower() == ".mogra":
@@ -279,7 +279,7 @@ def _export(made: MotionGraph, output: Path) -> None:
         }
         for k in range(len(made))
     ]
-    with whole_file(output) as scratch:
+    with atomic_write(output) as scratch:
         text = json.dumps({**made.info(), "list": rows}, indent=1)
         scratch.write_text(text, encoding="utf-8")
 

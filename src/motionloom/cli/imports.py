@@ -104,7 +104,7 @@ def _as_dict(report: ImportReport, lib: Library) -> dict:
             "frames": lib.frames,
             "seconds": lib.seconds,
             "fps": lib.fps,
-            "store": lib.store.address if lib.store.remote else None,
+            "store": lib.files.address if lib.files.remote else None,
         },
     }
 
@@ -125,8 +125,8 @@ def _tell(report: ImportReport, lib: Library) -> None:
         f"library  {lib.path}: {counted(len(lib), 'motion')}, {_spell(lib.seconds)}, "
         f"in {report.elapsed_seconds:.1f} s"
     )
-    if lib.store.remote:
-        remark(f"store    {lib.store.address}")
+    if lib.files.remote:
+        remark(f"store    {lib.files.address}")
 
 
 def _spell(seconds: float) -> str:

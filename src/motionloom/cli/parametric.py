@@ -237,7 +237,7 @@ def _numbers(text: str, motion: ParametricMotion) -> list[float]:
 def _write_json(path: Path, about: dict[str, Any]) -> None:
     import json
 
-    from motionloom.atomic_write import whole_file
+    from motionloom.atomic_write import atomic_write
 
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

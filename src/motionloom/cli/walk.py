@@ -147,9 +147,9 @@ def _walked(
 
 
 def _write_log(rows, path: Path) -> None:
-    from motionloom.atomic_write import whole_file
+    from motionloom.atomic_write import atomic_write
 
-    with whole_file(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
+    with atomic_write(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["frame", "source", "source_frame", "target", "target_frame", "error"])
         out.writerows(row.as_dict().values() for row in rows)

@@ -80,7 +80,7 @@ def web(
 
 
 def _tell_work(left: LeftToBuild, workers: int | None) -> None:
-    from motionloom.parallel.executor import available_workers
+    from motionloom.parallel import available_workers
 
     cores = min(available_workers(), workers or left.pairs)
     seconds = left.core_seconds / max(1, cores)

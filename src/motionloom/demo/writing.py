@@ -11,9 +11,9 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from motionloom.atomic_write import whole_file
+from motionloom import parallel
+from motionloom.atomic_write import atomic_write
 from motionloom.demo.corpus import Performance, names, performance
-from motionloom.parallel import executor as engine
 
 
 def write(
@@ -60,8 +60,8 @@ def write(
     # The long takes last the longest to make: begin with them.
     chosen = names() if only is None else tuple(only)
     everything = sorted(chosen, key=lambda name: not name.startswith("take_"))
-    with engine.executor(tasks=len(everything)) as pool:
-        for done in engine.completed(work, everything, pool):
+    with parallel.executor(tasks=len(everything)) as pool:
+        for done in parallel.completed(work, everything, pool):
             if done.error is not None:
                 raise done.error
             assert done.result is not None
@@ -126,5 +126,5 @@ def _table(path: Path, columns: list[str], rows: Iterable[list[object]]) -> None
     table = csv.writer(text, lineterminator="\n")
     table.writerow(columns)
     table.writerows(rows)
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(text.getvalue(), encoding="utf-8")

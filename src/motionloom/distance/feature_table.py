@@ -22,13 +22,13 @@ from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.motion.segment import positive_rate
+from motionloom.parallel import Progress
 from motionloom.store.artifacts.derived import derived
 from motionloom.store.artifacts.row_table import RowTable, load_rows
 from motionloom.store.artifacts.row_table_build import build_rows, over_motions
-from motionloom.store.ingest.importing import Progress
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 RATE = 30.0  # frames per second of features where the library has no rate of its own
 _SAME_RATE = 2e-3  # 29.97 and 30 count as one rate: frames are taken as they are
@@ -49,7 +49,7 @@ class LibraryFeatures(RowTable):
         Rate of the rows: one for all.
     feature_set : FeatureSet
         With the options and, for principal components, the basis.
-    folder : Path or StoredFolder
+    folder : Path or RemoteFolder
         Where it is kept.
 
     Examples
@@ -117,13 +117,13 @@ class LibraryFeatures(RowTable):
 
 
 def library_features(
-    library: Shelf,
+    library: Store,
     features: str | FeatureSet,
     *,
     normalize: Normalize | None = None,
     scale_free: bool | None = None,
     fps: float | None = None,
-    basis: Basis | Shelf | None = None,
+    basis: Basis | Store | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> LibraryFeatures:
@@ -138,7 +138,7 @@ def library_features(
     rate = _rate(library, fps)
     options = _options(chosen, rate)
     if chosen.components is not None:
-        if isinstance(basis, Shelf):
+        if isinstance(basis, Store):
             basis = principal_components(basis, chosen, fps=fps, workers=workers, progress=progress)
         basis = basis or chosen.basis
         options["basis"] = "own" if basis is None else basis.digest
@@ -175,7 +175,7 @@ def library_features(
 
 
 def principal_components(
-    library: Shelf,
+    library: Store,
     features: str | FeatureSet = "pca25",
     *,
     fps: float | None = None,
@@ -275,7 +275,7 @@ def _same_rate(fps: float, rate: float) -> bool:
 # --- the options of a library ---------------------------------------------------------------
 
 
-def _rate(library: Shelf, fps: float | None) -> float:
+def _rate(library: Store, fps: float | None) -> float:
     return positive_rate(fps if fps is not None else library.fps or RATE)
 
 
@@ -294,7 +294,7 @@ def _options(features: FeatureSet, rate: float) -> dict[str, Any]:
     }
 
 
-def _left_out(library: Shelf, features: FeatureSet) -> dict[str, str]:
+def _left_out(library: Store, features: FeatureSet) -> dict[str, str]:
     """Motions whose skeletons lack something, and what."""
     reasons: dict[str, str | None] = {}
     for entry in library.entries():
@@ -317,7 +317,7 @@ def _lack(skeleton: Skeleton, features: FeatureSet) -> str | None:
     return f"no joint plays {', '.join(missing)}" if missing else None
 
 
-def _nothing(library: Shelf, name: str, left_out: dict[str, str]) -> LibraryError | RoleError:
+def _nothing(library: Store, name: str, left_out: dict[str, str]) -> LibraryError | RoleError:
     if not left_out:
         return LibraryError(f"{library.path}: the library is empty; import motions first")
     first = next(iter(left_out))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.distance.joint_relative import (
     JointRelativeDistance,
     Pair,
@@ -105,7 +105,7 @@ def pair_features(
 def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:
     """Write weights as JSON, a list of joint, joint, weight."""
     rows = [[*pair, float(weight)] for pair, weight in weights.items()]
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 

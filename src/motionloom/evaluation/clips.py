@@ -23,17 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.retrieval import ranked_precision
-from motionloom.parallel import executor as engine
-from motionloom.parallel.threads import one_thread
+from motionloom.parallel import Progress, one_thread
 from motionloom.search.clips.clip import ClipMeasure, mirrored
 from motionloom.search.clips.clip_table import ClipTable, clip_table, gaps_in
 from motionloom.search.clips.measures import CLIP_MEASURES, clip_measure
-from motionloom.store.ingest.importing import Progress
 from motionloom.store.ingest.labels import labelling
 from motionloom.store.ingest.sources import Source
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 _TASKS_PER_WORKER = 8
 _WORTH_A_POOL = 3.0  # seconds of work; for less, processes take longer to start than to help
@@ -42,7 +41,7 @@ Portion = tuple[int, int]
 
 
 def clip_matrix(
-    library: Shelf,
+    library: Store,
     table: ClipTable,
     chosen: NDArray[np.int64],
     *,
@@ -52,7 +51,7 @@ def clip_matrix(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
         Whose clips they are.
     table : ClipTable
         All of them.
@@ -70,17 +69,17 @@ def clip_matrix(
     """
     measure, count = table.measure, len(chosen)
     work = _Rows(library, table.measure, chosen, table.some(chosen))
-    if workers is None and not engine.is_on_cluster():
+    if workers is None and not parallel.is_on_cluster():
         workers = 1 if work.estimated_seconds() < _WORTH_A_POOL else None
-    shares = _TASKS_PER_WORKER * (1 if workers == 1 else engine.available_workers())
+    shares = _TASKS_PER_WORKER * (1 if workers == 1 else parallel.available_workers())
     portions = _portions(count, shares, symmetric=measure.symmetric)
     out = np.full((count, count), np.nan)
     seconds = 0.0
-    with engine.executor(library.store.workers(workers), tasks=len(portions)) as pool:
+    with parallel.executor(library.files.workers(workers), tasks=len(portions)) as pool:
         # In this process the clips are open; others open them for themselves.
-        here = isinstance(pool, engine.InThisProcess)
+        here = isinstance(pool, parallel.SerialExecutor)
         task = work if here else replace(work, table=None)
-        for done in engine.completed(task, portions, pool):
+        for done in parallel.completed(task, portions, pool):
             if done.error is not None or done.result is None:
                 raise done.error or LibraryError(f"{library.path}: clips were not compared")
             rows, taken = done.result
@@ -93,7 +92,7 @@ def clip_matrix(
 class _Rows:
     """Work on some rows of the table; the clips are opened once."""
 
-    library: Shelf
+    library: Store
     measure: ClipMeasure
     chosen: NDArray[np.int64]
     table: ClipTable | None = None
@@ -256,7 +255,7 @@ class Evaluation:
 
 
 def evaluate_clips(
-    library: Shelf,
+    library: Store,
     *,
     labels: str | Path | Mapping[str, str] | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
@@ -411,7 +410,7 @@ def _measure(name: str) -> ClipMeasure:
 
 
 def _labels(
-    library: Shelf, labels: str | Path | Mapping[str, str] | None, column: str | None
+    library: Store, labels: str | Path | Mapping[str, str] | None, column: str | None
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     if labels is None:
         found = {name: library.labels(name) for name in library.names}

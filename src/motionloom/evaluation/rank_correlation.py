@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from motionloom.alignment import warp
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.distance import (
     DISTANCES,
     FEATURES,
@@ -40,8 +40,8 @@ from motionloom.distance import (
 )
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Segment
-from motionloom.store.ingest.importing import Progress
-from motionloom.store.store import Shelf
+from motionloom.parallel import Progress
+from motionloom.store.store import Store
 
 Array = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ class Study:
 
     def save_csv(self, path: str | Path) -> Path:
         """One line per pair: what was compared, whose neighbours, with what, correlation."""
-        with whole_file(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
+        with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
             table = csv.writer(out)
             table.writerow(["compared", "neighbours_by", "ranked_by", "spearman"])
             for kind, values in (("poses", self.poses), ("segments", self.segments)):
@@ -94,7 +94,7 @@ class Study:
 
 
 def study(
-    library: Shelf,
+    library: Store,
     *,
     measures: Sequence[str | FrameDistance] | None = None,
     clips: int = 76,
@@ -173,7 +173,7 @@ def study(
 # --- clips and what measures make of them ---------------------------------------------------
 
 
-def _measures(library: Shelf, wanted: Sequence[str | FrameDistance]) -> list[FrameDistance]:
+def _measures(library: Store, wanted: Sequence[str | FrameDistance]) -> list[FrameDistance]:
     found: list[FrameDistance] = []
     for name in wanted:
         measure = frame_distance(name)
@@ -186,7 +186,7 @@ def _measures(library: Shelf, wanted: Sequence[str | FrameDistance]) -> list[Fra
 
 
 def _prepared(
-    library: Shelf, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
+    library: Store, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
 ) -> tuple[list[Segment], list[list[NDArray]]]:
     """Segments drawn at random, and for each measure the rows of each segment."""
     everything = _segments(library, seconds)
@@ -212,7 +212,7 @@ def _prepared(
     return drawn, rows
 
 
-def _segments(library: Shelf, seconds: float) -> list[Segment]:
+def _segments(library: Store, seconds: float) -> list[Segment]:
     """All motions cut into equal parts of about `seconds`, by name."""
     found = []
     for entry in library.entries():

@@ -19,16 +19,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import parallel
 from motionloom.distance.feature_table import library_features
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
-from motionloom.parallel import executor as engine
-from motionloom.parallel.threads import one_thread
+from motionloom.parallel import one_thread
 from motionloom.reconstruction.control_signal import SIX, control_signal, tracked
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.reconstruct import Reconstruction, reconstruct, searched_roles
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
 
@@ -78,7 +78,7 @@ class ReconstructionError:
 
 
 def evaluate_reconstruction(
-    library: Shelf,
+    library: Store,
     name: str,
     *,
     without_subject: bool = False,
@@ -146,7 +146,7 @@ def evaluate_reconstruction(
 
 
 def evaluate_reconstructions(
-    library: Shelf,
+    library: Store,
     names: Sequence[str],
     *,
     workers: int | None = None,
@@ -168,8 +168,8 @@ def evaluate_reconstructions(
         _prepare(library, names, options)
     waiting: dict[int, ReconstructionError] = {}
     told = 0
-    with engine.executor(library.store.workers(workers), tasks=len(names)) as pool:
-        for done in engine.completed(work, list(enumerate(names)), pool):
+    with parallel.executor(library.files.workers(workers), tasks=len(names)) as pool:
+        for done in parallel.completed(work, list(enumerate(names)), pool):
             if done.error is not None or done.result is None:
                 raise done.error or InvalidInput(f"{done.item[1]}: was not reconstructed")
             waiting[done.item[0]] = done.result
@@ -178,12 +178,12 @@ def evaluate_reconstructions(
                 told += 1
 
 
-def _evaluated(task: tuple[int, str], library: Shelf, options: dict) -> ReconstructionError:
+def _evaluated(task: tuple[int, str], library: Store, options: dict) -> ReconstructionError:
     with one_thread():
         return evaluate_reconstruction(library, task[1], **options)
 
 
-def _prepare(library: Shelf, names: Sequence[str], options: dict) -> None:
+def _prepare(library: Store, names: Sequence[str], options: dict) -> None:
     """Make what all need before workers are told: they would wait for one another."""
     from motionloom.search.index.neighbours import open_index
 
@@ -234,7 +234,7 @@ def subject_of(name: str) -> str:
     return name.rpartition("/")[2].partition("_")[0]
 
 
-def repeats(library: Shelf, motion: Motion) -> tuple[str, ...]:
+def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
     """Motions of the library that hold the same frames as `motion`, itself included."""
     from motionloom.search.index.neighbours import neighbours, open_index
 
@@ -252,7 +252,7 @@ def repeats(library: Shelf, motion: Motion) -> tuple[str, ...]:
 
 
 def varied_motions(
-    library: Shelf, count: int, *, seed: int = 0, least: int = 90
+    library: Store, count: int, *, seed: int = 0, least: int = 90
 ) -> tuple[str, ...]:
     """`count` motions of as many performers, of at least so many frames, chosen by `seed`."""
     rng = np.random.default_rng(seed)
@@ -266,7 +266,7 @@ def varied_motions(
     return tuple(str(rng.choice(by_subject[subject])) for subject in subjects)
 
 
-def same_performer(library: Shelf, name: str) -> frozenset[str]:
+def same_performer(library: Store, name: str) -> frozenset[str]:
     """Subjects under which the performer of a motion is filed.
 
     A take that is there twice, under two subjects, gives them away as one person: CMU has a
@@ -285,7 +285,7 @@ def same_performer(library: Shelf, name: str) -> frozenset[str]:
     return frozenset(known)
 
 
-def _told_before(library: Shelf, motion: Motion, without_subject: bool) -> tuple[str, ...]:
+def _told_before(library: Store, motion: Motion, without_subject: bool) -> tuple[str, ...]:
     names = set(repeats(library, motion))
     if without_subject:
         subjects = same_performer(library, motion.name)

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
 from motionloom.formats.conventions import check_fps, file_bytes, labelled_points
 from motionloom.formats.units import unit_from
@@ -190,7 +190,7 @@ def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> N
 
 
 def _write_csv(path: Path, columns, times, positions, decimals: int) -> None:
-    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+    with atomic_write(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerow(columns)
         for start in range(0, len(times), _ROWS):
             # Adding zero turns -0.0 into 0.0 after rounding, so no cell says "-0.000000".
@@ -211,5 +211,5 @@ def _write_parquet(path: Path, columns, times, positions) -> None:
     # from_pandas: NaN, a gap, becomes null.
     arrays += [pyarrow.array(flat[:, k], from_pandas=True) for k in range(flat.shape[1])]
     table = pyarrow.table(dict(zip(columns, arrays, strict=True)))
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         pyarrow.parquet.write_table(table, scratch)

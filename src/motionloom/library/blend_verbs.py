@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from motionloom.distance import FeatureSet
     from motionloom.motion import Motion, Skeleton
     from motionloom.motion.markers import Markers
+    from motionloom.parallel import Progress
     from motionloom.parametric.parametric_motion import ParametricMotion
     from motionloom.reconstruction import Reconstruction
     from motionloom.search import Family
-    from motionloom.store.ingest.importing import Progress
 
 
 class BlendVerbs(SearchVerbs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from motionloom.store import Storage
+from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.crowd.dance_floor import DanceFloor
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from motionloom.rhythm import Choreography
 
 
-class GraphVerbs(Storage):
+class GraphVerbs(Store):
     """Verbs that recombine motions: motion graphs, fat graphs, choreographies, crowds."""
 
     def motion_graph(

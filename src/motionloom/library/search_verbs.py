@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.store import Storage
+from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.distance import Basis, FeatureSet, FrameDistance, LibraryFeatures
     from motionloom.distance.body_frame import Normalize
     from motionloom.evaluation.clips import Evaluation
     from motionloom.motion import Motion
+    from motionloom.parallel import Progress
     from motionloom.search import Family, Match, Matches
     from motionloom.search.match_web.web import Web
     from motionloom.search.match_web.web_store import WebReport
     from motionloom.search.query import Query
-    from motionloom.store.ingest.importing import Progress
 
 
-class SearchVerbs(Storage):
+class SearchVerbs(Store):
     """Verbs that search: features, neighbours, matches, families, webs, evaluation."""
 
     def features(
@@ -30,7 +30,7 @@ class SearchVerbs(Storage):
         normalize: Normalize | None = None,
         scale_free: bool | None = None,
         fps: float | None = None,
-        basis: Basis | Storage | None = None,
+        basis: Basis | Store | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> LibraryFeatures:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion_graph.build import checked_finding, motion_graph
@@ -37,11 +37,11 @@ from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryTakes
 from motionloom.motion_graph.transitions import Finding, Transitions
+from motionloom.parallel import Progress
 from motionloom.store.artifacts.derived import derived, is_derived
-from motionloom.store.ingest.importing import Progress
 
 if TYPE_CHECKING:
-    from motionloom.store.store import Shelf
+    from motionloom.store.store import Store
 
 _KIND = "motion-graph"
 _FILE = "graph.sqlite"
@@ -63,7 +63,7 @@ CREATE TABLE prunings (a TEXT, b TEXT, sectors INTEGER, below_threshold INTEGER,
 
 
 def library_graph(
-    library: Shelf,
+    library: Store,
     *,
     names: Sequence[str],
     distance: str | FrameDistance = "jrd",
@@ -77,7 +77,7 @@ def library_graph(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     names : sequence of str
         The motions; the first one's skeleton and rate are those of the graph.
     distance : str or FrameDistance
@@ -91,7 +91,7 @@ def library_graph(
 
 
 def edited_library_graph(
-    library: Shelf,
+    library: Store,
     *,
     names: Sequence[str],
     distance: str | FrameDistance = "jrd",
@@ -130,7 +130,7 @@ def edited_library_graph(
 
 
 def is_kept(
-    library: Shelf,
+    library: Store,
     *,
     names: Sequence[str],
     distance: str | FrameDistance = "jrd",
@@ -238,14 +238,14 @@ def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple
         raise LibraryError(f"{path}: damaged: {error}") from None
 
 
-def remember(library: Shelf, settings: dict[str, Any]) -> None:
+def remember(library: Store, settings: dict[str, Any]) -> None:
     """Note how the library's graph was last built, for whoever asks without saying how."""
     place = library.path / "derived" / _SETTINGS
-    with whole_file(place) as scratch:
+    with atomic_write(place) as scratch:
         scratch.write_text(json.dumps(settings, indent=1), encoding="utf-8")
 
 
-def remembered(library: Shelf) -> dict[str, Any] | None:
+def remembered(library: Store) -> dict[str, Any] | None:
     """How the library's graph was last built, or None."""
     try:
         return json.loads((library.path / "derived" / _SETTINGS).read_text(encoding="utf-8"))

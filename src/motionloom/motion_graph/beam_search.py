@@ -15,7 +15,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import composed
 from motionloom.motion_graph.goals import STEP, Wish
 from motionloom.motion_graph.routes import Route
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph

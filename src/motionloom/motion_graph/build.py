@@ -18,7 +18,7 @@ from motionloom.motion_graph.foot_support import Footing
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryTakes
 from motionloom.motion_graph.transitions import Finding, Found, Transitions, find_transitions
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 
 def motion_graph(

@@ -25,7 +25,7 @@ from motionloom.motion import Motion
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph
 from motionloom.motion_graph.transitions import Found, Transitions, at_spots
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 KIND = "motion-graph-edits"
 ACTIONS = ("remove", "lock", "restore")
@@ -124,7 +124,7 @@ class EditedGraph:
         return replace(self.graph, motions=self.motions, transitions=self.transitions)
 
 
-def library_edits(library: Shelf) -> Edits:
+def library_edits(library: Store) -> Edits:
     """The edits that a library keeps.
 
     Examples
@@ -150,7 +150,7 @@ def library_edits(library: Shelf) -> Edits:
         ) from None
 
 
-def edit(library: Shelf, action: str, spot: Spot | str) -> Edits:
+def edit(library: Store, action: str, spot: Spot | str) -> Edits:
     """Change what a library keeps by one edit; see `Edits.after`.
 
     Two who edit at once wait for one another, and nothing of either is lost.

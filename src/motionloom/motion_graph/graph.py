@@ -25,7 +25,7 @@ from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.foot_support import Footing
 from motionloom.motion_graph.transitions import Transitions, blended
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.player import GraphPlayer

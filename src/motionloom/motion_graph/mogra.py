@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
@@ -46,7 +46,7 @@ def write_mogra(graph: MotionGraph, path: str | Path) -> None:
     ):
         first, second = sorted([(a, i), (b, j)])
         spots.setdefault((first[0], second[0]), set()).add((first[1], second[1]))
-    with whole_file(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
+    with atomic_write(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
         for (a, b), pairs in sorted(spots.items()):
             file.write(f"{_HEAD} {len(pairs)} {a} {b}\n")
             file.writelines(f"{i} {j}\n" for i, j in sorted(pairs))

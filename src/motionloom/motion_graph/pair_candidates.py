@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import parallel
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion_graph.candidates import Spots, candidates
 from motionloom.motion_graph.conform import conform
-from motionloom.parallel import executor as engine
-from motionloom.parallel.threads import one_thread
-from motionloom.store.ingest.importing import Progress
-from motionloom.store.store import Shelf
+from motionloom.parallel import Progress, one_thread
+from motionloom.store.store import Store
 
 _TASK_CELLS = 100_000_000  # of the error functions of one task, at most: some seconds of work
 _FEWEST_CELLS = 10_000_000  # of one task, so that handing it out costs little beside it
@@ -36,7 +35,7 @@ Pair = tuple[int, int]
 class LibraryTakes:
     """Motions of a library on the skeleton and at the rate of the first, by number."""
 
-    library: Shelf
+    library: Store
     names: tuple[str, ...]
 
     def motions(self, numbers: Sequence[int]) -> dict[int, Motion]:
@@ -78,13 +77,13 @@ def pair_spots(
     if takes is None or (workers is None and sum(lengths) ** 2 < 2 * _WORTH_A_POOL):
         workers = 1
     found: dict[Pair, Spots] = {}
-    count = workers if takes is None else takes.library.store.workers(workers)
-    with engine.executor(count, tasks=len(tasks)) as pool:
-        if takes is None or isinstance(pool, engine.InThisProcess):
+    count = workers if takes is None else takes.library.files.workers(workers)
+    with parallel.executor(count, tasks=len(tasks)) as pool:
+        if takes is None or isinstance(pool, parallel.SerialExecutor):
             work = partial(_spots, rows=_Rows(distance, motions=motions), options=options)
         else:
             work = partial(_spots, rows=_Rows(distance, takes=takes), options=options)
-        for done in engine.completed(work, tasks, pool):
+        for done in parallel.completed(work, tasks, pool):
             if done.error is not None:
                 raise done.error
             found |= done.result or {}
@@ -138,7 +137,7 @@ def _tasks(lengths: Sequence[int]) -> list[tuple[Pair, ...]]:
     [((0, 0), (0, 1), (0, 2), (1, 1), (1, 2)), ((2, 2),)]
     """
     every = int(np.sum(lengths)) ** 2 / 2
-    portion = min(every / (_TASKS_PER_WORKER * engine.available_workers()), _TASK_CELLS)
+    portion = min(every / (_TASKS_PER_WORKER * parallel.available_workers()), _TASK_CELLS)
     portion = max(portion, _FEWEST_CELLS)
     tasks: list[tuple[Pair, ...]] = []
     task: list[Pair] = []

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import to_origin
 from motionloom.motion_graph.goals import Wish, goal_wish, label_wish, path_wish
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph, Place

@@ -18,7 +18,7 @@ from motionloom.motion.diagnostics.quality import (
 )
 from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion.provenance import merged
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph

@@ -30,7 +30,7 @@ from motionloom.motion_graph.candidates import Method, Pruning, Spots, mean_erro
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.foot_support import Footing, agreement
 from motionloom.motion_graph.pair_candidates import LibraryTakes, pair_spots
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 Ints = NDArray[np.int64]
 

@@ -36,7 +36,7 @@ class ClusterError(MotionloomError):
     """A cluster cannot be reached, has no workers, or has gone away."""
 
 
-class Cluster(Executor):
+class ClusterExecutor(Executor):
     """An executor over a Dask cluster; close it with `shutdown`.
 
     Parameters

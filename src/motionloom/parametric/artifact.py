@@ -20,7 +20,7 @@ from motionloom.parametric.parameters import Parameter, as_parameters, parameter
 from motionloom.parametric.parametric_motion import ParametricMotion
 from motionloom.store.artifacts.named import keep, kept, kept_names
 from motionloom.store.records import skeleton_from, skeleton_json
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 KIND = "parametric"
 _CURVE = ("times", "speeds", "grounds", "twists")
@@ -28,7 +28,7 @@ _CONTACTS = ("parts", "lifts", "spans", "present", "heights", "floors")
 _SPACE = ("examples", "parameters", "members", "weights")
 
 
-def save_parametric(library: Shelf, motion: ParametricMotion, name: str) -> None:
+def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None:
     """Keep a parametric motion in a library, instead of one that had its name.
 
     Examples
@@ -68,12 +68,12 @@ def save_parametric(library: Shelf, motion: ParametricMotion, name: str) -> None
     keep(library, KIND, name, about, arrays)
 
 
-def open_parametric(library: Shelf, name: str, *, by: Any = None) -> ParametricMotion:
+def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricMotion:
     """A parametric motion that is kept in a library.
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     name : str
     by : optional
         The functions it is asked by, where these are not ready ones: a function cannot be
@@ -115,7 +115,7 @@ def open_parametric(library: Shelf, name: str, *, by: Any = None) -> ParametricM
     return ParametricMotion(registration, parameters, space, name=name)
 
 
-def parametric_names(library: Shelf) -> tuple[str, ...]:
+def parametric_names(library: Store) -> tuple[str, ...]:
     """Names of the parametric motions that a library keeps."""
     return kept_names(library, KIND)
 

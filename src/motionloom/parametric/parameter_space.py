@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.store.ingest.importing import Progress
+from motionloom.parallel import Progress
 
 Array = NDArray[np.float64]
 Measure = Callable[[Array], Array]

@@ -29,6 +29,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import composed, to_origin
+from motionloom.parallel import Progress
 from motionloom.parametric.cardinal_basis import CardinalBasis
 from motionloom.parametric.parameter_space import (
     DELTA,
@@ -40,7 +41,6 @@ from motionloom.parametric.parameter_space import (
 )
 from motionloom.parametric.parameters import Parameter, as_parameters
 from motionloom.parametric.weight_refinement import TOLERANCE, refined_weights
-from motionloom.store.ingest.importing import Progress
 
 Array = NDArray[np.float64]
 

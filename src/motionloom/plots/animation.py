@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.motion import Motion
 from motionloom.motion.segment import positive_rate
@@ -296,7 +296,7 @@ def write_mp4(
 
 def looped(pictures: Iterator[Image], path: str | Path, hundredths: int) -> Path:
     """Write pictures, at least one, as a GIF that loops; each stays `hundredths` of a second."""
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         next(pictures).save(
             scratch, format="GIF", save_all=True, append_images=pictures,
             duration=10 * hundredths, loop=0, disposal=1,
@@ -320,7 +320,7 @@ def encoded(
         If there is no ffmpeg on this machine.
     """
     program = ffmpeg()
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         heard = ["-an"] if sound is None else ["-i", str(sound), "-c:a", "aac", "-shortest"]
         command = [
             program, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.motion import Motion
 from motionloom.plots.player import Budget, clip_attribute, clip_data, page_part
 
@@ -90,7 +90,7 @@ def write_doctor_page(
         f"<a class='{a.worst}' href='#m{k}'>{escape(a.title)}</a>" for k, a in enumerate(ordered)
     )
     bodies = "".join(f"<article id='m{k}'>{a.html}</article>" for k, a in enumerate(ordered))
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(
             "<!doctype html><html lang='en'><meta charset='utf-8'>"
             "<meta name='viewport' content='width=device-width'><title>motionloom doctor</title>"

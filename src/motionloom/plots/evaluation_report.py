@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.evaluation.rank_correlation import Study
 from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
@@ -63,7 +63,7 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
         pictures.append(_saved(figure, folder / f"similarity_{name}.png"))
     table = folder / "precision_recall.csv"
     _write_table(found, table)
-    with whole_file(folder / "distances.npz") as scratch:
+    with atomic_write(folder / "distances.npz") as scratch:
         arrays: dict[str, Any] = {"clips": np.array(found.clips), "labels": np.array(found.labels)}
         arrays |= {name: score.distances for name, score in found.methods.items()}
         np.savez_compressed(scratch, **arrays)
@@ -71,7 +71,7 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
         ("report.md", _markdown(found, pictures)),
         ("report.html", _html(found, pictures)),
     ):
-        with whole_file(folder / name) as scratch:
+        with atomic_write(folder / name) as scratch:
             scratch.write_text(text, encoding="utf-8")
     return [
         folder / "report.html",
@@ -156,7 +156,7 @@ def _saved(figure: Figure, path: Path) -> Path:
 
 
 def _write_table(found: Evaluation, path: Path) -> None:
-    with whole_file(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
+    with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out)
         rows.writerow(["method", "label", "recall", "precision"])
         for name, score in found.methods.items():

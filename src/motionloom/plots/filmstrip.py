@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
@@ -374,6 +374,6 @@ def write_match_strip(
         np.pad(row, ((0, 0), (0, width - row.shape[1]), (0, 0)), constant_values=255)
         for row in rows
     ]
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         Image.fromarray(np.concatenate(padded)).save(scratch)
     return path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
@@ -167,7 +167,7 @@ def write_picture(figure: Figure, path: str | Path, *, dpi: float | None = None)
     """
     path = picture_path(path)
     kind = path.suffix.lower()
-    with whole_file(path) as scratch, warnings.catch_warnings():
+    with atomic_write(path) as scratch, warnings.catch_warnings():
         # A letter that the font lacks becomes a box, and people see that.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         figure.savefig(scratch, format=kind[1:], dpi=dpi or "figure", metadata=_LEFT_OUT[kind])

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.motion import Motion
 from motionloom.plots.player import Budget, clip_attribute, clip_data, page_part
 
@@ -92,7 +92,7 @@ def contact_sheet(
     )
     before, after = _page(title, budget)
     count = cut = 0
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         # Names may hold bytes of a file name that are no text.
         with scratch.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(before)

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.animation import GIF_SECONDS, encoded, looped
@@ -278,7 +278,7 @@ def write_page(view: TopView, path: str | Path) -> Path:
         "outline": OUTLINE.tolist(),
         "trail": TRAIL,
     }
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(
             '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width">\n'

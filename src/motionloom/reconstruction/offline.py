@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, foot_contacts
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.marker_frame import body_rows
 from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
 from motionloom.reconstruction.prior import Prior
-from motionloom.store.ingest.importing import Progress
 
 Array = NDArray[np.float64]
 

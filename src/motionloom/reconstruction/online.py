@@ -17,12 +17,12 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.marker_frame import body_rows
 from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, Found
 from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
 from motionloom.reconstruction.prior import Prior
-from motionloom.store.ingest.importing import Progress
 
 Array = NDArray[np.float64]
 

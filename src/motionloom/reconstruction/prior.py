@@ -28,7 +28,7 @@ from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.reconstruction.marker_frame import MarkerFrame
 from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import open_index
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 _MOST_KEPT = 400_000  # poses; some 200 MB for 31 joints
 
@@ -38,14 +38,14 @@ class NeighbourPoses:
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     features : LibraryFeatures
         Whose rows are asked for.
     skeleton : Skeleton
         The performer's, J joints.
     """
 
-    def __init__(self, library: Shelf, features: LibraryFeatures, skeleton: Skeleton) -> None:
+    def __init__(self, library: Store, features: LibraryFeatures, skeleton: Skeleton) -> None:
         self._library = library
         self._features = features
         self._skeleton = skeleton
@@ -139,7 +139,7 @@ class Prior:
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     skeleton : Skeleton
         The performer's, J joints.
     roles : tuple of str
@@ -153,7 +153,7 @@ class Prior:
 
     def __init__(
         self,
-        library: Shelf,
+        library: Store,
         skeleton: Skeleton,
         roles: tuple[str, ...],
         *,
@@ -234,7 +234,7 @@ class Prior:
 class _Table:
     """Features of a library, their index, and which rows count."""
 
-    def __init__(self, library: Shelf, features: FeatureSet, within, only, without) -> None:
+    def __init__(self, library: Store, features: FeatureSet, within, only, without) -> None:
         self.features = library_features(library, features, scale_free=True)
         self._index = open_index(library, self.features)
         motions = chosen_mask(

@@ -22,12 +22,12 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal, control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
 from motionloom.reconstruction.prior import NEIGHBOURS, Prior
-from motionloom.store.ingest.importing import Progress
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 _STRETCH = 90.0  # percentile of a distance over time that counts as stretched
 _MOTIONS_EACH = 3  # motions of each skeleton to measure it in
@@ -35,7 +35,7 @@ _LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # a child of 70 cm to a giant, against a g
 _MOST_MISFIT = 0.35  # how unlike in proportion markers and a body may be (logarithm)
 
 
-def fitted_skeleton(library: Shelf, signal: ControlSignal) -> Skeleton:
+def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
     """A skeleton of the library, scaled by the markers' extents.
 
     Raises
@@ -152,7 +152,7 @@ class Reconstruction(Motion):
 
 
 def reconstruct(
-    library: Shelf,
+    library: Store,
     markers: Markers | Motion,
     *,
     skeleton: Skeleton | Motion | None = None,
@@ -206,7 +206,7 @@ def reconstruct(
 
 
 def reconstruction_stream(
-    library: Shelf,
+    library: Store,
     roles: tuple[str, ...],
     skeleton: Skeleton,
     *,
@@ -270,7 +270,7 @@ def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
 
 
 def _performer(
-    library: Shelf, signal: ControlSignal, skeleton: Skeleton | Motion | None
+    library: Store, signal: ControlSignal, skeleton: Skeleton | Motion | None
 ) -> Skeleton:
     if skeleton is None:
         return fitted_skeleton(library, signal)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
@@ -199,7 +199,7 @@ class Choreography:
         path = Path(path)
         if path.suffix.lower() != ".json":
             return self.graph.save(path, [movement.text for movement in self.movements])
-        with whole_file(path) as scratch:
+        with atomic_write(path) as scratch:
             scratch.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
         return path
 

@@ -22,7 +22,7 @@ from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.movements import Movement, warped_movement
 from motionloom.rhythm.transition_graph import graph_data, graph_from
 from motionloom.store.artifacts.named import keep, kept, kept_names
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 MotionOf = Callable[[str], Motion]
 
@@ -145,7 +145,7 @@ class _Takes:
 KIND = "choreography"
 
 
-def keep_choreography(library: Shelf, made: Choreography, name: str) -> None:
+def keep_choreography(library: Store, made: Choreography, name: str) -> None:
     """Keep a choreography in the library of its takes, instead of one that had its name.
 
     It is of the kind of its name unless it says otherwise.
@@ -163,7 +163,7 @@ def keep_choreography(library: Shelf, made: Choreography, name: str) -> None:
     keep(library, KIND, name, replace(made, kind=made.kind or name).as_dict(), {})
 
 
-def open_choreography(library: Shelf, name: str, motion_of: MotionOf) -> Choreography:
+def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreography:
     """The one that is kept under a name; `motion_of` gives the take of a name.
 
     Raises
@@ -174,6 +174,6 @@ def open_choreography(library: Shelf, name: str, motion_of: MotionOf) -> Choreog
     return choreography_from(kept(library, KIND, name).about, motion_of, library.path)
 
 
-def kept_choreographies(library: Shelf, motion_of: MotionOf) -> tuple[Choreography, ...]:
+def kept_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
     """All that are kept, by name; `motion_of` gives the take of a name."""
     return tuple(open_choreography(library, name, motion_of) for name in kept_names(library, KIND))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
@@ -219,7 +219,7 @@ class TransitionGraph:
         if path.suffix.lower() not in (".json", ".graphml"):
             raise InvalidInput(f"{path}: a graph is written as .json or .graphml")
         data = self.as_dict(texts)
-        with whole_file(path) as scratch:
+        with atomic_write(path) as scratch:
             if path.suffix.lower() == ".json":
                 scratch.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
             else:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 
 def chosen_mask(
-    library: Shelf,
+    library: Store,
     names: Sequence[str],
     *,
     within: str | Iterable[str] | None = None,
@@ -24,7 +24,7 @@ def chosen_mask(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     names : sequence of str
     within : str or several, optional
         Labels; motions with one of them are searched.
@@ -54,7 +54,7 @@ def chosen_mask(
 
 
 def chosen_names(
-    library: Shelf,
+    library: Store,
     *,
     within: str | Iterable[str] | None = None,
     only: str | Iterable[str] | None = None,
@@ -73,7 +73,7 @@ def chosen_names(
 
 
 def whole_takes(
-    library: Shelf, first: str, *, within: str | Iterable[str] | None = None
+    library: Store, first: str, *, within: str | Iterable[str] | None = None
 ) -> list[str]:
     """Names of all motions with one of these labels, `first` before the others."""
     name = library.entry(first).name
@@ -84,7 +84,7 @@ def _several(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def labelled(library: Shelf, label: str) -> tuple[str, ...]:
+def labelled(library: Store, label: str) -> tuple[str, ...]:
     """Names of the motions with a label; an error that names others if there are none."""
     found = library.with_label(label)
     if not found:

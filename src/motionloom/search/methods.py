@@ -32,13 +32,13 @@ from motionloom.search.query import Query, as_query
 from motionloom.search.row_search import dtw_search, lazy_search
 from motionloom.search.settings import Options
 from motionloom.search.timeline import Timeline
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 FAMILY_DISTANCE = 0.08  # metres; members of one action of the corpus and of CMU are nearer
 
 Result = tuple[list[Candidate], Timeline | WholeClips]
 
-METHODS: dict[str, Callable[[Shelf, Query, Options], Result]] = {
+METHODS: dict[str, Callable[[Store, Query, Options], Result]] = {
     "dtw": dtw_search,
     "lazy": lazy_search,
     "web": web_search,
@@ -47,7 +47,7 @@ METHODS: dict[str, Callable[[Shelf, Query, Options], Result]] = {
 """Searches by name: ``method(library, query, options)`` gives what was found, and where."""
 
 
-def search(library: Shelf, query: str | Path | Motion | Query, options: Options) -> Matches:
+def search(library: Store, query: str | Path | Motion | Query, options: Options) -> Matches:
     """Matches of the query in the library, the nearest first.
 
     Examples
@@ -66,7 +66,7 @@ def search(library: Shelf, query: str | Path | Motion | Query, options: Options)
 
 
 def library_family(
-    library: Shelf,
+    library: Store,
     query: str | Path | Motion | Query,
     options: Options,
     *,
@@ -130,7 +130,7 @@ def expansion_rounds(tiers: int | str) -> int | None:
     return int(text)
 
 
-def _method(options: Options) -> Callable[[Shelf, Query, Options], Result]:
+def _method(options: Options) -> Callable[[Store, Query, Options], Result]:
     if options.method not in METHODS:
         known = ", ".join(METHODS)
         raise InvalidInput(f"method must be one of {known}; got {options.method!r}")
@@ -145,7 +145,7 @@ def _unit(options: Options) -> str:
 
 
 def _search_steps(
-    library: Shelf, query: Query, options: Options
+    library: Store, query: Query, options: Options
 ) -> Callable[[Node], Sequence[Match]]:
     limit = FAMILY_DISTANCE if options.max_distance is None else options.max_distance
     # The limit is a distance of poses: what moves alike need not blend.

@@ -16,7 +16,7 @@ from motionloom.formats import is_marker_file, load
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
 from motionloom.search.match_graph.graph import Node
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Query:
     name: str | None
 
     @classmethod
-    def at(cls, library: Shelf, node: Node) -> Query:
+    def at(cls, library: Store, node: Node) -> Query:
         """A member of a family, to search on from."""
         return cls(node.text, library[node.motion], node.start_frame, node.end_frame, node.motion)
 
@@ -106,12 +106,12 @@ def row_span(
     return first, last + 1
 
 
-def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
+def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
     """The query that the user means.
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     query : str, Path or Motion
         ``NAME:START-END`` of the library in frames, or in seconds with an ``s``; ``NAME``;
         a file, with or without a range; or a motion.
@@ -143,7 +143,7 @@ def as_query(library: Shelf, query: str | Path | Motion | Query) -> Query:
     raise LibraryError(f"{library.path}: no motion {name!r}")
 
 
-def library_query(library: Shelf, text: str) -> Query:
+def library_query(library: Store, text: str) -> Query:
     """The stretch of a library that ``NAME:START-END`` or ``NAME`` means; never a file.
 
     Raises

@@ -32,7 +32,7 @@ from motionloom.search.subsequence import (
     moving_weights,
 )
 from motionloom.search.timeline import Timeline
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 LAZY_K = 256  # the paper's; with bridges, four fifths of what DTW finds in a fifth of its time
 _NEAREST_K = 16
@@ -41,7 +41,7 @@ _MORE = 3  # candidates per match that is wanted, where a closer look changes th
 Result = tuple[list[Candidate], Timeline]
 
 
-def dtw_search(library: Shelf, query: Query, options: Options) -> Result:
+def dtw_search(library: Store, query: Query, options: Options) -> Result:
     """Subsequence DTW over everything, by a feature set or by any frame distance."""
     if not _is_feature_set(options.features):
         return _dtw_by_distance(library, query, options)
@@ -88,7 +88,7 @@ def dtw_search(library: Shelf, query: Query, options: Options) -> Result:
     return [replace(one, distance=one.distance * scale) for one in found], Timeline.of(features)
 
 
-def lazy_search(library: Shelf, query: Query, options: Options) -> Result:
+def lazy_search(library: Store, query: Query, options: Options) -> Result:
     """The lazy neighbourhood graph; where it has bridges, what it finds is aligned exactly."""
     if not _is_feature_set(options.features):
         raise InvalidInput(
@@ -127,7 +127,7 @@ def lazy_search(library: Shelf, query: Query, options: Options) -> Result:
 
 
 def nearest_frames(
-    library: Shelf, query: str | Path | Motion | Query, options: Options
+    library: Store, query: str | Path | Motion | Query, options: Options
 ) -> list[list[Match]]:
     """For every frame of the query its nearest frames, as matches one frame long.
 
@@ -155,7 +155,7 @@ def nearest_frames(
 
 
 def _neighbours(
-    library: Shelf,
+    library: Store,
     features: LibraryFeatures,
     rows: NDArray[np.float32],
     options: Options,
@@ -190,7 +190,7 @@ def _query_speed(query: Query, features: LibraryFeatures, rows: NDArray) -> NDAr
     return speeds(features.rows, *where, first, last, features.rate)
 
 
-def _dtw_by_distance(library: Shelf, query: Query, options: Options) -> Result:
+def _dtw_by_distance(library: Store, query: Query, options: Options) -> Result:
     distance = frame_distance(options.features)
     rate = library.fps or RATE
     allowed = options.allowed(library, library.names)
@@ -220,7 +220,7 @@ def _dtw_by_distance(library: Shelf, query: Query, options: Options) -> Result:
 
 
 def _rows(
-    library: Shelf, query: Query, options: Options
+    library: Store, query: Query, options: Options
 ) -> tuple[LibraryFeatures, NDArray[np.float32]]:
     features = features_of(
         library,

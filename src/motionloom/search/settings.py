@@ -20,7 +20,7 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import check_neighbourhood
 from motionloom.search.match_graph.family import APART, SAME
 from motionloom.search.rerank import RANKS
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 DEFAULT_MAX = 100
 
@@ -103,7 +103,7 @@ class Options:
                 raise InvalidInput(f"no option {name!r}; there are {', '.join(sorted(known))}")
         return cls(**named, **others)
 
-    def allowed(self, library: Shelf, names: Sequence[str]) -> NDArray[np.bool_] | None:
+    def allowed(self, library: Store, names: Sequence[str]) -> NDArray[np.bool_] | None:
         """Which of some motions are to be searched, shape (M,); None for all."""
         return chosen_mask(library, names, within=self.within, only=self.only, without=self.without)
 

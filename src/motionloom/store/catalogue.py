@@ -69,11 +69,6 @@ class Catalogue:
         self.folder, self.file = folder, file
         self._local = threading.local()
 
-    @classmethod
-    def of_copy(cls, path: Path) -> Catalogue:
-        """The catalogue in a file that `write_copy` wrote."""
-        return cls(path.parent, file=path.name)
-
     # --- reading ------------------------------------------------------------------------
 
     def meta(self) -> dict[str, str]:
@@ -258,7 +253,7 @@ class Catalogue:
             put("DELETE FROM stored WHERE folder = ? AND file = ?", ((folder, x) for x in remove))
             put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
 
-    def write_copy(self, path: Path) -> None:
+    def write_replica(self, path: Path) -> None:
         """Write a copy for workers elsewhere: all but what is noted of derived files."""
         with self._explained():
             self._connection()  # complains if there is no catalogue

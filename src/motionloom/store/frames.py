@@ -21,37 +21,37 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
-from motionloom.store.remote.object_store import ObjectStore, Store
+from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 FOLDER = "frames"
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Where a motion's frames went: the file's name and the digest of what is in it."""
+class FrameFile:
+    """File with the frames of a motion: its name and the digest of its content."""
 
     file: str
     digest: str
 
 
-def write_frames(motion: Motion, name: str, store: Store) -> Stored:
+def write_frames(motion: Motion, name: str, files: FileStore) -> FrameFile:
     """Write the frames of `motion`, to be called `name`, where the library has them; safely."""
     table = frame_table(motion)
     digest = table_digest(table)
     mark = hashlib.blake2b(f"{name}\0{digest}".encode(), digest_size=6).hexdigest()
     file = f"{_slug(name)}.{mark}.npy"
-    if isinstance(store, ObjectStore):
+    if isinstance(files, ObjectStore):
         content = BytesIO()
         _write_table(table, content)
-        return Stored(Path(store.put(content.getvalue(), f"{FOLDER}/{file}").name).name, digest)
-    with whole_file(store.local(f"{FOLDER}/{file}")) as scratch, open(scratch, "wb") as out:
+        return FrameFile(Path(files.put(content.getvalue(), f"{FOLDER}/{file}").name).name, digest)
+    with atomic_write(files.local(f"{FOLDER}/{file}")) as scratch, open(scratch, "wb") as out:
         _write_table(table, out)
         out.flush()
         os.fsync(out.fileno())
-    return Stored(file, digest)
+    return FrameFile(file, digest)
 
 
 def _write_table(table: NDArray[np.float32], out: IO[bytes]) -> None:

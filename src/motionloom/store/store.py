@@ -1,37 +1,34 @@
-"""A library as it lies on disk: motions by name, with labels.
+"""A library on disk: motions by name, with labels.
 
 ::
 
     takes.loom/
-      catalogue.sqlite     what there is (see `motionloom.store.catalogue`)
-      frames/NAME.MARK.npy the frames of one motion (see `motionloom.store.frames`)
-      derived/...          what was computed from them (see `motionloom.store.artifacts.derived`)
-      kept/...             what people made of them (see `motionloom.store.artifacts.named`)
-      lock                 held by the one process that writes
+      catalogue.sqlite      which motions there are (`motionloom.store.catalogue`)
+      frames/NAME.MARK.npy  the frames of one motion (`motionloom.store.frames`)
+      derived/...           artifacts: what was computed from the motions
+                            (`motionloom.store.artifacts`)
+      lock                  held by the one process that writes
 
-Any number of processes may read while one writes; a reader sees a motion whole or not at
-all. Frames and derived arrays may lie in an object store instead (see
-`motionloom.store.remote.object_store`); the rest stays here.
-
-A library that can be written to: made, added to, labelled, cut down.
-
-Any number of processes may read while one writes; a second writer waits for the first.
+Any number of processes may read while one writes, and a reader sees a motion whole or not at all;
+a second writer waits for the first. Frames and artifacts may be in an object store instead
+(`motionloom.store.remote.object_store`); the catalogue stays in the folder.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 from uuid import uuid4
 
+from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.segment import positive_rate
-from motionloom.parallel import executor as engine
+from motionloom.parallel import Progress
 from motionloom.store.catalogue import FILE, Catalogue
 from motionloom.store.frames import (
     FOLDER,
@@ -41,366 +38,28 @@ from motionloom.store.frames import (
     table_digest,
     unpacked,
 )
-from motionloom.store.ingest.importing import (
-    ImportReport,
-    Progress,
-    import_files,
-    remove_files,
-    sweep,
-)
-from motionloom.store.ingest.labels import LabelSpec
-from motionloom.store.ingest.task import new_entry, reader_options
+from motionloom.store.ingest.importing import ImportReport, import_files, remove_files, sweep
+from motionloom.store.ingest.labels import LabelRule
+from motionloom.store.ingest.settings import ImportSettings
+from motionloom.store.ingest.task import new_entry
 from motionloom.store.lock import not_writable, writer_lock
 from motionloom.store.records import Entry, origin_from
-from motionloom.store.remote.object_store import FolderStore, ObjectStore, Store, normal_address
-from motionloom.store.remote.replica import check_home, copy_for_workers
+from motionloom.store.remote.object_store import (
+    FileStore,
+    FolderStore,
+    ObjectStore,
+    normal_address,
+)
+from motionloom.store.remote.replica import check_not_replica, replica_for_workers
 
 
-class Shelf:
-    """Reads a library: motions by name, their entries and labels.
-
-    Parameters
-    ----------
-    path : str or Path
-        An existing library.
-    timeout : float
-        Seconds that a write waits for another process that is writing.
-    """
-
-    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
-        self.path = Path(path)
-        self._timeout = timeout
-        self._catalogue = Catalogue(self.path)
-        self._skeletons: dict[str, Skeleton] = {}
-        self._store: Store | None = None
-        self._copy = ""  # in the store: the copy of the catalogue that this one reads
-        self._catalogue.check()
-
-    @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """The library at `path`; the same as calling the class.
-
-        Examples
-        --------
-        >>> import motionloom as ml
-        >>> ml.Library.open(lib.path).names == lib.names
-        True
-        """
-        return cls(path)
-
-    @property
-    def timeout(self) -> float:
-        """Seconds that a write waits for another process that is writing."""
-        return self._timeout
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The SQLite file that says what there is."""
-        return self._catalogue
-
-    def close(self) -> None:
-        """Let go of the catalogue; using the library again opens it again.
-
-        Examples
-        --------
-        >>> import motionloom as ml
-        >>> with ml.Library(lib.path) as again:  # closed at the end of the block
-        ...     len(again) == len(lib)
-        True
-        """
-        self._catalogue.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __getstate__(self) -> dict:
-        state = {"path": self.path.absolute(), "timeout": self._timeout}
-        if isinstance(self.store, ObjectStore) and engine.is_on_cluster():
-            # Workers elsewhere do not see the catalogue; they see the store.
-            copy = self._copy or copy_for_workers(self._catalogue, self.store)
-            state |= {"store": self.store, "copy": copy}
-        return state
-
-    def __setstate__(self, state: dict) -> None:
-        if "store" not in state:
-            self.__init__(state["path"], timeout=state["timeout"])  # type: ignore[misc]
-            return
-        self.path, self._timeout = state["path"], state["timeout"]
-        self._store, self._copy = state["store"], state["copy"]
-        self._skeletons = {}
-        self._catalogue = Catalogue.of_copy(state["store"].local(state["copy"]))
-        self._catalogue.check()
-
-    # --- where it is --------------------------------------------------------------------
-
-    @property
-    def store(self) -> Store:
-        """Where frames and derived arrays lie: in the library's folder, or in a store."""
-        if self._store is None:
-            address = self._catalogue.meta().get("store")
-            self._store = ObjectStore(address) if address else FolderStore(self.path.absolute())
-        return self._store
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Hold the writer lock for the ``with`` block.
-
-        Raises
-        ------
-        LibraryError
-            If another process keeps it for too long, or this library is only to be read.
-
-        Examples
-        --------
-        >>> with lib.writing():
-        ...     pass  # nobody else writes meanwhile
-        """
-        self.check_own()
-        with writer_lock(self.path, timeout=self._timeout):
-            yield
-
-    def check_own(self) -> None:
-        """Complain if this library can only be read, by us: it is a copy.
-
-        Examples
-        --------
-        >>> lib.check_own()  # nothing to complain about: it may be written to
-        """
-        if self._copy:
-            raise LibraryError(f"{self.path}: workers read the catalogue, the client writes it")
-        if self.store.remote:
-            check_home(self._catalogue, self.path)
-
-    # --- what there is ------------------------------------------------------------------
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all motions, sorted."""
-        return tuple(self._catalogue.names())
-
-    def __len__(self) -> int:
-        return self._catalogue.rows("SELECT count(*) FROM motions")[0][0]
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._catalogue.entry(name) is not None
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self.path)!r}, {len(self)} motions)"
-
-    @property
-    def fps(self) -> float | None:
-        """The library's frame rate, or None if every motion keeps its own."""
-        value = self._catalogue.meta().get("fps")
-        return None if value is None else float(value)
-
-    @property
-    def frames(self) -> int:
-        """Frames of all motions together."""
-        return self._catalogue.rows("SELECT coalesce(sum(frames), 0) FROM motions")[0][0]
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all motions together."""
-        rows = self._catalogue.rows("SELECT total(frames / fps) FROM motions")
-        return rows[0][0]
-
-    def entry(self, name: str) -> Entry:
-        """Frames, rate, source and digest of a motion, without opening its frames.
-
-        Examples
-        --------
-        >>> lib.entry("walk").frames, lib.entry("walk").fps
-        (138, 30.0)
-        """
-        entry = self._catalogue.entry(name)
-        if entry is None:
-            raise LibraryError(self._not_found(name))
-        return entry
-
-    def entries(self) -> list[Entry]:
-        """The entries of all motions, sorted by name.
-
-        Examples
-        --------
-        >>> [entry.name for entry in lib.entries()][:2]
-        ['dance_groove', 'jog']
-        """
-        return self._catalogue.entries()
-
-    def __getitem__(self, name: str) -> Motion:
-        """The motion called `name`; its arrays are views of the file on disk."""
-        for attempt in range(10):
-            entry = self.entry(name)
-            skeleton = self.skeleton(entry.skeleton)
-            try:
-                path = self.store.local(f"{FOLDER}/{entry.file}")
-                table = open_frames(path, frames=entry.frames, joints=len(skeleton))
-            except FileNotFoundError:
-                # Replaced between our look at the catalogue and now: look again.
-                if attempt and self._catalogue.entry(name) == entry:
-                    break
-                continue
-            return Motion(
-                skeleton,
-                fps=entry.fps,
-                name=name,
-                origin=origin_from(entry),
-                **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
-            )
-        raise LibraryError(
-            f"{self._place(entry)}: the frames of {name!r} are missing; import it again"
-        )
-
-    def fetch(self, names: Iterable[str]) -> None:
-        """Bring the frames of motions here from the store, if that is where they are.
-
-        Examples
-        --------
-        >>> lib.fetch(["walk"])  # nothing to do: its frames are on this machine
-        """
-        if self.store.remote:
-            self.store.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
-
-    # --- labels -------------------------------------------------------------------------
-
-    def labels(self, name: str) -> tuple[str, ...]:
-        """Labels of a motion, sorted.
-
-        Examples
-        --------
-        >>> lib.labels("walk_fast")
-        ('walk',)
-        """
-        rows = self._catalogue.rows(
-            "SELECT label FROM labels WHERE name = ? ORDER BY label", (name,)
-        )
-        if not rows:
-            self.entry(name)  # raises if there is no such motion
-        return tuple(label for (label,) in rows)
-
-    def label_counts(self) -> dict[str, int]:
-        """All labels, sorted, and how many motions have each.
-
-        Examples
-        --------
-        >>> lib.label_counts()
-        {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
-        """
-        query = "SELECT label, count(*) FROM labels GROUP BY label ORDER BY label"
-        return dict(self._catalogue.rows(query))
-
-    def with_label(self, label: str) -> tuple[str, ...]:
-        """Names of the motions that have `label`, sorted.
-
-        Examples
-        --------
-        >>> lib.with_label("kick")
-        ('kick_front_high_right', 'kick_front_mid_right')
-        """
-        query = "SELECT name FROM labels WHERE label = ? ORDER BY name"
-        return tuple(name for (name,) in self._catalogue.rows(query, (label,)))
-
-    # --- the whole ----------------------------------------------------------------------
-
-    def digest(self) -> str:
-        """Fingerprint of all motions and labels; equal for equal content.
-
-        Where the files lay, and when and in which order they were added, does not matter.
-
-        Examples
-        --------
-        >>> import motionloom as ml
-        >>> lib.digest() == ml.Library(lib.path).digest()
-        True
-        """
-        labels = self._catalogue.labels()
-        digest = hashlib.blake2b(repr(self.fps).encode(), digest_size=16)
-        for e in self.entries():
-            facts = (e.name, e.digest, e.source_hash, e.options, e.frames, e.fps, e.skeleton)
-            digest.update(repr((*facts, e.origin, labels.get(e.name, ()))).encode())
-        return digest.hexdigest()
-
-    def fingerprints(self) -> list[tuple]:
-        """Name, digest of the frames, skeleton's key and rate of every motion, by name.
-
-        Examples
-        --------
-        >>> len(lib.fingerprints()) == len(lib)
-        True
-        """
-        query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
-        return self._catalogue.rows(query)
-
-    def damage(self) -> list[str]:
-        """Read everything and compare it with the catalogue; one sentence per fault found.
-
-        Examples
-        --------
-        >>> lib.damage()
-        []
-        """
-        found = []
-        for entry in self.entries():
-            path = self._place(entry)
-            try:
-                joints = len(self.skeleton(entry.skeleton))
-                if isinstance(self.store, ObjectStore):
-                    self.store.forget(f"{FOLDER}/{entry.file}")
-                file = self.store.local(f"{FOLDER}/{entry.file}")
-                table = open_frames(file, frames=entry.frames, joints=joints)
-            except FileNotFoundError:
-                found.append(f"{entry.name}: its frames are missing ({path})")
-            except LibraryError as error:
-                found.append(f"{entry.name}: {error}")
-            else:
-                if table_digest(table) != entry.digest:
-                    found.append(f"{entry.name}: its frames are not what was stored ({path})")
-        return found
-
-    def skeleton(self, key: str) -> Skeleton:
-        """The skeleton with that key, as entries name it; one object however often asked.
-
-        Examples
-        --------
-        >>> len(lib.skeleton(lib.entry("walk").skeleton))
-        21
-        """
-        if key not in self._skeletons:
-            self._skeletons[key] = self._catalogue.skeleton(key)
-        return self._skeletons[key]
-
-    def _place(self, entry: Entry) -> str:
-        """Where the frames of a motion are, for people."""
-        where = self.store.address if self.store.remote else self.path
-        return f"{where}/{FOLDER}/{entry.file}"
-
-    def _not_found(self, name: str) -> str:
-        names = self.names
-        if not names:
-            return f"{self.path}: no motion {name!r}: the library is empty"
-        ends = [other for other in names if other.endswith(f"/{name}")]
-        near = [*ends, *difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)]
-        listed = ", ".join(dict.fromkeys(near[:8] or names[:8]))
-        also = "did you mean" if near else f"the first of {len(names)} are"
-        return f"{self.path}: no motion {name!r}; {also} {listed}"
-
-
-class Storage(Shelf):
-    """Motions on disk by name; see `motionloom.Library`, which adds the verbs.
+class Store:
+    """Motions on disk by name; `motionloom.Library` adds the verbs.
 
     Parameters
     ----------
     path : str or Path
-        An existing library. Make one with `create`.
+        An existing library. `create` makes one.
     timeout : float
         Seconds that a write waits for another process that is writing.
 
@@ -417,6 +76,27 @@ class Storage(Shelf):
     (('still',), ('rest',), 1)
     """
 
+    def __init__(self, path: str | Path, *, timeout: float = 600.0) -> None:
+        self.path = Path(path)
+        self.timeout = timeout
+        self.catalogue = Catalogue(self.path)
+        self._skeletons: dict[str, Skeleton] = {}
+        self._files: FileStore | None = None
+        self._replica = ""  # on a cluster's worker: name of the catalogue's replica
+        self.catalogue.check()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open the library at `path`; the same as calling the class.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> ml.Library.open(lib.path).names == lib.names
+        True
+        """
+        return cls(path)
+
     @classmethod
     def create(
         cls,
@@ -426,26 +106,26 @@ class Storage(Shelf):
         store: str | None = None,
         exist_ok: bool = False,
     ) -> Self:
-        """Make an empty library in a new folder.
+        """Create an empty library in a new folder.
 
         Parameters
         ----------
         path : str or Path
-            The folder, by custom ``something.loom``. An empty one may exist.
+            The folder, by convention ``something.loom``. It may exist if it is empty.
         fps : float, optional
-            The library's frame rate: everything added is resampled to it. Default: every
+            Frame rate of the library: everything added is resampled to it. Default: every
             motion keeps its own.
         store : str, optional
-            Address of an object store for frames and derived arrays, such as
-            ``s3://bucket/prefix``. Default: they lie in the library's folder.
+            Address of an object store for frames and artifacts, such as ``s3://bucket/prefix``.
+            Default: they are in the library's folder.
         exist_ok : bool
-            Open the library if it is there already, instead of raising.
+            Open the library if it exists, instead of raising.
 
         Raises
         ------
         LibraryError
-            If there is a library, a file or a folder with other things at `path`; if the
-            store cannot be reached, or is another library's.
+            If `path` is a library, a file or a folder with other content; if the object store
+            cannot be reached or belongs to another library.
 
         Examples
         --------
@@ -456,37 +136,322 @@ class Storage(Shelf):
         """
         path = Path(path)
         if path.exists():
-            _check_room(path)
+            _check_empty(path)
         address = None if store is None else normal_address(store)
         settings = {} if fps is None else {"fps": repr(positive_rate(fps))}
         if address is not None and not (path / FILE).exists():
-            ObjectStore(address).check_free()  # complains before a library is made
+            ObjectStore(address).check_free()  # raises before a library is created
             settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
         path.mkdir(parents=True, exist_ok=True)
         catalogue = Catalogue(path)
         with writer_lock(path, timeout=60.0):
             (path / FOLDER).mkdir(exist_ok=True)
-            made = catalogue.create(settings)
-            if made and address is not None:
-                _claim(ObjectStore(address), settings["id"], path)
+            created = catalogue.create(settings)
+            if created and address is not None:
+                try:
+                    ObjectStore(address).claim(settings["id"])
+                except MotionloomError:
+                    (path / FILE).unlink()
+                    raise
         catalogue.close()
-        if not made and not exist_ok:
+        if not created and not exist_ok:
             raise LibraryError(f"{path}: there is a library already; open it with Library(...)")
         library = cls(path)
-        if not made:
-            library._check_store(address)
-        if not made and fps is not None:
-            with writer_lock(path, timeout=60.0):
-                library._settle_rate(fps)
+        if not created:
+            library._check_address(address)
+            if fps is not None:
+                with writer_lock(path, timeout=60.0):
+                    library._set_rate(fps)
         return library
+
+    def close(self) -> None:
+        """Close the catalogue; the next use of the library opens it again.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> with ml.Library(lib.path) as again:  # closed at the end of the block
+        ...     len(again) == len(lib)
+        True
+        """
+        self.catalogue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict:
+        state = {"path": self.path.absolute(), "timeout": self.timeout}
+        if isinstance(self.files, ObjectStore) and parallel.is_on_cluster():
+            # Workers on other machines see the object store, not the catalogue.
+            replica = self._replica or replica_for_workers(self.catalogue, self.files)
+            state |= {"files": self.files, "replica": replica}
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        if "files" not in state:
+            self.__init__(state["path"], timeout=state["timeout"])  # type: ignore[misc]
+            return
+        self.path, self.timeout = state["path"], state["timeout"]
+        self._files, self._replica = state["files"], state["replica"]
+        self._skeletons = {}
+        replica = state["files"].local(state["replica"])
+        self.catalogue = Catalogue(replica.parent, file=replica.name)
+        self.catalogue.check()
+
+    @property
+    def files(self) -> FileStore:
+        """Where frames and artifacts are: in the library's folder or in an object store."""
+        if self._files is None:
+            address = self.catalogue.meta().get("store")
+            self._files = ObjectStore(address) if address else FolderStore(self.path.absolute())
+        return self._files
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the writer lock for the ``with`` block.
+
+        Raises
+        ------
+        LibraryError
+            If another process holds it for longer than `timeout`, or the library is a
+            read-only replica.
+
+        Examples
+        --------
+        >>> with lib.writing():
+        ...     pass  # no other process writes meanwhile
+        """
+        self.check_writable()
+        with writer_lock(self.path, timeout=self.timeout):
+            yield
+
+    def check_writable(self) -> None:
+        """Raise if the library is a read-only replica.
+
+        Examples
+        --------
+        >>> lib.check_writable()
+        """
+        if self._replica:
+            raise LibraryError(
+                f"{self.path}: workers of a cluster read a replica of the catalogue and cannot "
+                "write to it"
+            )
+        if self.files.remote:
+            check_not_replica(self.catalogue, self.path)
+
+    # --- motions ------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all motions, sorted."""
+        return tuple(self.catalogue.names())
+
+    def __len__(self) -> int:
+        return self.catalogue.rows("SELECT count(*) FROM motions")[0][0]
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.catalogue.entry(name) is not None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {len(self)} motions)"
+
+    @property
+    def fps(self) -> float | None:
+        """Frame rate of the library; None if every motion keeps its own."""
+        value = self.catalogue.meta().get("fps")
+        return None if value is None else float(value)
+
+    @property
+    def frames(self) -> int:
+        """Total frames of all motions."""
+        return self.catalogue.rows("SELECT coalesce(sum(frames), 0) FROM motions")[0][0]
+
+    @property
+    def seconds(self) -> float:
+        """Total duration of all motions, in seconds."""
+        return self.catalogue.rows("SELECT total(frames / fps) FROM motions")[0][0]
+
+    def entry(self, name: str) -> Entry:
+        """Frames, rate, source and digest of a motion, without opening its frames.
+
+        Examples
+        --------
+        >>> lib.entry("walk").frames, lib.entry("walk").fps
+        (138, 30.0)
+        """
+        entry = self.catalogue.entry(name)
+        if entry is None:
+            raise LibraryError(self._not_found(name))
+        return entry
+
+    def entries(self) -> list[Entry]:
+        """Entries of all motions, sorted by name.
+
+        Examples
+        --------
+        >>> [entry.name for entry in lib.entries()][:2]
+        ['dance_groove', 'jog']
+        """
+        return self.catalogue.entries()
+
+    def __getitem__(self, name: str) -> Motion:
+        """The motion called `name`; its arrays are memory-mapped."""
+        for attempt in range(10):
+            entry = self.entry(name)
+            skeleton = self.skeleton(entry.skeleton)
+            try:
+                path = self.files.local(f"{FOLDER}/{entry.file}")
+                table = open_frames(path, frames=entry.frames, joints=len(skeleton))
+            except FileNotFoundError:
+                # Replaced since the catalogue was read: read it again.
+                if attempt and self.catalogue.entry(name) == entry:
+                    break
+                continue
+            return Motion(
+                skeleton,
+                fps=entry.fps,
+                name=name,
+                origin=origin_from(entry),
+                **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
+            )
+        raise LibraryError(
+            f"{self._frame_path(entry)}: the frames of {name!r} are missing; import it again"
+        )
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Copy the frames of motions from the object store to this machine, if there is one.
+
+        Examples
+        --------
+        >>> lib.fetch(["walk"])  # nothing to do: its frames are on this machine
+        """
+        if self.files.remote:
+            self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
+
+    def skeleton(self, key: str) -> Skeleton:
+        """The skeleton with that key (see `Entry`); the same object at every call.
+
+        Examples
+        --------
+        >>> len(lib.skeleton(lib.entry("walk").skeleton))
+        21
+        """
+        if key not in self._skeletons:
+            self._skeletons[key] = self.catalogue.skeleton(key)
+        return self._skeletons[key]
+
+    # --- labels -------------------------------------------------------------------------
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """Labels of a motion, sorted.
+
+        Examples
+        --------
+        >>> lib.labels("walk_fast")
+        ('walk',)
+        """
+        query = "SELECT label FROM labels WHERE name = ? ORDER BY label"
+        rows = self.catalogue.rows(query, (name,))
+        if not rows:
+            self.entry(name)  # raises if there is no such motion
+        return tuple(label for (label,) in rows)
+
+    def label_counts(self) -> dict[str, int]:
+        """All labels, sorted, with the number of motions that have each.
+
+        Examples
+        --------
+        >>> lib.label_counts()
+        {'dance': 1, 'jog': 1, 'kick': 2, 'walk': 2}
+        """
+        query = "SELECT label, count(*) FROM labels GROUP BY label ORDER BY label"
+        return dict(self.catalogue.rows(query))
+
+    def with_label(self, label: str) -> tuple[str, ...]:
+        """Names of the motions that have `label`, sorted.
+
+        Examples
+        --------
+        >>> lib.with_label("kick")
+        ('kick_front_high_right', 'kick_front_mid_right')
+        """
+        query = "SELECT name FROM labels WHERE label = ? ORDER BY name"
+        return tuple(name for (name,) in self.catalogue.rows(query, (label,)))
+
+    # --- digests ------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Digest of all motions and labels; equal for equal content.
+
+        It does not depend on the paths of the source files, nor on when and in which order they
+        were added.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> lib.digest() == ml.Library(lib.path).digest()
+        True
+        """
+        labels = self.catalogue.labels()
+        digest = hashlib.blake2b(repr(self.fps).encode(), digest_size=16)
+        for e in self.entries():
+            facts = (e.name, e.digest, e.source_hash, e.options, e.frames, e.fps, e.skeleton)
+            digest.update(repr((*facts, e.origin, labels.get(e.name, ()))).encode())
+        return digest.hexdigest()
+
+    def fingerprints(self) -> list[tuple]:
+        """Name, digest of the frames, skeleton key and rate of every motion, sorted by name.
+
+        Examples
+        --------
+        >>> len(lib.fingerprints()) == len(lib)
+        True
+        """
+        query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
+        return self.catalogue.rows(query)
+
+    def damage(self) -> list[str]:
+        """Read all frames and compare them with the catalogue; one message per damaged motion.
+
+        Examples
+        --------
+        >>> lib.damage()
+        []
+        """
+        found = []
+        for entry in self.entries():
+            path, name = self._frame_path(entry), f"{FOLDER}/{entry.file}"
+            try:
+                joints = len(self.skeleton(entry.skeleton))
+                if isinstance(self.files, ObjectStore):
+                    self.files.drop_local(name)
+                table = open_frames(self.files.local(name), frames=entry.frames, joints=joints)
+            except FileNotFoundError:
+                found.append(f"{entry.name}: its frames are missing ({path})")
+            except LibraryError as error:
+                found.append(f"{entry.name}: {error}")
+            else:
+                if table_digest(table) != entry.digest:
+                    found.append(f"{entry.name}: its frames are not what was stored ({path})")
+        return found
 
     # --- adding and removing ------------------------------------------------------------
 
     def add(
         self,
         *paths: str | Path,
-        labels: LabelSpec | Sequence[LabelSpec] | None = None,
-        label_columns: str | Sequence[str] | None = None,
+        labels: LabelRule | tuple[LabelRule, ...] | None = None,
+        label_columns: str | tuple[str, ...] | None = None,
         fps: float | None = None,
         unit: str | float | None = None,
         up: str | None = None,
@@ -498,34 +463,34 @@ class Storage(Shelf):
         """Import files, and all motion files in folders.
 
         Files that the library has already (same bytes, same options) are skipped, so an
-        import that was stopped is continued by calling it again. A file that has changed
-        replaces its motion. A bad file is reported and the rest goes on.
+        interrupted import is resumed by calling it again. A file that has changed replaces its
+        motion. A file that cannot be read is reported, and the import continues.
 
         Parameters
         ----------
         *paths : str or Path
             Files and folders.
         labels : optional
-            ``"folder"``, ``"pattern:REGEX"``, a CSV file, a mapping from name to labels,
-            or several of these (see `motionloom.store.ingest.labels`). They replace the
-            labels of the motions they speak of.
+            ``"folder"``, ``"pattern:REGEX"``, a CSV file, a mapping from name to labels, or
+            several of these (see `motionloom.store.ingest.labels`). They replace the labels of
+            the motions they name.
         label_columns : str or sequence of str, optional
             Columns of the CSV file that hold labels. Default: ``label``.
         fps : float, optional
-            Sets the library's frame rate; possible as long as that resamples nothing that
-            is in it.
+            Sets the library's frame rate; possible as long as no motion in it would have to be
+            resampled.
         unit : str or float, optional
-            Unit of the files' lengths, if the reader should not infer it.
+            Unit of the files' lengths. Default: inferred.
         up : str, optional
-            Up axis of the files, such as ``"z"``, if the reader should not infer it.
+            Up axis of the files, such as ``"z"``. Default: inferred.
         roles : mapping, str or Path, optional
-            Joint roles, or a file with them, for skeletons whose names say too little.
+            Joint roles, or a file with them, for skeletons with unknown joint names.
         force : bool
             Read unchanged files again too.
         workers : int, optional
-            Processes. Default: one per core, fewer for little work.
+            Number of processes. Default: one per core, fewer for little work.
         progress : callable, optional
-            Called with the number of files done since the last call.
+            Called with the number of files finished since the last call.
 
         Returns
         -------
@@ -542,28 +507,18 @@ class Storage(Shelf):
         """
         if not paths:
             raise InvalidInput("add needs at least one file or folder")
-        reader = reader_options(unit=unit, up=up, roles=roles)
+        settings = ImportSettings(
+            labels=labels, label_columns=label_columns, fps=fps, unit=unit, up=up, roles=roles,
+            force=force, workers=workers,
+        )  # fmt: skip
         with self.writing():
-            present = sweep(self.store, self._catalogue)
+            present = sweep(self.files, self.catalogue)
             if fps is not None:
-                self._settle_rate(fps)
+                self._set_rate(fps)
             try:
-                return import_files(
-                    self.path,
-                    self.store,
-                    self._catalogue,
-                    paths,
-                    labels=labels,
-                    label_columns=label_columns,
-                    fps=self.fps,
-                    reader=reader,
-                    force=force,
-                    workers=workers,
-                    progress=progress,
-                    present=present,
-                )
-            except LibraryError:  # the disk is full: do not leave what was half-written there
-                sweep(self.store, self._catalogue)
+                return import_files(self, paths, settings, present=present, progress=progress)
+            except LibraryError:  # the disk is full: remove what was written only in part
+                sweep(self.files, self.catalogue)
                 raise
 
     def add_motion(
@@ -580,15 +535,15 @@ class Storage(Shelf):
         ----------
         motion : Motion
         name : str, optional
-            Default: the motion's own.
+            Default: ``motion.name``.
         labels : iterable of str, optional
         replace : bool
-            Put it in the place of another motion of that name.
+            Replace another motion of that name.
 
         Raises
         ------
         LibraryError
-            If the name is taken by another motion.
+            If another motion has that name and `replace` is false.
 
         Examples
         --------
@@ -608,10 +563,10 @@ class Storage(Shelf):
         if self.fps is not None:
             motion = motion.resample(self.fps)
         with self.writing():
-            held = self._catalogue.entry(name)
+            held = self.catalogue.entry(name)
             if held is not None and not replace:
                 if held.digest == table_digest(frame_table(motion)):
-                    self._catalogue.put(labels=given)
+                    self.catalogue.put(labels=given)
                     return
                 raise LibraryError(
                     f"{self.path}: there is another motion called {name!r}; choose a name, "
@@ -619,17 +574,17 @@ class Storage(Shelf):
                 )
             try:
                 entry, skeleton = new_entry(
-                    motion, name, self.store, source="", source_hash="", options="{}"
+                    motion, name, self.files, source="", source_hash="", options="{}"
                 )
-                if not self.store.remote:
-                    sync_folder(self.store.local(FOLDER))
+                if not self.files.remote:
+                    sync_folder(self.files.local(FOLDER))
             except OSError as error:
                 raise not_writable(self.path, error) from None
-            old = self._catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
-            remove_files(self.store, old)
+            old = self.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
+            remove_files(self.files, old)
 
     def set_labels(self, name: str, labels: Iterable[str]) -> None:
-        """Give a motion these labels instead of those it has.
+        """Replace the labels of a motion.
 
         Examples
         --------
@@ -644,10 +599,10 @@ class Storage(Shelf):
         given = _checked_labels(labels)
         with self.writing():
             self.entry(name)
-            self._catalogue.put(labels={name: given})
+            self.catalogue.put(labels={name: given})
 
     def remove(self, name: str) -> None:
-        """Take a motion and its labels out of the library.
+        """Remove a motion and its labels.
 
         Examples
         --------
@@ -661,17 +616,17 @@ class Storage(Shelf):
         """
         with self.writing():
             self.entry(name)
-            remove_files(self.store, self._catalogue.put(remove=[name]))
+            remove_files(self.files, self.catalogue.put(remove=[name]))
 
-    def _check_store(self, address: str | None) -> None:
-        held = self._catalogue.meta().get("store")
+    def _check_address(self, address: str | None) -> None:
+        held = self.catalogue.meta().get("store")
         if address is not None and address != held:
             raise LibraryError(
-                f"{self.path}: the frames of this library lie in {held or 'its own folder'}, not "
+                f"{self.path}: the frames of this library are in {held or 'its own folder'}, not "
                 f"in {address}; import without a store, or into a new library"
             )
 
-    def _settle_rate(self, fps: float) -> None:
+    def _set_rate(self, fps: float) -> None:
         wanted, held = positive_rate(fps), self.fps
         if held == wanted:
             return
@@ -686,32 +641,38 @@ class Storage(Shelf):
                 f"{self.path}: this library holds motions at {others[0]:g} fps, which would "
                 f"not be resampled to {wanted:g}; import into a new library"
             )
-        self._catalogue.set_meta("fps", repr(wanted))
+        self.catalogue.set_meta("fps", repr(wanted))
+
+    def _frame_path(self, entry: Entry) -> str:
+        """Path or address of the frames of a motion, for messages."""
+        where = self.files.address if self.files.remote else self.path
+        return f"{where}/{FOLDER}/{entry.file}"
+
+    def _not_found(self, name: str) -> str:
+        names = self.names
+        if not names:
+            return f"{self.path}: no motion {name!r}: the library is empty"
+        ends = [other for other in names if other.endswith(f"/{name}")]
+        near = [*ends, *difflib.get_close_matches(str(name), names, n=5, cutoff=0.5)]
+        listed = ", ".join(dict.fromkeys(near[:8] or names[:8]))
+        also = "did you mean" if near else f"the first of {len(names)} are"
+        return f"{self.path}: no motion {name!r}; {also} {listed}"
 
 
-def _claim(store: ObjectStore, identity: str, path: Path) -> None:
-    try:
-        store.claim(identity)
-    except MotionloomError:
-        (path / FILE).unlink()  # as if nobody had tried
-        raise
-
-
-def _check_room(path: Path) -> None:
+def _check_empty(path: Path) -> None:
+    """Raise if `path` cannot become a library: it is a file, or a folder with other content."""
     if not path.is_dir():
         raise LibraryError(f"{path}: there is a file of that name; a library is a folder")
     if (path / FILE).exists():
         return
-    strangers = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
-    if strangers:
+    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
+    if others:
         raise LibraryError(
-            f"{path}: this folder holds other things ({strangers[0]}); a library needs a "
-            "folder of its own"
+            f"{path}: this folder holds other files ({others[0]}); a library needs its own folder"
         )
 
 
 def _checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
     if isinstance(labels, str):
-        raise InvalidInput(f"labels must be several texts, as in [{labels!r}]; got one text")
-    given = {str(label).strip() for label in labels}
-    return tuple(sorted(given - {""}))
+        raise InvalidInput(f"labels must be a sequence of texts, as in [{labels!r}]; got one text")
+    return tuple(sorted({str(label).strip() for label in labels} - {""}))

@@ -284,8 +284,7 @@ def cluster(tour: Tour) -> dict[str, Any]:
     """Ask an index in four shards, held by two workers of a Dask cluster on this machine."""
     import numpy as np
 
-    from motionloom.parallel.cluster import ClusterError, local_cluster
-    from motionloom.parallel.executor import on_cluster
+    from motionloom.parallel import ClusterError, local_cluster, on_cluster
     from motionloom.search.index.neighbours import neighbours, open_index
 
     tour.command("cluster --workers 2")

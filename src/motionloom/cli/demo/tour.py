@@ -22,7 +22,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.cli.terminal import remark
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class IndexPage:
             "<p>Made from code, on this machine, just now. The commands repeat each step.</p>"
             f"{articles}</html>\n"
         )
-        with whole_file(path) as scratch:
+        with atomic_write(path) as scratch:
             scratch.write_text(text, encoding="utf-8")
         return path
 

@@ -15,7 +15,7 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import check_up, free_names, laid_along
 from motionloom.formats.units import unit_from
@@ -84,7 +84,7 @@ def write(
 @contextmanager
 def bvh_file(path: str | Path) -> Iterator[TextIO]:
     """A text file that appears when it is complete."""
-    with whole_file(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
+    with atomic_write(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 

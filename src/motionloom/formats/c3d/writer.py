@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.formats.c3d.header import BLOCK, FULL
 from motionloom.formats.conventions import check_up, labelled_points
@@ -51,7 +51,7 @@ def write(
     metres = _metres(unit, origin.unit_m if was_c3d else UNITS["mm"])
     up = up or (origin.up if was_c3d else "z")
     head = _head(labels, len(positions), first, motion.fps, _UNIT_NAMES[metres], up)
-    with whole_file(path) as scratch, scratch.open("wb") as file:
+    with atomic_write(path) as scratch, scratch.open("wb") as file:
         file.write(head)
         step = max(1, _ROWS // max(1, len(labels)))
         for start in range(0, len(positions), step):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
@@ -56,7 +56,7 @@ def write(
         draft.add_character(name, one, number, mesh)
     document, binary = draft.finished()
     coded = glb_bytes if path.suffix.lower() == ".glb" else gltf_bytes
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_bytes(coded(document, binary))
 
 

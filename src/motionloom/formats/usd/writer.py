@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra
 from motionloom.formats.conventions import characters, free_names
 from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh, transform_matrices
@@ -69,7 +69,7 @@ def write(
         _add_character(pxr, stage, shown[number], one, place, figure, mesh)
         if mesh:
             _paint(pxr, stage, f"{place}/Sticks", number % len(COLOURS))
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         if not stage.GetRootLayer().Export(str(scratch)):
             raise InvalidInput(f"USD could not write {path}")
 

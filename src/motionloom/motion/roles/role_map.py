@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import MotionFormatError, RoleError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
         text = "".join(lines)
     else:
         text = json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
     return path
 

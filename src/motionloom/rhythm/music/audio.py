@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import MissingExtra, MotionFormatError
 from motionloom.rhythm.music.music import AUDIO_SUFFIXES, Music
 
@@ -95,7 +95,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
         _add(samples, float(beat), *(_DOWNBEAT if number in down else _KNOCK))
     loud = np.abs(samples).max(initial=0.0)
     data = np.round(samples / max(loud, 1.0) * 30000.0).astype("<i2")
-    with whole_file(path) as scratch, wave.open(str(scratch), "wb") as file:
+    with atomic_write(path) as scratch, wave.open(str(scratch), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(RATE)

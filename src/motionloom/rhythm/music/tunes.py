@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.music.music import Music, load_music
 
@@ -98,7 +98,7 @@ def write_tune(
             track.append(message.copy(time=tick - last))
             last = tick
         file.tracks.append(track)
-    with whole_file(path) as scratch:
+    with atomic_write(path) as scratch:
         file.save(scratch)
     return Path(path)
 

@@ -18,7 +18,7 @@ from motionloom.search.clips.clip_table import ClipTable, clip_table
 from motionloom.search.match import Match
 from motionloom.search.query import Query
 from motionloom.search.settings import Options
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class WholeClips:
 
 
 def clip_matches(
-    library: Shelf, query: Query, options: Options, measure: ClipMeasure
+    library: Store, query: Query, options: Options, measure: ClipMeasure
 ) -> tuple[list[Candidate], WholeClips]:
     """The clips nearest to a query: `options.k` of them, or `options.max_matches`."""
     table = clip_table(library, measure)

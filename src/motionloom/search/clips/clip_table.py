@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
+from motionloom.parallel import Progress
 from motionloom.search.clips.clip import ClipMeasure, Clips, artifact_key
 from motionloom.search.clips.emd_signature import EmdSignatures
 from motionloom.search.clips.measures import EmdMeasure
 from motionloom.store.artifacts.derived import derived
 from motionloom.store.artifacts.row_table import load_rows
 from motionloom.store.artifacts.row_table_build import build_rows
-from motionloom.store.ingest.importing import Progress
 from motionloom.store.records import Entry
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 _VERSION = 1  # raise it when a measure gives other rows than before
 _HEAPS = ("points", "mass", "starts", "quantiles")
@@ -102,7 +102,7 @@ class ClipTable:
 
 
 def clip_table(
-    library: Shelf, measure: ClipMeasure, *, progress: Progress | None = None
+    library: Store, measure: ClipMeasure, *, progress: Progress | None = None
 ) -> ClipTable:
     """The rows of all clips, made if they are not there; see `ClipTable`.
 
@@ -155,7 +155,7 @@ def clip_table(
 
 
 def _kept_heaps(
-    library: Shelf, measure: EmdMeasure, clips: Clips, options: dict
+    library: Store, measure: EmdMeasure, clips: Clips, options: dict
 ) -> tuple[EmdSignatures, NDArray[np.bool_]]:
     """EmdSignatures of the clips without gaps, and which those are."""
 
@@ -183,7 +183,7 @@ def _kept_heaps(
 
 
 def _joints(
-    library: Shelf, measure: ClipMeasure
+    library: Store, measure: ClipMeasure
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Joints of each motion that can be compared, and why the others cannot."""
     by_skeleton: dict[str, tuple[str, ...] | str] = {}

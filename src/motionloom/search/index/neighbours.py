@@ -15,7 +15,7 @@ from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
 from motionloom.store.artifacts.derived import derived
 from motionloom.store.remote.folder import Folder
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 INDEXES = ("blocks", "kdtree", "shards")
 _VERSION = 1
@@ -135,7 +135,7 @@ def check_neighbourhood(k: int | None, radius: float | None) -> None:
 
 
 def open_index(
-    library: Shelf,
+    library: Store,
     features: LibraryFeatures,
     kind: str | None = None,
     *,
@@ -145,7 +145,7 @@ def open_index(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     features : LibraryFeatures
         Of that library.
     kind : {"blocks", "kdtree", "shards"}, optional
@@ -176,7 +176,7 @@ def open_index(
 
     def build(folder: Path, previous: Path | None) -> None:
         if kind == "shards":
-            Shards.build(folder, table, shards=shards, store=library.store)
+            Shards.build(folder, table, shards=shards, store=library.files)
         else:
             BucketIndex.build(features.rows).save(folder)
 

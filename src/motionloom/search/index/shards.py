@@ -18,14 +18,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.parallel import executor as engine
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.store.artifacts.derived import FOLDER as DERIVED
 from motionloom.store.artifacts.row_table import row_range, row_total
 from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
-from motionloom.store.remote.object_store import ObjectStore, Store
+from motionloom.store.remote.object_store import FileStore, ObjectStore
 
 SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB of 15 numbers each, rows and blocks together
 _STARTS = "starts.npy"
@@ -39,14 +39,14 @@ class Shards:
 
     Attributes
     ----------
-    folder : Path or StoredFolder
+    folder : Path or RemoteFolder
         Shard s is in its subfolder ``s``.
     starts : ndarray of int64, shape (S + 1,)
         Shard s has rows ``starts[s]`` to ``starts[s + 1]``.
-    table : Path or StoredFolder
+    table : Path or RemoteFolder
         That of the rows (see `motionloom.store.artifacts.row_table`): for workers to map theirs.
     workers : int or None
-        As in `motionloom.parallel.executor.executor`. None: a cluster's, or this process: a pool
+        As in `motionloom.parallel.executor`. None: a cluster's, or this process: a pool
         takes longer to start than a query.
     """
 
@@ -62,7 +62,7 @@ class Shards:
         *,
         shards: int | None = None,
         workers: int | None = None,
-        store: Store | None = None,
+        store: FileStore | None = None,
     ) -> None:
         """Index the rows (N, D) of a table, a shard at a time or at once.
 
@@ -70,12 +70,12 @@ class Shards:
         ----------
         folder : Path
             Where to.
-        table : Path or StoredFolder
+        table : Path or RemoteFolder
             That of the rows.
         shards : int, optional
             Default: one for every four million rows.
         workers : int, optional
-        store : Store, optional
+        store : FileStore, optional
             If it is a remote one, shards are written there, and noted in `folder`.
         """
         if shards is not None and shards < 1:
@@ -89,8 +89,8 @@ class Shards:
             workers = store.workers(workers)
         else:
             work = partial(_build_shard, folder=folder.absolute(), table=table, starts=starts)
-        with engine.executor(workers, tasks=shards) as pool:
-            for done in engine.completed(work, range(shards), pool):
+        with parallel.executor(workers, tasks=shards) as pool:
+            for done in parallel.completed(work, range(shards), pool):
                 if done.error is not None:
                     raise done.error
                 for name, pieces in (done.result or {}).items():
@@ -137,10 +137,10 @@ class Shards:
         )
         answers: list[tuple[int, Answer]] = []
         workers = self.workers
-        if workers is None and not engine.is_on_cluster():
+        if workers is None and not parallel.is_on_cluster():
             workers = 1
-        with engine.executor(workers, tasks=len(asks)) as pool:
-            for done in engine.completed(work, asks, pool):
+        with parallel.executor(workers, tasks=len(asks)) as pool:
+            for done in parallel.completed(work, asks, pool):
                 if done.error is not None or done.result is None:
                     raise done.error or LibraryError(f"{self.folder}: a shard gave no answer")
                 answers.append((done.item[0], done.result))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra
 from motionloom.search.match import Matches
 
@@ -211,7 +211,7 @@ class Family:
         import networkx
 
         path = Path(path)
-        with whole_file(path) as scratch:
+        with atomic_write(path) as scratch:
             networkx.write_graphml(graph, scratch)
         return path
 

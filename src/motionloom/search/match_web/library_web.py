@@ -32,7 +32,7 @@ from motionloom.search.query import Query, row_span
 from motionloom.search.settings import Options
 from motionloom.search.timeline import Timeline
 from motionloom.store.artifacts.derived import content_key
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 # Metres per cell, of point clouds, for families. Between members of one action of the built-in
 # corpus steps of 0.05 to 0.1 are enough, in CMU's takes 0.07 to 0.09.
@@ -55,10 +55,10 @@ class LibraryWeb:
     partners: dict[str, set[str]]
 
 
-_opened: WeakKeyDictionary[Shelf, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
+_opened: WeakKeyDictionary[Store, dict[str, tuple[tuple, LibraryWeb]]] = WeakKeyDictionary()
 
 
-def library_web(library: Shelf, distance: str | FrameDistance = "pc11") -> LibraryWeb:
+def library_web(library: Store, distance: str | FrameDistance = "pc11") -> LibraryWeb:
     """The webs of a library that have been built with a distance.
 
     Raises
@@ -85,13 +85,13 @@ def library_web(library: Shelf, distance: str | FrameDistance = "pc11") -> Libra
     return known[1]
 
 
-def web_search(library: Shelf, query: Query, options: Options) -> tuple[list[Candidate], Timeline]:
+def web_search(library: Store, query: Query, options: Options) -> tuple[list[Candidate], Timeline]:
     """What a query finds in the webs of a library, and where; see `METHODS`."""
     finder = _Finder(library, query, options)
     return finder.found(finder.first), finder.timeline
 
 
-def web_steps(library: Shelf, query: Query, options: Options) -> Callable[[Node], Sequence[Match]]:
+def web_steps(library: Store, query: Query, options: Options) -> Callable[[Node], Sequence[Match]]:
     """For `grow_family`: a function that gives the matches of the query and of any match."""
     if options.max_distance is None:
         options = replace(options, max_distance=WEB_DISTANCE)
@@ -122,7 +122,7 @@ class _Stretch:
 class _Finder:
     """Searches of one query and its matches, under one set of options."""
 
-    def __init__(self, library: Shelf, query: Query, options: Options) -> None:
+    def __init__(self, library: Store, query: Query, options: Options) -> None:
         self.library, self.options = library, options
         self.web = library_web(library, options.distance)
         self.timeline = self.web.timeline
@@ -226,12 +226,12 @@ class WebPair:
         return web_matches(index, start, end, limits)
 
 
-def web_pair(library: Shelf, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> WebPair:
+def web_pair(library: Store, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> WebPair:
     """Matrix and web of two motions; the web as it was built, or built now.
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     a, b : str
         Names of the motions of rows and columns.
     distance : str or FrameDistance

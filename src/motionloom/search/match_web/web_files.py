@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import LibraryError
 from motionloom.search.match_web.encoding import decoded, described, encoded
 from motionloom.search.match_web.web import Web
@@ -23,7 +23,7 @@ from motionloom.store.artifacts.derived import FOLDER
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.remote.folder import objects_of
 from motionloom.store.remote.object_store import ObjectStore, Piece
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class WebFolder:
 
     def write(self, name: str, web: Web, about: dict) -> Written:
         """Write a web; done by workers."""
-        with whole_file(self.path / name) as scratch:
+        with atomic_write(self.path / name) as scratch:
             with open(scratch, "wb") as out:
                 out.write(encoded(web, about))
                 out.flush()
@@ -196,8 +196,8 @@ class StoredWebs:
 WebFiles = WebFolder | StoredWebs
 
 
-def web_files(library: Shelf, folder: str) -> WebFiles:
+def web_files(library: Store, folder: str) -> WebFiles:
     """Where a library has the webs of one kind."""
-    if isinstance(library.store, ObjectStore):
-        return StoredWebs(library.store, folder, library.catalogue)
+    if isinstance(library.files, ObjectStore):
+        return StoredWebs(library.files, folder, library.catalogue)
     return WebFolder(library.path.absolute() / FOLDER / folder)

@@ -18,10 +18,11 @@ from dataclasses import asdict, dataclass, is_dataclass
 from functools import partial
 from itertools import groupby
 
+from motionloom import parallel
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.distance.feature_table import RATE, row_count
 from motionloom.errors import LibraryError, RoleError
-from motionloom.parallel import executor as engine
+from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match_web.web import Web, WebSettings, joined
 from motionloom.search.match_web.web_files import Written, web_files
@@ -35,11 +36,10 @@ from motionloom.search.match_web.web_tasks import (
 )
 from motionloom.search.timeline import Timeline
 from motionloom.store.artifacts.derived import FOLDER
-from motionloom.store.ingest.importing import Progress
 from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry
-from motionloom.store.remote.object_store import StoreError
-from motionloom.store.store import Shelf
+from motionloom.store.remote.object_store import ObjectStoreError
+from motionloom.store.store import Store
 
 _VERSION = 3  # raise it when the same motions give other webs than before
 _CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
@@ -116,7 +116,7 @@ class WebStore:
 
     def __init__(
         self,
-        library: Shelf,
+        library: Store,
         distance: str | FrameDistance = "pc11",
         options: WebSettings | None = None,
     ) -> None:
@@ -160,7 +160,7 @@ class WebStore:
             Called with the number of pairs done since the last call.
         """
         began = time.perf_counter()
-        self.library.check_own()
+        self.library.check_writable()
         entries, left_out = self._chosen(within, only)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -239,10 +239,10 @@ class WebStore:
         )
 
     def _run(self, work, tasks: Sequence[Task], workers, progress: Progress | None) -> None:
-        workers = self.library.store.workers(workers)
-        with engine.executor(workers, tasks=len(tasks)) as pool:
-            for done in engine.completed(work, tasks, pool):
-                if isinstance(done.error, OSError | StoreError):
+        workers = self.library.files.workers(workers)
+        with parallel.executor(workers, tasks=len(tasks)) as pool:
+            for done in parallel.completed(work, tasks, pool):
+                if isinstance(done.error, OSError | ObjectStoreError):
                     reason = getattr(done.error, "strerror", None) or done.error
                     raise LibraryError(
                         f"{self.folder}: cannot write to this library: {reason}. What was built "

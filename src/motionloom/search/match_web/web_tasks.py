@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from motionloom import parallel
 from motionloom.distance import FrameDistance
 from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import PreparedFrames, prepared_frames
-from motionloom.parallel import executor as engine
-from motionloom.parallel.threads import one_thread
+from motionloom.parallel import one_thread
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.web import WebSettings
 from motionloom.search.match_web.web_files import WebFiles, Written
 from motionloom.store.artifacts.derived import motion_key
 from motionloom.store.records import Entry
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
 _TASK_CELLS = 200_000_000  # of the matrices of one task, at most: some seconds of work
@@ -64,7 +64,7 @@ def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Ta
         if part:
             groups[number].append((row, tuple(part)))
     every = sum(lengths[a] * sum(lengths[b] for b in columns) for a, columns in missing.items())
-    portion = max(every // (_TASKS_PER_WORKER * engine.available_workers()), _FEWEST_CELLS)
+    portion = max(every // (_TASKS_PER_WORKER * parallel.available_workers()), _FEWEST_CELLS)
     portion = min(portion, _TASK_CELLS)
     tasks: list[Task] = []
     for number in sorted(groups):
@@ -83,7 +83,7 @@ def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Ta
 
 def built_webs(
     task: Task,
-    library: Shelf,
+    library: Store,
     files: WebFiles,
     distance: FrameDistance,
     rate: float,

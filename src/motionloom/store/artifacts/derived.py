@@ -33,9 +33,9 @@ from motionloom.errors import LibraryError
 from motionloom.store.lock import not_writable
 from motionloom.store.records import Entry
 from motionloom.store.remote.cache import local_cache
-from motionloom.store.remote.folder import Folder, StoredFolder, objects_of, uploaded
-from motionloom.store.remote.object_store import ObjectStore, StoreError
-from motionloom.store.store import Shelf
+from motionloom.store.remote.folder import Folder, RemoteFolder, objects_of, uploaded
+from motionloom.store.remote.object_store import ObjectStore, ObjectStoreError
+from motionloom.store.store import Store
 
 _STORED_ATTEMPTS = 6
 
@@ -43,7 +43,7 @@ Thing = TypeVar("Thing")
 
 
 def stored_derived(
-    library: Shelf,
+    library: Store,
     store: ObjectStore,
     place: str,
     stem: str,
@@ -56,7 +56,7 @@ def stored_derived(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     store : ObjectStore
         Where its files are.
     place : str
@@ -72,10 +72,10 @@ def stored_derived(
         name = f"{stem}.{content()}"
         files = library.catalogue.stored(name)
         if files and damage < 2:
-            folder = StoredFolder(store, name, files)
+            folder = RemoteFolder(store, name, files)
             try:
                 return load(folder)
-            except StoreError:
+            except ObjectStoreError:
                 raise
             except (FileNotFoundError, LibraryError):
                 # A copy was swept or is damaged: fetch it again. Then it is the store's own.
@@ -93,7 +93,7 @@ def stored_derived(
 
 
 def _make_stored(
-    library: Shelf,
+    library: Store,
     store: ObjectStore,
     place: str,
     name: str,
@@ -104,7 +104,7 @@ def _make_stored(
     earlier.pop(name, None)  # damaged
     known = objects_of(earlier.values())
     store.remove(sorted(set(store.names(place)) - known))  # left by a killed build
-    previous = next((StoredFolder(store, *one) for one in earlier.items()), None)
+    previous = next((RemoteFolder(store, *one) for one in earlier.items()), None)
     scratch = local_cache().scratch()
     try:
         folder = scratch / stem  # where workers write to, too, in the store
@@ -128,7 +128,7 @@ _ATTEMPTS = 5
 
 
 def derived(
-    library: Shelf,
+    library: Store,
     kind: str,
     options: Mapping[str, Any],
     *,
@@ -139,7 +139,7 @@ def derived(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     kind : str
         What it is; part of a folder's name.
     options : mapping
@@ -149,7 +149,7 @@ def derived(
         `previous` is the folder of the same thing made from earlier content, or None. No
         motion is added or removed meanwhile. In a library whose files lie in a store,
         `previous` and the folder for `load` are of the kind
-        `motionloom.store.remote.folder.StoredFolder`.
+        `motionloom.store.remote.folder.RemoteFolder`.
     load : callable
         ``load(folder)`` opens it. If it raises `FileNotFoundError` or `LibraryError`, the
         thing is made once more.
@@ -165,9 +165,9 @@ def derived(
         If the library cannot be written to.
     """
     stem = _stem(kind, options)
-    if isinstance(library.store, ObjectStore):
+    if isinstance(library.files, ObjectStore):
         content = partial(content_key, library)
-        return stored_derived(library, library.store, FOLDER, stem, content, build=build, load=load)
+        return stored_derived(library, library.files, FOLDER, stem, content, build=build, load=load)
     place = library.path.absolute() / FOLDER  # workers of a cluster are in other folders
     damage: LibraryError | None = None
     for _ in range(_ATTEMPTS):
@@ -189,15 +189,15 @@ def derived(
     raise LibraryError(f"{place}: the library keeps changing; try again when nobody writes to it")
 
 
-def is_derived(library: Shelf, kind: str, options: Mapping[str, Any]) -> bool:
+def is_derived(library: Store, kind: str, options: Mapping[str, Any]) -> bool:
     """Whether the thing that `derived` gives is there, and need not be made."""
     name = f"{_stem(kind, options)}.{content_key(library)}"
-    if isinstance(library.store, ObjectStore):
+    if isinstance(library.files, ObjectStore):
         return bool(library.catalogue.stored(name))
     return (library.path / FOLDER / name).is_dir()
 
 
-def content_key(library: Shelf) -> str:
+def content_key(library: Store) -> str:
     """Fingerprint of all motions of a library and their names; labels do not count."""
     return _digest(*(repr(row) for row in library.fingerprints()), size=8)
 

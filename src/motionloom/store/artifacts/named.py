@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.store.lock import not_writable
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 FOLDER = "kept"
 _NAME = re.compile(r"\w[\w .+-]{0,79}")
@@ -42,7 +42,7 @@ class Keepsake:
 
 
 def keep(
-    library: Shelf,
+    library: Store,
     kind: str,
     name: str,
     about: Mapping[str, Any],
@@ -52,7 +52,7 @@ def keep(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     kind : str
         ``parametric``, ``choreography``, ...
     name : str
@@ -84,7 +84,7 @@ def keep(
     with library.writing():
         old = library.catalogue.kept(kind).get(name)
         try:
-            with whole_file(library.path / FOLDER / file) as scratch, scratch.open("wb") as out:
+            with atomic_write(library.path / FOLDER / file) as scratch, scratch.open("wb") as out:
                 np.savez(out, **{key: np.asarray(arrays[key]) for key in arrays})  # type: ignore[arg-type]
         except OSError as error:
             raise not_writable(library.path, error) from None
@@ -93,12 +93,12 @@ def keep(
             (library.path / FOLDER / old[1]).unlink(missing_ok=True)
 
 
-def kept_names(library: Shelf, kind: str) -> tuple[str, ...]:
+def kept_names(library: Store, kind: str) -> tuple[str, ...]:
     """Names of what is kept of a kind, sorted."""
     return tuple(library.catalogue.kept(kind))
 
 
-def kept(library: Shelf, kind: str, name: str) -> Keepsake:
+def kept(library: Store, kind: str, name: str) -> Keepsake:
     """What is kept under a name.
 
     Raises
@@ -122,7 +122,7 @@ def kept(library: Shelf, kind: str, name: str) -> Keepsake:
     return Keepsake(json.loads(about), arrays)
 
 
-def forget(library: Shelf, kind: str, name: str) -> None:
+def forget(library: Store, kind: str, name: str) -> None:
     """Keep something no longer; nothing happens if it was not kept."""
     with library.writing():
         old = library.catalogue.kept(kind).get(name)

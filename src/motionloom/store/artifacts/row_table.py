@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
-from motionloom.store.remote.folder import Folder, StoredFolder
+from motionloom.store.remote.folder import Folder, RemoteFolder
 
 ROWS, INDEX = "rows.npy", "index.json"
 _TOLD = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
@@ -50,14 +50,14 @@ class RowTable:
 
 def row_total(folder: Folder) -> int:
     """How many rows a table has."""
-    if isinstance(folder, StoredFolder):
+    if isinstance(folder, RemoteFolder):
         return read_index(folder)["starts"][-1]
     return len(np.load(folder / ROWS, mmap_mode="r", allow_pickle=False))
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
     """Rows `first` to `last` of a table, memory-mapped; no others are fetched from a store."""
-    if not isinstance(folder, StoredFolder):
+    if not isinstance(folder, RemoteFolder):
         return np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)[first:last]
     index = read_index(folder)
     row_bytes = 4 * index["width"]

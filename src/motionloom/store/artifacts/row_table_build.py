@@ -21,18 +21,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import parallel
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
-from motionloom.parallel import executor as engine
-from motionloom.parallel.threads import one_thread
+from motionloom.parallel import Progress, one_thread
 from motionloom.store.artifacts.derived import FOLDER as DERIVED
 from motionloom.store.artifacts.derived import motion_key
 from motionloom.store.artifacts.row_table import INDEX, ROWS, load_rows, read_index, row_total
-from motionloom.store.ingest.importing import Progress
 from motionloom.store.records import Entry
-from motionloom.store.remote.folder import Folder, StoredFolder, between, joined, point_to
+from motionloom.store.remote.folder import Folder, RemoteFolder, between, joined, point_to
 from motionloom.store.remote.object_store import ObjectStore, Piece
-from motionloom.store.store import Shelf
+from motionloom.store.store import Store
 
 _BATCH_FRAMES = 16_000  # per task: tenths of a second of work
 _WORTH_A_POOL = 150_000  # frames; for fewer, processes take longer to start than to help
@@ -41,7 +40,7 @@ Result = TypeVar("Result")
 
 
 def over_motions(
-    library: Shelf,
+    library: Store,
     work: Callable[[Motion], Result],
     entries: Sequence[Entry],
     workers: int | None = None,
@@ -51,7 +50,7 @@ def over_motions(
 
     Parameters
     ----------
-    library : Shelf
+    library : Store
     work : callable
         From a motion to what is wanted of it; importable by name.
     entries : sequence of Entry
@@ -66,7 +65,7 @@ def over_motions(
 
 
 def over_batches(
-    library: Shelf,
+    library: Store,
     task: Callable[[tuple[str, ...]], Result],
     entries: Sequence[Entry],
     workers: int | None,
@@ -76,8 +75,8 @@ def over_batches(
     if workers is None and sum(entry.frames for entry in entries) < _WORTH_A_POOL:
         workers = 1
     batches = _batches(entries)
-    with engine.executor(library.store.workers(workers), tasks=len(batches)) as pool:
-        for done in engine.completed(task, batches, pool):
+    with parallel.executor(library.files.workers(workers), tasks=len(batches)) as pool:
+        for done in parallel.completed(task, batches, pool):
             if done.error is not None:
                 raise done.error
             yield done.result  # type: ignore[misc]
@@ -98,7 +97,7 @@ def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
     return [*batches, tuple(names)] if names else batches
 
 
-def batch_work(names: Sequence[str], library: Shelf, work: Callable[[Motion], Any]) -> list:
+def batch_work(names: Sequence[str], library: Store, work: Callable[[Motion], Any]) -> list:
     """What `work` gives for some motions, with their names."""
     library.fetch(names)
     with one_thread():
@@ -108,7 +107,7 @@ def batch_work(names: Sequence[str], library: Shelf, work: Callable[[Motion], An
 def build_rows(
     folder: Path,
     previous: Folder | None,
-    library: Shelf,
+    library: Store,
     work: Callable[[Motion], NDArray],
     *,
     width: int,
@@ -123,9 +122,9 @@ def build_rows(
     Parameters
     ----------
     folder : Path
-    previous : Path, StoredFolder or None
+    previous : Path, RemoteFolder or None
         As `motionloom.store.artifacts.derived.derived` hands them to its `build`.
-    library : Shelf
+    library : Store
     work : callable
         From a motion to its rows (`length`, `width`); importable by name.
     width : int
@@ -143,8 +142,8 @@ def build_rows(
     starts = np.concatenate([[0], np.cumsum(counts)])
     keys = [motion_key(entry) for entry in entries]
     job = _Job(library, work, entries, keys, starts, width, stamp, workers, progress)
-    if isinstance(library.store, ObjectStore):
-        _in_store(folder, previous, job, library.store)
+    if isinstance(library.files, ObjectStore):
+        _in_store(folder, previous, job, library.files)
     else:
         _in_folder(folder, previous, job)
     index = {
@@ -164,7 +163,7 @@ def build_rows(
 class _Job:
     """What is to be written, whose rows and how many, and how it is computed."""
 
-    library: Shelf
+    library: Store
     work: Callable[[Motion], NDArray]
     entries: list[Entry]
     keys: list[str]
@@ -270,9 +269,9 @@ def _fill(
 def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectStore) -> None:
     """Have workers write rows to the store, some motions at a time; note here what they are."""
     name = f"{DERIVED}/{folder.name}/{ROWS}"
-    known = job.known(previous) if isinstance(previous, StoredFolder) else {}
+    known = job.known(previous) if isinstance(previous, RemoteFolder) else {}
     pieces: dict[str, tuple[Piece, ...]] = {}
-    if isinstance(previous, StoredFolder) and known:
+    if isinstance(previous, RemoteFolder) and known:
         rows = row_total(previous)
         for m, old in known.items():
             first = previous.size(ROWS) - job.row_bytes * (rows - old)
@@ -299,7 +298,7 @@ def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectSto
 
 def _put_rows(
     names: Sequence[str],
-    library: Shelf,
+    library: Store,
     work: Callable[[Motion], NDArray],
     store: ObjectStore,
     name: str,

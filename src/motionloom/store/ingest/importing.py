@@ -14,26 +14,30 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from motionloom import parallel
 from motionloom.errors import LibraryError
 from motionloom.formats import FORMATS
-from motionloom.parallel import executor as engine
+from motionloom.parallel import Progress
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, sync_folder
-from motionloom.store.ingest.labels import Labelling, LabelSpec, labelling
+from motionloom.store.ingest.labels import Labelling, labelling
+from motionloom.store.ingest.settings import ImportSettings
 from motionloom.store.ingest.sources import Source, assign_names, find_sources
-from motionloom.store.ingest.task import Outcome, Task, content_hash, failure_reason, take_in
+from motionloom.store.ingest.task import Outcome, Task, content_hash, failure_reason, ingest
 from motionloom.store.records import Entry
-from motionloom.store.remote.object_store import ObjectStore, Store
+from motionloom.store.remote.object_store import FileStore, ObjectStore
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
 
 _BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
 _WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -80,55 +84,45 @@ class ImportReport:
 
 
 def import_files(
-    library: Path,
-    store: Store,
-    catalogue: Catalogue,
+    library: Store,
     paths: Sequence[str | Path],
+    settings: ImportSettings,
     *,
-    labels: LabelSpec | Sequence[LabelSpec] | None,
-    label_columns: str | Sequence[str] | None,
-    fps: float | None,
-    reader: Mapping[str, object],
-    force: bool,
-    workers: int | None,
+    present: Collection[str],
     progress: Progress | None,
-    present: Collection[str] | None = None,
 ) -> ImportReport:
-    """Import `paths`; the caller holds the writer lock. See `Storage.add`.
+    """Import `paths`; the caller holds the writer lock. See `Store.add`.
 
-    `present` are the files of frames that are there, if that is known.
+    `present` are the frame files that exist.
     """
     start = time.monotonic()
+    reader, files, fps = settings.reader_options(), library.files, library.fps
     sources, unreadable = find_sources(paths)
-    labelled = labelling(labels, sources, columns=label_columns)
-    tasks = _tasks(sources, catalogue, present)
+    labelled = labelling(settings.labels, sources, columns=settings.label_columns)
+    tasks = _tasks(sources, library.catalogue, present)
     options = json.dumps({"fps": fps, **reader}, sort_keys=True)
     work = partial(
-        take_in,
-        store=store,
-        fps=fps,
-        reader=dict(reader),
-        options=options,
-        force=force,
+        ingest, files=files, fps=fps, reader=reader, options=options, force=settings.force
     )
-    batch = _Batch(store, catalogue, labelled)
+    batch = _Batch(files, library.catalogue, labelled)
     failures = [Failure(folder, reason) for folder, reason in unreadable]
     if not all(task.known for task in tasks):
         _load_readers(sources)
-    count = store.workers(_useful_workers(sources) if workers is None else workers)
+    workers = _useful_workers(sources) if settings.workers is None else settings.workers
+    count = files.workers(workers)
     try:
-        with engine.executor(count, tasks=len(tasks)) as pool:
-            for done in engine.completed(work, tasks, pool):
+        with parallel.executor(count, tasks=len(tasks)) as pool:
+            for done in parallel.completed(work, tasks, pool):
                 outcome = done.result or Outcome(failure=failure_reason(done.error))
-                if outcome.no_storage:
+                if outcome.write_error:
                     raise LibraryError(
-                        f"{library}: cannot write to this library: {outcome.no_storage}. What "
-                        "was added before is safe; run the same import again to go on"
+                        f"{library.path}: cannot write to this library: {outcome.write_error}. "
+                        "What was added before is safe; run the same import again to go on"
                     )
                 if outcome.failure:
                     failures.append(Failure(done.item.source.shown, outcome.failure))
                 else:
-                    batch.take(done.item, outcome)
+                    batch.add(done.item, outcome)
                 if progress is not None:
                     progress(1)
     finally:
@@ -145,25 +139,25 @@ def import_files(
     )
 
 
-def sweep(store: Store, catalogue: Catalogue) -> set[str]:
+def sweep(files: FileStore, catalogue: Catalogue) -> set[str]:
     """Remove frame files that no motion has: what a killed import left. Gives those left."""
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
-    if isinstance(store, ObjectStore):
-        there = {Path(name).name for name in store.names(FOLDER)}
+    if isinstance(files, ObjectStore):
+        there = {Path(name).name for name in files.names(FOLDER)}
     else:
-        there = set(os.listdir(store.local(FOLDER)))
-    remove_files(store, sorted(there - needed))
+        there = set(os.listdir(files.local(FOLDER)))
+    remove_files(files, sorted(there - needed))
     return there & needed
 
 
-def remove_files(store: Store, files: Sequence[str]) -> None:
+def remove_files(files: FileStore, names: Sequence[str]) -> None:
     """Remove frame files; one that a reader on Windows holds open waits for the next sweep."""
-    if isinstance(store, ObjectStore):
-        store.remove(f"{FOLDER}/{name}" for name in files)
+    if isinstance(files, ObjectStore):
+        files.remove(f"{FOLDER}/{name}" for name in names)
         return
-    for name in files:
+    for name in names:
         try:
-            os.unlink(store.local(f"{FOLDER}/{name}"))
+            os.unlink(files.local(f"{FOLDER}/{name}"))
         except OSError:
             pass
 
@@ -171,15 +165,15 @@ def remove_files(store: Store, files: Sequence[str]) -> None:
 class _Batch:
     """Rows on their way to the catalogue."""
 
-    def __init__(self, store: Store, catalogue: Catalogue, labelled: Labelling) -> None:
-        self.store, self.catalogue = store, catalogue
+    def __init__(self, files: FileStore, catalogue: Catalogue, labelled: Labelling) -> None:
+        self.files, self.catalogue = files, catalogue
         self.wanted = labelled.by_path
         self.held = catalogue.labels()
         self.added = self.replaced = self.skipped = self.frames = 0
         self._durations: list[float] = []
         self._clear()
 
-    def take(self, task: Task, outcome: Outcome) -> None:
+    def add(self, task: Task, outcome: Outcome) -> None:
         entry = outcome.entry
         if entry is None:
             self.skipped += 1
@@ -202,10 +196,10 @@ class _Batch:
 
     def flush(self) -> None:
         if self.size:
-            if self.entries and not isinstance(self.store, ObjectStore):
-                sync_folder(self.store.local(FOLDER))
+            if self.entries and not isinstance(self.files, ObjectStore):
+                sync_folder(self.files.local(FOLDER))
             old = self.catalogue.put(self.entries, skeletons=self.skeletons, labels=self.labels)
-            remove_files(self.store, old)
+            remove_files(self.files, old)
         self._clear()
 
     @property
@@ -223,9 +217,7 @@ class _Batch:
         self.since = time.monotonic()
 
 
-def _tasks(
-    sources: Sequence[Source], catalogue: Catalogue, present: Collection[str] | None
-) -> list[Task]:
+def _tasks(sources: Sequence[Source], catalogue: Catalogue, present: Collection[str]) -> list[Task]:
     entries = {entry.name: entry for entry in catalogue.entries()}
 
     def same(source: Source, name: str) -> bool:
@@ -240,13 +232,9 @@ def _tasks(
     here = os.getcwd()  # workers of a cluster may be elsewhere
     known = [entries.get(names[source.path]) for source in sources]
     return [
-        Task(s, names[s.path], entry, here, _is_lost(entry, present))
+        Task(s, names[s.path], entry, here, entry is not None and entry.file not in present)
         for s, entry in zip(sources, known, strict=True)
     ]
-
-
-def _is_lost(entry: Entry | None, present: Collection[str] | None) -> bool:
-    return entry is not None and present is not None and entry.file not in present
 
 
 def _load_readers(sources: Sequence[Source]) -> None:
@@ -262,4 +250,4 @@ def _useful_workers(sources: Sequence[Source]) -> int:
             size += os.path.getsize(source.shown)
         except OSError:
             pass  # the task will say what is wrong with it
-    return max(1, min(engine.available_workers(), size // _WORTH_A_WORKER))
+    return max(1, min(parallel.available_workers(), size // _WORTH_A_WORKER))

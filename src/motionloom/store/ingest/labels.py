@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 
 from motionloom.errors import InvalidInput
 from motionloom.formats import FORMATS
+from motionloom.store.ingest.settings import LabelRule
 from motionloom.store.ingest.sources import Source
 
-LabelSpec = str | Path | Mapping[str, str | Iterable[str]]
 KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 
@@ -34,7 +34,7 @@ class Labelling:
 
 
 def labelling(
-    specs: LabelSpec | Sequence[LabelSpec] | None,
+    specs: LabelRule | Sequence[LabelRule] | None,
     sources: Sequence[Source],
     *,
     columns: str | Sequence[str] | None = None,
@@ -74,7 +74,7 @@ def labelling(
 _Rule = Callable[[Source], Iterable[str]]
 
 
-def _rule(spec: LabelSpec, sources: Sequence[Source], columns) -> tuple[_Rule, list[str]]:
+def _rule(spec: LabelRule, sources: Sequence[Source], columns) -> tuple[_Rule, list[str]]:
     if isinstance(spec, Mapping):
         rows = [
             (str(key), (value,) if isinstance(value, str) else tuple(map(str, value)))

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from motionloom.errors import InvalidInput, MotionFormatError, MotionloomError
+from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.store.frames import FOLDER, is_whole, write_frames
 from motionloom.store.ingest.sources import Source, companions
 from motionloom.store.records import Entry, origin_json, skeleton_json
-from motionloom.store.remote.object_store import Store, StoreError
+from motionloom.store.remote.object_store import FileStore, ObjectStoreError
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,11 @@ class Outcome:
     entry: Entry | None = None  # None: unchanged
     skeleton: str = ""  # as JSON
     failure: str = ""
-    no_storage: str = ""  # why the library cannot be written to
+    write_error: str = ""  # why the library cannot be written to
 
 
-def take_in(
-    task: Task, *, store: Store, fps: float | None, reader: dict, options: str, force: bool
+def ingest(
+    task: Task, *, files: FileStore, fps: float | None, reader: dict, options: str, force: bool
 ) -> Outcome:
     """Do the task; `options` is the JSON of all that shapes the outcome but the file."""
     source, known, file = task.source, task.known, task.file
@@ -58,7 +57,7 @@ def take_in(
         content = content_hash(file)
         if known is not None and not force:
             same = (known.source_hash, known.options) == (content, options)
-            if same and not task.missing and _is_there(known, store):
+            if same and not task.missing and _is_there(known, files):
                 return Outcome()
         motion = load(file, **reader)
         if _state(file) != before:
@@ -71,20 +70,20 @@ def take_in(
         return Outcome(failure=failure_reason(error))
     try:
         entry, skeleton = new_entry(
-            motion, task.name, store, source=source.path, source_hash=content, options=options
+            motion, task.name, files, source=source.path, source_hash=content, options=options
         )
-    except StoreError as error:
-        return Outcome(no_storage=str(error))
+    except ObjectStoreError as error:
+        return Outcome(write_error=str(error))
     except OSError as error:
-        return Outcome(no_storage=error.strerror or str(error))
+        return Outcome(write_error=error.strerror or str(error))
     return Outcome(entry, skeleton)
 
 
 def new_entry(
-    motion: Motion, name: str, store: Store, *, source: str, source_hash: str, options: str
+    motion: Motion, name: str, files: FileStore, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
     """Write a motion's frames; gives the catalogue's entry and the skeleton as JSON."""
-    stored = write_frames(motion, name, store)
+    stored = write_frames(motion, name, files)
     entry = Entry(
         name=name,
         file=stored.file,
@@ -100,35 +99,9 @@ def new_entry(
     return entry, skeleton_json(motion.skeleton)
 
 
-def _is_there(known: Entry, store: Store) -> bool:
+def _is_there(known: Entry, files: FileStore) -> bool:
     # What a store has was listed before the tasks were handed out.
-    return store.remote or is_whole(store.local(f"{FOLDER}/{known.file}"), frames=known.frames)
-
-
-def reader_options(
-    *,
-    unit: str | float | None,
-    up: str | None,
-    roles: str | Path | Mapping[str, str] | None,
-) -> dict[str, object]:
-    """Options for the readers, checked once and not anew in every file."""
-    options: dict[str, object] = {}
-    if unit is not None:
-        from motionloom.formats.units import unit_from
-
-        unit_from(unit)
-        options["unit"] = unit
-    if up is not None:
-        from motionloom.formats.posture import UP_AXES
-
-        if up not in UP_AXES:
-            raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {up!r}")
-        options["up"] = up
-    if roles is not None:
-        from motionloom.motion.roles.assignment import load_role_map
-
-        options["roles"] = dict(roles if isinstance(roles, Mapping) else load_role_map(roles))
-    return options
+    return files.remote or is_whole(files.local(f"{FOLDER}/{known.file}"), frames=known.frames)
 
 
 def failure_reason(error: Exception | None) -> str:

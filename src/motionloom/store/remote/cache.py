@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from motionloom.atomic_write import whole_file
+from motionloom.atomic_write import atomic_write
 from motionloom.configuration import section, user_cache
 from motionloom.errors import InvalidInput, LibraryError
 
@@ -83,7 +83,7 @@ class Cache:
 
     def _make(self, path: Path, fill: Callable[[Path], object]) -> None:
         try:
-            with whole_file(path) as scratch:
+            with atomic_write(path) as scratch:
                 fill(scratch)
                 size = scratch.stat().st_size
         except FileNotFoundError:

@@ -22,7 +22,7 @@ Files = dict[str, tuple[Piece, ...]]
 
 
 @dataclass(frozen=True)
-class StoredFolder:
+class RemoteFolder:
     """Files by name, and what they consist of.
 
     Attributes
@@ -54,9 +54,9 @@ class StoredFolder:
         }
         if not below:
             raise FileNotFoundError(f"{self.name} has no {name}")
-        return StoredFolder(self.store, f"{self.name}/{name}", below)
+        return RemoteFolder(self.store, f"{self.name}/{name}", below)
 
-    def absolute(self) -> StoredFolder:
+    def absolute(self) -> RemoteFolder:
         """Itself: an address is the same everywhere."""
         return self
 
@@ -78,7 +78,7 @@ class StoredFolder:
             local_cache().forget(self.store.pieces_key(pieces, PurePosixPath(name).suffix))
 
 
-Folder = Path | StoredFolder
+Folder = Path | RemoteFolder
 
 
 def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:

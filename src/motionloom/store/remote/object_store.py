@@ -34,7 +34,7 @@ _AT_ONCE = 16  # objects fetched side by side: waiting for answers takes longer 
 _PORTION = 16_000_000  # bytes of one answer
 
 
-class StoreError(LibraryError):
+class ObjectStoreError(LibraryError):
     """A store cannot be reached, read or written."""
 
 
@@ -94,12 +94,12 @@ class ObjectStore:
         ------
         FileNotFoundError
             If the store has no such object.
-        StoreError
+        ObjectStoreError
             If it cannot be reached.
         """
         return local_cache().file(self._key(name), lambda path: self._get(name, path))
 
-    def forget(self, name: str) -> None:
+    def drop_local(self, name: str) -> None:
         """Drop the local copy of an object."""
         local_cache().forget(self._key(name))
 
@@ -150,14 +150,14 @@ class ObjectStore:
                 files.rm_file(f"{root}/{name}")
             except Exception:  # whatever a file system of another's making raises
                 pass
-            self.forget(name)
+            self.drop_local(name)
 
     def claim(self, identity: str) -> None:
         """Make the store that of one library.
 
         Raises
         ------
-        StoreError
+        ObjectStoreError
             If it is another's.
         """
         self.check_free()
@@ -169,7 +169,7 @@ class ObjectStore:
         with self._explained("reached"):
             taken = files.exists(f"{root}/{MARKER}")
         if taken:
-            raise StoreError(
+            raise ObjectStoreError(
                 f"{self.address}: this store belongs to another library; choose another prefix"
             )
 
@@ -213,7 +213,7 @@ class ObjectStore:
                 files.pipe_file(f"{root}/{name}", content)
                 return len(content)
             except FileNotFoundError as error:  # no such bucket
-                raise StoreError(f"{self.address}: there is no such place: {error}") from None
+                raise ObjectStoreError(f"{self.address}: there is no such place: {error}") from None
 
     def _files(self) -> tuple[Any, str]:
         """The file system, as this process may use it, and the prefix of all names."""
@@ -230,12 +230,12 @@ class ObjectStore:
             raise
         except Exception as error:  # each file system raises what its own libraries do
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise StoreError(
+            raise ObjectStoreError(
                 f"{self.address}: the store cannot be {what}: {_first_line(reason)}"
             ) from None
 
 
-Store = FolderStore | ObjectStore
+FileStore = FolderStore | ObjectStore
 
 
 def normal_address(address: str | os.PathLike[str]) -> str:

@@ -24,7 +24,7 @@ FOLDER = "catalogue"
 _KEPT_SECONDS = 7 * 86400  # of a copy: work that was handed out with it has ended by then
 
 
-def copy_for_workers(catalogue: Catalogue, store: ObjectStore) -> str:
+def replica_for_workers(catalogue: Catalogue, store: ObjectStore) -> str:
     """Name in the store of a copy of the catalogue as it is now, made if it is not there."""
     key = _content(catalogue)
     there = store.names(FOLDER)
@@ -33,7 +33,7 @@ def copy_for_workers(catalogue: Catalogue, store: ObjectStore) -> str:
             return name
     scratch = local_cache().scratch()
     try:
-        catalogue.write_copy(scratch / FILE)
+        catalogue.write_replica(scratch / FILE)
         now = int(time.time())
         made = store.put(scratch / FILE, f"{FOLDER}/{now}.{key}.sqlite").name
     finally:
@@ -42,7 +42,7 @@ def copy_for_workers(catalogue: Catalogue, store: ObjectStore) -> str:
     return made
 
 
-def check_home(catalogue: Catalogue, path: Path) -> None:
+def check_not_replica(catalogue: Catalogue, path: Path) -> None:
     """Complain if the library at `path` is a copy of one that is still there.
 
     Raises
@@ -55,8 +55,8 @@ def check_home(catalogue: Catalogue, path: Path) -> None:
         return
     if _identity(Path(home)) == meta.get("id"):
         raise LibraryError(
-            f"{path}: this is a copy of {home}, and the frames of both lie in {meta['store']}: "
-            "a copy can be read, not written to"
+            f"{path}: this is a replica of {home}, and the frames of both lie in {meta['store']}: "
+            "a replica can be read, not written to"
         )
     catalogue.set_meta("home", here)  # it was moved
 

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from motionloom.errors import InvalidInput
-from motionloom.parallel.executor import WorkerDied, available_cores, completed, executor
+from motionloom.parallel import WorkerDied, available_cores, completed, executor
 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux")
 
@@ -121,7 +121,7 @@ def test_an_error_in_the_loop_ends_the_workers_at_once():
 def test_workers_end_with_a_parent_that_is_killed():
     script = (
         "import os, sys, time\n"
-        "from motionloom.parallel.executor import executor\n"
+        "from motionloom.parallel import executor\n"
         "def work(n): return os.getpid()\n"
         "with executor(2) as pool:\n"
         "    pids = {pool.submit(work, n).result() for n in range(20)}\n"

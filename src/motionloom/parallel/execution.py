@@ -37,13 +37,14 @@ from multiprocessing.connection import wait as wait_for_any
 from typing import Generic, TypeVar
 
 from motionloom.errors import InvalidInput, MotionloomError
-from motionloom.parallel.cluster import Cluster
+from motionloom.parallel.cluster import ClusterExecutor
 from motionloom.parallel.threads import use_one_thread
 
+Progress = Callable[[int], None]  # called with the number of items finished since the last call
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
+_cluster: ContextVar[ClusterExecutor | None] = ContextVar("cluster", default=None)
 _CHECK_SECONDS = 1.0  # a cluster is asked how it is after waiting so long
 
 
@@ -56,7 +57,7 @@ class WorkerDied(MotionloomError):
 
 
 @dataclass(frozen=True)
-class Done(Generic[Item, Result]):
+class TaskResult(Generic[Item, Result]):
     """One finished task: the item, and either what came of it or the exception it raised."""
 
     item: Item
@@ -105,11 +106,11 @@ def executor(
     count = workers if workers is not None else available_cores()
     if tasks is not None:
         count = min(count, tasks)
-    pool = Processes(count) if count > 1 else InThisProcess()
+    pool = ProcessPool(count) if count > 1 else SerialExecutor()
     try:
         yield pool
     except BaseException:
-        if isinstance(pool, Processes):
+        if isinstance(pool, ProcessPool):
             pool.kill()  # do not wait for long tasks: something has gone wrong
         raise
     pool.shutdown()
@@ -132,7 +133,7 @@ def on_cluster(address: str) -> Iterator[None]:
     MissingExtra, ClusterError
         If Dask is not installed; if no cluster with workers answers.
     """
-    remote = Cluster(address)
+    remote = ClusterExecutor(address)
     token = _cluster.set(remote)
     try:
         yield
@@ -143,7 +144,7 @@ def on_cluster(address: str) -> Iterator[None]:
 
 def completed(
     work: Callable[[Item], Result], items: Iterable[Item], where: Executor
-) -> Iterator[Done[Item, Result]]:
+) -> Iterator[TaskResult[Item, Result]]:
     """Do `work` on every item; yields each result as it comes, in any order.
 
     Parameters
@@ -158,7 +159,7 @@ def completed(
 
     Yields
     ------
-    done : Done
+    done : TaskResult
         One per item. An exception in `work` comes back in ``done.error``. If a worker
         process dies, the items that were under way are tried once more, one by one in a
         fresh pool; one that brings its worker down again comes back with `WorkerDied`. A
@@ -219,7 +220,7 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-class InThisProcess(Executor):
+class SerialExecutor(Executor):
     """An executor that does each task at once, where it is submitted."""
 
     workers = 1
@@ -234,7 +235,7 @@ class InThisProcess(Executor):
         return future
 
 
-class Processes(Executor):
+class ProcessPool(Executor):
     """A pool of worker processes that can be replaced after one of them has died."""
 
     def __init__(self, workers: int) -> None:
@@ -287,7 +288,7 @@ def _hand_out(
 
 def _some_ended(under_way: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:
     """Wait until a task has ended; a cluster that has gone would let us wait for ever."""
-    if not isinstance(where, Cluster):
+    if not isinstance(where, ClusterExecutor):
         return wait(under_way, return_when=FIRST_COMPLETED).done
     while True:
         ended = wait(under_way, timeout=_CHECK_SECONDS, return_when=FIRST_COMPLETED).done
@@ -296,36 +297,38 @@ def _some_ended(under_way: Iterable[Future[Result]], where: Executor) -> set[Fut
         where.check()
 
 
-def _outcome(item: Item, future: Future[Result], where: Executor) -> Done[Item, Result]:
+def _outcome(item: Item, future: Future[Result], where: Executor) -> TaskResult[Item, Result]:
     try:
-        return Done(item, result=future.result())
+        return TaskResult(item, result=future.result())
     except Exception as error:
-        if isinstance(where, Cluster):
+        if isinstance(where, ClusterExecutor):
             fault = where.reason(error)
             if fault is not None:
                 raise fault from None
             if where.died(error):
-                return Done(item, error=_GivenUp())
-        return Done(item, error=error)
+                return TaskResult(item, error=_GivenUp())
+        return TaskResult(item, error=error)
 
 
-def _second_try(work: Callable[[Item], Result], item: Item, where: Executor) -> Done[Item, Result]:
+def _second_try(
+    work: Callable[[Item], Result], item: Item, where: Executor
+) -> TaskResult[Item, Result]:
     """The item alone in a fresh pool: if that breaks too, it is the one to blame."""
-    if isinstance(where, Processes):
+    if isinstance(where, ProcessPool):
         where.kill()
     try:
         future = where.submit(work, item)
         _some_ended([future], where)
         done = _outcome(item, future, where)
     except BrokenExecutor as error:
-        done = Done(item, error=error)
+        done = TaskResult(item, error=error)
     if isinstance(done.error, _GivenUp):
-        return Done(item, error=_worker_died("again and again"))
+        return TaskResult(item, error=_worker_died("again and again"))
     if not isinstance(done.error, BrokenExecutor):
         return done
-    if isinstance(where, Processes):
+    if isinstance(where, ProcessPool):
         where.kill()
-    return Done(item, error=_worker_died("twice"))
+    return TaskResult(item, error=_worker_died("twice"))
 
 
 def _worker_died(how_often: str) -> WorkerDied:

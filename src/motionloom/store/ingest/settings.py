@@ -1,0 +1,68 @@
+"""Settings of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from motionloom.errors import InvalidInput
+from motionloom.settings import Settings, setting
+
+LabelRule = str | Path | Mapping[str, str | Iterable[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportSettings(Settings):
+    """How files are imported; see `motionloom.Library.add`."""
+
+    labels: LabelRule | tuple[LabelRule, ...] | None = setting(
+        None,
+        "Source of the labels: 'folder', 'pattern:REGEX' with a group (?P<label>...) on the file "
+        "name, or a CSV file with columns file and label. May be repeated.",
+        metavar="RULE",
+    )
+    label_columns: str | tuple[str, ...] | None = setting(
+        None,
+        "Column of the CSV file with the label. May be repeated.",
+        option="--label-column",
+        metavar="TEXT",
+    )
+    fps: float | None = setting(None, "Keep the whole library at this frame rate.")
+    unit: str | float | None = setting(
+        None, "Unit of the files: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]"
+    )
+    up: str | None = setting(None, "Up axis of the files: y, z, x, -y ... [inferred]")
+    roles: str | Path | Mapping[str, str] | None = setting(
+        None, "Joint roles of skeletons with unknown names (JSON or TOML).", metavar="MAP"
+    )
+    force: bool = setting(False, "Read files again even if they are unchanged.")
+    workers: int | None = setting(None, "Processes to use. [one per core]", least=1)
+
+    def reader_options(self) -> dict[str, Any]:
+        """Options of the readers, checked once instead of in every file.
+
+        Raises
+        ------
+        InvalidInput
+            If the unit, the up axis or the roles are wrong.
+        """
+        options: dict[str, Any] = {}
+        if self.unit is not None:
+            from motionloom.formats.units import unit_from
+
+            unit_from(self.unit)
+            options["unit"] = self.unit
+        if self.up is not None:
+            from motionloom.formats.posture import UP_AXES
+
+            if self.up not in UP_AXES:
+                raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {self.up!r}")
+            options["up"] = self.up
+        if self.roles is not None:
+            from motionloom.motion.roles.assignment import load_role_map
+
+            known = self.roles if isinstance(self.roles, Mapping) else load_role_map(self.roles)
+            options["roles"] = dict(known)
+        return options
