@@ -40,6 +40,10 @@ class Setting:
         Earlier names on the command line, accepted and not shown.
     metavar : str
         What the help shows for the value, for example ``"LABEL"``.
+    commas : bool
+        Whether the command line takes several values in one text, separated by commas.
+    label : str
+        Name in a form; default: the field's, with spaces.
     command : bool
         Whether the command line has it.
     """
@@ -52,18 +56,33 @@ class Setting:
     option: str = ""
     old_options: tuple[str, ...] = ()
     metavar: str = ""
+    commas: bool = False
+    label: str = ""
     command: bool = True
 
 
-def setting(default: Any, help: str, **details: Any) -> Any:
+LABEL = Setting(
+    "Only motions with this label; may be repeated.", metavar="LABEL", old_options=("--within",)
+)
+ONLY = Setting("Only these motions.", metavar="NAME,...", commas=True)
+EXCLUDE = Setting(
+    "Leave out these motions.", metavar="NAME,...", commas=True, old_options=("--without",)
+)
+"""Settings that choose motions, for every verb that takes ``label``, ``only`` and ``exclude``."""
+
+Names = str | tuple[str, ...] | None
+"""Type of such a field: one name, several, or None for no choice."""
+
+
+def setting(default: Any, help: str | Setting, **details: Any) -> Any:
     """A field of a settings class.
 
     Parameters
     ----------
     default
         Value where none is given.
-    help : str
-        One sentence: what it does.
+    help : str or Setting
+        One sentence: what it does; or a ready-made `Setting`, shared by several verbs.
     **details
         Further attributes of `Setting`.
 
@@ -80,7 +99,8 @@ def setting(default: Any, help: str, **details: Any) -> Any:
         ...
     motionloom.errors.InvalidInput: k must be at least 1; got 0
     """
-    return field(default=default, metadata={"setting": Setting(help, **details)})
+    about = help if isinstance(help, Setting) else Setting(help, **details)
+    return field(default=default, metadata={"setting": about})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +220,9 @@ def chosen(
 def form(cls: type[Settings]) -> list[dict[str, Any]]:
     """The fields of a settings class as plain data, for the form of a page.
 
+    A field that chooses a method has the methods' names as ``choices``, and under ``methods``
+    what each is and the fields that it has.
+
     Examples
     --------
     >>> @dataclass(frozen=True, kw_only=True)
@@ -212,19 +235,38 @@ def form(cls: type[Settings]) -> list[dict[str, Any]]:
     rows = []
     for name, (kind, about) in described(cls).items():
         default = defaults[name]
-        rows.append(
-            {
-                "name": name,
-                "type": _json_type(kind),
-                "default": None if default is MISSING or isinstance(default, Settings) else default,
-                "choices": _choices(kind),
-                "help": about.help,
-                "unit": about.unit,
-                "least": about.least,
-                "greatest": about.greatest,
+        row = {
+            "name": name,
+            "label": about.label or name.replace("_", " ").capitalize(),
+            "type": _json_type(kind),
+            "default": None if default is MISSING else default,
+            "choices": _choices(kind),
+            "help": about.help,
+            "unit": about.unit,
+            "least": about.least,
+            "greatest": about.greatest,
+        }
+        if isinstance(default, Settings):
+            methods = methods_of(cls, name)
+            row |= {
+                "type": "string",
+                "default": next(key for key, each in methods.items() if type(default) is each),
+                "choices": tuple(methods),
+                "methods": {
+                    key: {"help": (each.__doc__ or "").partition("\n")[0], "fields": form(each)}
+                    for key, each in methods.items()
+                },
             }
-        )
+        rows.append(row)
     return rows
+
+
+def methods_of(cls: type[Settings], name: str) -> Mapping[str, type[Settings]]:
+    """The methods that the field `name` of a settings class chooses among.
+
+    They stand in an attribute of the class: those of ``method`` in ``METHODS``.
+    """
+    return getattr(cls, f"{name.upper()}S")
 
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}

@@ -12,14 +12,14 @@ Typer then sees one option per field, with the field's help, unit, limits and de
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from motionloom.settings import Setting, Settings, chosen, described
+from motionloom.settings import Setting, Settings, chosen, described, methods_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
@@ -68,7 +68,7 @@ def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
         default = defaults[name]
         if isinstance(default, Settings):
             methods = methods_of(cls, name)
-            first = next(key for key, each in methods.items() if isinstance(default, each))
+            first = next(key for key, each in methods.items() if type(default) is each)
             found += _options(name, str, about, first)
             options: dict[str, tuple[Any, Setting, list[str]]] = {}
             for method, each in methods.items():
@@ -83,11 +83,6 @@ def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
         else:
             found += _options(name, kind, about, default)
     return found
-
-
-def methods_of(cls: type[Settings], name: str) -> Mapping[str, type[Settings]]:
-    """The methods that the field `name` of a settings class chooses among."""
-    return getattr(cls, f"{name.upper()}S")
 
 
 def _options(
@@ -124,9 +119,7 @@ def _option_type(kind: Any, *, optional: bool) -> Any:
     elif any(get_origin(each) in (tuple, list) for each in members):
         plain = list[str]
     else:
-        plain = next((each for each in (bool, int, float, str) if each in members), str)
-        if int in members and float in members:
-            plain = float
+        plain = next((each for each in (str, bool, float, int) if each in members), str)
     return plain | None if optional else plain
 
 
@@ -137,8 +130,8 @@ def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
         value = given.pop(name)
         for key in [key for key in given if key.startswith(f"{name}__old")]:
             old = given.pop(key)
-            value = old if old is not None else value
-        return value
+            value = value if old is None or old == [] else old
+        return value or None if isinstance(value, list) else value
 
     values: dict[str, Any] = {}
     for each in fields(cls):
@@ -156,5 +149,8 @@ def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
             values[each.name] = chosen(each.name, choice, methods, options)
         else:
             value = taken(each.name)
-            values[each.name] = tuple(value) if isinstance(value, list) else value
+            if isinstance(value, list):
+                parts = [part.split(",") if about.commas else [part] for part in value]
+                value = tuple(name.strip() for part in parts for name in part if name.strip())
+            values[each.name] = value
     return cls(**values)
