@@ -18,7 +18,7 @@ from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.rivals import numpy_blending as plain
 from benchmarks.rivals.numpy_kinematics import by_components
 from motionloom.blending import Blend, register
-from motionloom.blending.poses import Clips, mix, mixed_poses
+from motionloom.blending.poses import Clips, blend_kernel, blend_poses
 from motionloom.demo import clip
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.clean import planted
@@ -135,7 +135,7 @@ def _work(examples: int, seed: int) -> _Work:
 
 def _ours(work: _Work):
     active = np.arange(_EXAMPLES)
-    rotations, root = mixed_poses(
+    rotations, root = blend_poses(
         work.clips, active, work.weights, work.times, grounds=work.grounds, place=work.place
     )
     tree = work.clips.skeleton
@@ -168,4 +168,4 @@ def _kernel(work: _Work):
     root = np.empty((len(work.times), 3), np.float32)
     shares = np.ascontiguousarray(np.broadcast_to(work.weights, work.times.shape))
     given = (clips.rotations, clips.root, clips.starts, np.arange(_EXAMPLES), shares)
-    return partial(mix, *given, work.times, work.grounds, work.place, rotations, root)
+    return partial(blend_kernel, *given, work.times, work.grounds, work.place, rotations, root)

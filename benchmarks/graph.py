@@ -21,8 +21,8 @@ from benchmarks.takes import everything
 from motionloom.distance import frame_distance
 from motionloom.motion import Motion
 from motionloom.motion_graph import motion_graph
-from motionloom.motion_graph.error_function import error_bands
-from motionloom.motion_graph.streaming import write_walk
+from motionloom.motion_graph.candidates import error_bands
+from motionloom.motion_graph.player import write_walk
 
 SUMMARY = "error functions, transitions and endless motion"
 PACKAGES = ()

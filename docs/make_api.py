@@ -22,7 +22,7 @@ FOLDERS = (
 RESULTS = (
     ("search", "Match"), ("search", "Matches"), ("search", "Family"), ("blending", "Blend"),
     ("parametric.parametric_motion", "ParametricMotion"),
-    ("parametric.parametric_motion", "Reached"), ("motion_graph", "MotionGraph"),
+    ("parametric.parametric_motion", "SynthesisResult"), ("motion_graph", "MotionGraph"),
     ("fat_graph", "FatGraph"), ("rhythm", "Beats"), ("rhythm", "Choreography"),
     ("blending", "Player"),
 )  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 from naive import blending as naive
 from smooth_motions import smooth_motion
 
-from motionloom.blending.poses import Clips, mixed_poses, slerped_poses
+from motionloom.blending.poses import Clips, blend_poses, slerp_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations import quaternions as rot
 
@@ -28,7 +28,7 @@ def test_mixes_as_the_definition_does(rng):
     times[:5] = np.rint(times[:5])
     grounds, place = rng.normal(size=(30, 4, 3)), rng.normal(size=(30, 3))
     grounds[..., 2] *= 0.1
-    rotations, root = mixed_poses(clips, np.arange(4), weights, times, grounds=grounds, place=place)
+    rotations, root = blend_poses(clips, np.arange(4), weights, times, grounds=grounds, place=place)
     for t in range(30):
         expected, where = naive.mixed_pose(
             [clips.rotations[part] for part in parts],
@@ -54,7 +54,7 @@ def test_agrees_with_the_eigenvector_average_of_near_rotations(rng):
 
 def test_weight_one_gives_the_frame_itself(rng):
     motions, clips = clips_of(rng)
-    rotations, root = mixed_poses(clips, [2], [1.0], np.arange(len(motions[2]))[:, None])
+    rotations, root = blend_poses(clips, [2], [1.0], np.arange(len(motions[2]))[:, None])
     assert np.max(angles(rotations, motions[2].rotations)) < 1e-3
     np.testing.assert_allclose(root, motions[2].root, atol=1e-6)
 
@@ -62,8 +62,8 @@ def test_weight_one_gives_the_frame_itself(rng):
 def test_zero_weights_change_nothing(rng):
     _, clips = clips_of(rng)
     times = rng.uniform(0, 11, (9, 4))
-    some = mixed_poses(clips, [1, 3], [0.4, 0.6], times[:, [1, 3]])
-    all_ = mixed_poses(clips, [0, 1, 2, 3], [0.0, 0.4, 0.0, 0.6], times)
+    some = blend_poses(clips, [1, 3], [0.4, 0.6], times[:, [1, 3]])
+    all_ = blend_poses(clips, [0, 1, 2, 3], [0.0, 0.4, 0.0, 0.6], times)
     np.testing.assert_array_equal(some[0], all_[0])
     np.testing.assert_array_equal(some[1], all_[1])
 
@@ -78,8 +78,8 @@ def test_signs_of_the_files_make_no_difference(rng):
     times = np.linspace(0, 11, 20)[:, None] * np.ones(4)
     other = Clips.of(flipped).in_one_hemisphere(times)
     weights = [0.25, 0.25, 0.3, 0.2]
-    a, _ = mixed_poses(clips, np.arange(4), weights, times)
-    b, _ = mixed_poses(other, np.arange(4), weights, times)
+    a, _ = blend_poses(clips, np.arange(4), weights, times)
+    b, _ = blend_poses(other, np.arange(4), weights, times)
     assert np.max(angles(a, b)) < 1e-3
 
 
@@ -87,7 +87,7 @@ def test_between_frames_a_clip_has_no_corners(rng):
     """Played four times slower, the joints' steps change gently from one to the next."""
     motion = smooth_motion(rng, frames=20)
     times = np.arange(4.0, 15.0, 0.25)[:, None]
-    rotations, _ = mixed_poses(Clips.of([motion]), [0], [1.0], times)
+    rotations, _ = blend_poses(Clips.of([motion]), [0], [1.0], times)
     steps = np.diff(rot.unroll(rotations).astype(float), axis=0)
     linear = np.diff(motion.rotations[4:15].astype(float), axis=0) / 4.0
     jumps = np.abs(np.diff(steps, axis=0)).max(axis=(1, 2))
@@ -101,7 +101,7 @@ def test_arcs_are_followed_as_by_slerp(rng):
     b[:, 1] = -a[:, 1]
     shares = rng.uniform(size=7)
     expected = rot.slerp(a, b, shares[:, None])
-    assert np.max(angles(slerped_poses(a, b, shares), expected)) < 1e-3
+    assert np.max(angles(slerp_poses(a, b, shares), expected)) < 1e-3
 
 
 def test_says_what_cannot_be_mixed(rng):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from motionloom.blending.inertialization import Stitch
+from motionloom.blending.inertialization import Inertializer
 from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, cut_at_beats, march
 from motionloom.crowd import steering as travels
 from motionloom.crowd.ballroom import danced_blocks
@@ -257,15 +257,15 @@ def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):
     first, second = (np.stack([one.rotations[k : k + 15] for one in bodies], axis=1)
                      for k in (0, 20))  # fmt: skip
     paths = [np.stack([one.root[k : k + 15] for one in bodies], axis=1) for k in (0, 20)]
-    every = Stitch(3 * len(skeleton), fps)
-    every.added(first.reshape(15, -1, 4), paths[0].reshape(15, -1))
+    every = Inertializer(3 * len(skeleton), fps)
+    every.apply(first.reshape(15, -1, 4), paths[0].reshape(15, -1))
     every.seam(second[:3].reshape(3, -1, 4), paths[1][:3].reshape(3, -1))
-    turned, moved = every.added(second.reshape(15, -1, 4), paths[1].reshape(15, -1))
+    turned, moved = every.apply(second.reshape(15, -1, 4), paths[1].reshape(15, -1))
     for n in range(3):
-        one = Stitch(len(skeleton), fps)
-        one.added(first[:, n], paths[0][:, n])
+        one = Inertializer(len(skeleton), fps)
+        one.apply(first[:, n], paths[0][:, n])
         one.seam(second[:3, n], paths[1][:3, n])
-        alone = one.added(second[:, n], paths[1][:, n])
+        alone = one.apply(second[:, n], paths[1][:, n])
         np.testing.assert_allclose(turned.reshape(15, 3, -1, 4)[:, n], alone[0], atol=1e-6)
         np.testing.assert_allclose(moved.reshape(15, 3, 3)[:, n], alone[1], atol=1e-6)
 

@@ -15,7 +15,14 @@ from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.motion_graph.artifact import edited_library_graph
 from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.edits import STATES, Edits, Spot, edit, library_edits, with_edits
+from motionloom.motion_graph.edits import (
+    STATES,
+    Edits,
+    TransitionKey,
+    edit,
+    library_edits,
+    with_edits,
+)
 
 
 @pytest.fixture
@@ -28,11 +35,13 @@ def lib(tmp_path):
 
 def spots(graph):
     rows = zip(graph.transitions.source, graph.transitions.target, strict=True)
-    return {Spot(graph.names[a], int(i), graph.names[b], int(j)) for (a, i), (b, j) in rows}
+    return {
+        TransitionKey(graph.names[a], int(i), graph.names[b], int(j)) for (a, i), (b, j) in rows
+    }
 
 
 def told(edited):
-    return {edited.spot(k): STATES[s] for k, s in enumerate(edited.states)}
+    return {edited.key(k): STATES[s] for k, s in enumerate(edited.states)}
 
 
 def whole(lib, **options):
@@ -49,7 +58,9 @@ def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):
     assert gone not in spots(lib.motion_graph(per_minute=80.0))
     edit(lib, "restore", gone.text)
     assert spots(lib.motion_graph()) == spots(before)
-    np.testing.assert_array_equal(lib.motion_graph().transitions.moves, before.transitions.moves)
+    np.testing.assert_array_equal(
+        lib.motion_graph().transitions.transforms, before.transitions.transforms
+    )
 
 
 def test_what_a_removal_cuts_off_is_left_out_too_and_said(lib):
@@ -79,7 +90,7 @@ def test_a_locked_transition_is_there_whatever_the_threshold(lib):
     assert told(edited)[extra[0]] == "locked"
     assert extra[0] in spots(edited.graph)
     assert spots(few) <= spots(edited.graph)
-    k = [edited.spot(n) for n in range(len(edited.transitions))].index(extra[0])
+    k = [edited.key(n) for n in range(len(edited.transitions))].index(extra[0])
     there = many.transitions.errors[
         [s == extra[0] for s in (_spot(many, n) for n in range(len(many)))]
     ]
@@ -89,15 +100,15 @@ def test_a_locked_transition_is_there_whatever_the_threshold(lib):
 
 def _spot(graph, k):
     (a, i), (b, j) = graph.transitions.source[k], graph.transitions.target[k]
-    return Spot(graph.names[a], int(i), graph.names[b], int(j))
+    return TransitionKey(graph.names[a], int(i), graph.names[b], int(j))
 
 
 def test_all_transitions_can_be_looked_at_the_removed_too(lib):
     gone = sorted(spots(lib.motion_graph()))[0]
     edit(lib, "remove", gone)
     edited = whole(lib)
-    number = [edited.spot(k) for k in range(len(edited.transitions))].index(gone)
-    assert len(edited.everything.crossing(number)) == edited.transitions.blend
+    number = [edited.key(k) for k in range(len(edited.transitions))].index(gone)
+    assert len(edited.full_graph.transition_frames(number)) == edited.transitions.blend
 
 
 def test_removing_everything_is_refused_in_words(lib):
@@ -108,7 +119,7 @@ def test_removing_everything_is_refused_in_words(lib):
 
 
 def test_edits_outlive_the_process_and_do_not_overwrite_each_other(lib):
-    rows = [Spot("walk", 20 + k, "walk_left", 30) for k in range(8)]
+    rows = [TransitionKey("walk", 20 + k, "walk_left", 30) for k in range(8)]
     threads = [threading.Thread(target=edit, args=(lib, "remove", row)) for row in rows]
     for thread in threads:
         thread.start()

@@ -18,12 +18,17 @@ from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.segment import intervals
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.artifact import read_graph
-from motionloom.motion_graph.candidates import Spots, candidates, pruned
+from motionloom.motion_graph.candidates import (
+    TransitionCandidates,
+    error_bands,
+    error_function,
+    pruned,
+    transition_candidates,
+)
 from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.error_function import error_bands, error_function
-from motionloom.motion_graph.foot_support import Footing, agreement
+from motionloom.motion_graph.foot_support import FootSupport, agreement
 from motionloom.motion_graph.mogra import graph_from_mogra, read_mogra, write_mogra
-from motionloom.motion_graph.transitions import Finding, find_transitions
+from motionloom.motion_graph.transitions import TransitionSettings, find_transitions
 
 WALKS = ("walk", "walk_left", "walk_right", "walk_fast")
 
@@ -59,7 +64,7 @@ def graph(walks):
 
 
 def test_bands_put_together_are_the_whole(rng, monkeypatch):
-    from motionloom.motion_graph import error_function as module
+    from motionloom.motion_graph import candidates as module
 
     grid = rng.uniform(size=(50, 50))
     grid += grid.T
@@ -75,12 +80,12 @@ def test_bands_put_together_are_the_whole(rng, monkeypatch):
 @pytest.mark.parametrize("size", [300, 10**6])
 @pytest.mark.parametrize("method", ["sectors", "minima"])
 def test_spots_match_the_definition(rng, monkeypatch, method, size):
-    from motionloom.motion_graph import error_function as module
+    from motionloom.motion_graph import candidates as module
 
     monkeypatch.setattr(module, "_CELLS", size)
     grid = rng.uniform(size=(41, 53))
     blend, sector = 6, 7
-    found = candidates(
+    found = transition_candidates(
         Cells(grid), numbers(41), numbers(53), method=method, sector=sector, blend=blend
     )
 
@@ -98,14 +103,14 @@ def test_spots_match_the_definition(rng, monkeypatch, method, size):
 def test_a_motion_against_itself_has_no_spots_near_the_diagonal(rng):
     grid = rng.uniform(size=(60, 60))
     grid += grid.T
-    found = candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
+    found = transition_candidates(Cells(grid), numbers(60), sector=10, blend=4, apart=12)
     assert len(found) and np.all(found.frames[:, 1] - found.frames[:, 0] >= 12)
     assert found.examined == 21
 
 
 def test_the_three_prunings_leave_what_they_say():
     frames = np.array([[10, 10], [18, 12], [40, 40], [70, 70]])
-    spots = Spots(
+    spots = TransitionCandidates(
         frames,
         np.array([1.0, 2.0, 9.0, 1.0]),
         np.array([2.0, 2.0, 9.0, 8.0]),
@@ -121,11 +126,11 @@ def test_the_three_prunings_leave_what_they_say():
 
 
 def test_a_wanted_number_of_transitions_sets_the_threshold(walks):
-    footings = [Footing.of(motion) for motion in walks]
+    foot_supports = [FootSupport.of(motion) for motion in walks]
     counts = []
     for wanted in (20.0, 60.0, 120.0):
-        finding = Finding(per_minute=wanted, connect=1.0, smooth=None)
-        found = find_transitions(walks, frame_distance("jrd"), finding, footings)
+        finding = TransitionSettings(per_minute=wanted, connect=1.0, smooth=None)
+        found = find_transitions(walks, frame_distance("jrd"), finding, foot_supports)
         minutes = sum(motion.duration for motion in walks) / 60.0
         counts.append(len(found.transitions) / 2 / minutes)
         assert counts[-1] >= wanted - 1.0 / minutes
@@ -146,7 +151,7 @@ def test_feet_must_agree_and_alternate():
             last[start:] = foot
         for start, foot in reversed(strikes):
             following[:start] = foot
-        return Footing(np.repeat(standing, 2, axis=1), standing, last, following)
+        return FootSupport(np.repeat(standing, 2, axis=1), standing, last, following)
 
     walk = footing([1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1])
     same, other = np.array([[1, 7], [2, 8]]), np.array([[1, 4], [4, 1]])
@@ -244,15 +249,15 @@ def test_the_trigger_takes_the_next_transition_there_is(graph):
 
 def test_left_alone_a_player_leaves_each_motion_at_the_last_moment(graph):
     player = graph.player(3, automatic=False)
-    for taken in [None] * 5:
-        while player.taken < 1:
+    for transition_count in [None] * 5:
+        while player.transition_count < 1:
             player.read(1)
-        taken = player.log[-1]
-        motion = graph.names.index(taken.source)
+        transition_count = player.log[-1]
+        motion = graph.names.index(transition_count.source)
         last = graph.departures(motion, 0)[0][-1] + graph.transitions.blend // 2
-        assert taken.source_frame == last
+        assert transition_count.source_frame == last
         player.log.clear()
-        player.taken = 0
+        player.transition_count = 0
 
 
 def test_a_label_leads_there_and_stays(graph):
@@ -515,7 +520,7 @@ def test_a_library_keeps_its_graph_and_follows_changes(tmp_path, walks):
     again = lib.motion_graph()
     assert file.stat().st_mtime_ns == stamp
     np.testing.assert_array_equal(again.transitions.source, graph.transitions.source)
-    np.testing.assert_allclose(again.transitions.moves, graph.transitions.moves)
+    np.testing.assert_allclose(again.transitions.transforms, graph.transitions.transforms)
     assert again.info() == graph.info() and again.prunings == graph.prunings
     assert again.labels[again.names[0]] == ("walk",)
     with sqlite3.connect(file) as db:

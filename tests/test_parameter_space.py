@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from naive.parameter_space import interpolated_weights, is_valid
 
 from motionloom.errors import InvalidInput
-from motionloom.parametric.cardinal_basis import CardinalBasis
-from motionloom.parametric.parameter_space import sampled_space, valid_weights
+from motionloom.parametric.parameter_space import CardinalBasis, sampled_space, valid_weights
 from motionloom.parametric.weight_refinement import refined_weights
 
 

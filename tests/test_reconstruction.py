@@ -19,10 +19,9 @@ from motionloom.evaluation.reconstruction import (
 from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.reconstruction import SIX, reconstruction_stream, tracked
-from motionloom.reconstruction.control_signal import control_signal
+from motionloom.reconstruction.control_signal import MarkerFrame, control_signal
 from motionloom.reconstruction.local_model import LocalModel, local_model
-from motionloom.reconstruction.marker_frame import MarkerFrame
-from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.reconstruct import fitted_skeleton
 from tests.naive import reconstruction as naive
 
@@ -108,7 +107,7 @@ def test_the_pose_is_where_the_written_out_energy_is_least(rng):
         goals += rng.normal(scale=0.02, size=(3, 3))
         expected = poses[trial + 10].astype(np.float64)
         expected[0] = rot.multiply(rot.yaw(heading), expected[0])
-        found = likeliest_pose(
+        found = map_pose(
             body, model, heading, goals, np.full(3, 0.02**2),
             Expectation(expected, 0.3**2, root, 0.1**2), heading_variance=0.2**2, steps=60,
         )  # fmt: skip
@@ -135,7 +134,7 @@ def test_markers_out_of_reach_are_approached_and_nothing_breaks(rng):
     model = local_model(wobbly_poses(rng, joints=3), np.ones(60))
     far = np.array([[0, 1, 0], [0, 9, 0], [5, 9, 0]], float)
     still = Expectation(model.mean, np.inf, far[0], 1.0)
-    found = likeliest_pose(
+    found = map_pose(
         body, model, 0.0, far, np.full(3, 1e-6), still, heading_variance=0.01, steps=20
     )
     assert np.isfinite(found.turns).all()
@@ -148,9 +147,9 @@ def test_an_unseen_marker_pulls_at_nothing(rng):
     goals = np.array([[0, 1, 0], [0, 1.4, 0], [0.2, 1.4, 0]], float)
     still = Expectation(model.mean, np.inf, goals[0], 1.0)
     spread = np.array([1e-6, np.inf, 1e-6])
-    one = likeliest_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
+    one = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
     goals[1] = 99.0
-    other = likeliest_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
+    other = map_pose(body, model, 0.0, goals, spread, still, heading_variance=0.01)
     np.testing.assert_array_equal(one.turns, other.turns)
 
 
@@ -161,7 +160,7 @@ def test_a_joint_stops_near_its_limit(rng):
     bends = []
     for limit in (9.0, 0.2):
         _, body = small_body(rng, limit)
-        found = likeliest_pose(
+        found = map_pose(
             body, flat, 0.0, goals, np.full(3, 0.05**2), still, heading_variance=1e-6, steps=30
         )
         bends.append(np.abs(rot.log(found.turns[1:])).max())

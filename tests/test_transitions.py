@@ -5,7 +5,7 @@ import pytest
 from naive import blending as naive
 
 import motionloom as ml
-from motionloom.blending.transitions import Window, aligning_move, eased_shares, transition
+from motionloom.blending.transitions import Window, aligning_transform, ease_weights, transition
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import joint_accelerations
@@ -31,7 +31,9 @@ def walk():
 def joined(motion, other, at, to, frames):
     """`motion` up to `at`, a transition, and `other` from `to` on, as it plays."""
     crossing = transition(motion.skeleton, window(motion, at, frames), window(other, to, frames))
-    rest = moved_poses(crossing.move, other.rotations[to + frames :], other.root[to + frames :])
+    rest = moved_poses(
+        crossing.transform, other.rotations[to + frames :], other.root[to + frames :]
+    )
     return Motion(
         motion.skeleton,
         np.concatenate([motion.rotations[:at], crossing.rotations, rest[0]]),
@@ -47,7 +49,7 @@ def test_a_motion_goes_over_into_itself_without_change(walk):
         crossing = transition(walk.skeleton, a, b)
         np.testing.assert_allclose(crossing.root, a.root, atol=1e-4)
         assert np.max(rot.angle_between(crossing.rotations, a.rotations)) < 2e-3
-        back = moved_poses(crossing.move, moved.rotations, moved.root)[1]
+        back = moved_poses(crossing.transform, moved.rotations, moved.root)[1]
         np.testing.assert_allclose(back, walk.root, atol=1e-4)
 
 
@@ -55,7 +57,7 @@ def test_ends_in_the_second_motion_and_goes_on_with_it(walk):
     other = ml.demo.clip("walk_fast", performer=0)
     a, b = window(walk, 30, 10), window(other, 8, 10)
     crossing = transition(walk.skeleton, a, b)
-    rotations, root = moved_poses(crossing.move, b.rotations, b.root)
+    rotations, root = moved_poses(crossing.transform, b.rotations, b.root)
     np.testing.assert_allclose(crossing.root[-1], root[-1], atol=1e-5)
     assert np.max(rot.angle_between(crossing.rotations[-1], rotations[-1])) < 1e-3
     assert crossing.shares[-1] == 1.0 and crossing.seam == 4
@@ -64,7 +66,7 @@ def test_ends_in_the_second_motion_and_goes_on_with_it(walk):
 @pytest.mark.parametrize("contacts", [True, False])
 def test_the_best_alignment_is_the_one_a_definition_gives(walk, contacts):
     a, b = window(walk, 30, 6, contacts=contacts), window(walk, 9, 6, contacts=contacts)
-    x, z, yaw = aligning_move(walk.skeleton, a, b)
+    x, z, yaw = aligning_transform(walk.skeleton, a, b)
     parts = [Motion(walk.skeleton, w.rotations, w.root, 30).positions() for w in (a, b)]
     weights = np.ones(parts[0].shape[:2])
     if contacts:
@@ -113,7 +115,7 @@ def test_in_the_air_velocities_are_mixed(walk):
 
 
 def test_weights_ease_from_one_to_the_other():
-    shares = eased_shares(20)
+    shares = ease_weights(20)
     assert shares[0] < 0.01 and shares[-1] == 1.0
     assert np.all(np.diff(shares) > 0.0) and np.diff(shares)[[0, -1]].max() < 0.03
 

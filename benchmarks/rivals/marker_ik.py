@@ -14,7 +14,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.reconstruction.control_signal import ControlSignal
 from motionloom.reconstruction.local_model import LocalModel
-from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 
 # Both chosen in the rival's favour, by its mean error on 20 CMU takes: 0.2 to 0.8 and 0.15 to 1
 # were tried; single takes may like others better (86_01: 0.8, 4.0 cm instead of 4.6).
@@ -51,7 +51,7 @@ def marker_ik(
         else:
             towards = Expectation(turns, _STEP_SPREAD**2, goals[at["hips"]], 1.0)
             heading = float(rot.yaw_angle(turns[0]))
-        pose = likeliest_pose(
+        pose = map_pose(
             body, model, heading, goals, variances, towards, heading_variance=0.5, steps=12
         )
         turns = pose.turns

@@ -17,7 +17,7 @@ Floats = NDArray[np.floating]
 def mixed(
     clips: Clips, weights: Floats, times: Floats, grounds: Floats, place: Floats
 ) -> tuple[Floats, Floats]:
-    """Rotations (T, J, 4) and root (T, 3) of the mean of all N clips; see `mixed_poses`."""
+    """Rotations (T, J, 4) and root (T, 3) of the mean of all N clips; see `blend_poses`."""
     rows, taps = _taps(clips, times)
     q = np.einsum("tnk,tnkjc->tnjc", taps, clips.rotations[rows], optimize=True)
     path = np.einsum("tnk,tnkc->tnc", taps, clips.root[rows], optimize=True)

@@ -141,10 +141,10 @@ class MatchedContacts:
         return stands & (np.bincount(self.parts[lifted], minlength=len(FOOT_PARTS)) == 0)
 
 
-Spots = Sequence[dict[str, NDArray[np.float64]]]
+PlantPositions = Sequence[dict[str, NDArray[np.float64]]]
 
 
-def plant_spots(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
+def plant_positions(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
     """Where each foot part stands on the floor, ``x, z`` of each of its plants (P, 2)."""
     spots = {}
     for part, plants in contacts.plants.items():
@@ -156,7 +156,7 @@ def plant_spots(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.
 
 def matched_contacts(
     contacts: Sequence[FootContacts],
-    spots: Spots,
+    spots: PlantPositions,
     times: NDArray[np.float64],
     order: Sequence[int],
 ) -> MatchedContacts:
@@ -166,7 +166,7 @@ def matched_contacts(
     ----------
     contacts : sequence of FootContacts, length N
     spots : sequence of dict, length N
-        Where they are; see `plant_spots`.
+        Where they are; see `plant_positions`.
     times : ndarray, shape (K, N)
         Frames that happen together; strictly increasing columns.
     order : sequence of int
@@ -212,7 +212,7 @@ def matched_contacts(
 
 
 def unmatched_feet(
-    contacts: Sequence[FootContacts], spots: Spots, times: NDArray[np.float64]
+    contacts: Sequence[FootContacts], spots: PlantPositions, times: NDArray[np.float64]
 ) -> dict[int, tuple[str, float]]:
     """Examples whose feet stand when the first example's do not, or the other way round.
 
@@ -220,7 +220,7 @@ def unmatched_feet(
     ----------
     contacts : sequence of FootContacts, length N
     spots : sequence of dict, length N
-        Where they are; see `plant_spots`.
+        Where they are; see `plant_positions`.
     times : ndarray, shape (K, N)
         Frames that happen together.
 

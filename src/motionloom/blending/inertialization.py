@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 FADE = 11.0  # 1/s: about a tenth is left after 0.35 s
 
 
-class Stitch:
+class Inertializer:
     """What is added to the poses of a character after a seam.
 
     Parameters
@@ -33,12 +33,12 @@ class Stitch:
 
     Examples
     --------
-    >>> stitch = Stitch(1, 30.0)
+    >>> inertializer = Inertializer(1, 30.0)
     >>> still = np.tile(np.float32([1, 0, 0, 0]), (3, 1, 1))
-    >>> _ = stitch.added(still, np.zeros((3, 3), np.float32))
+    >>> _ = inertializer.apply(still, np.zeros((3, 3), np.float32))
     >>> raised = np.float32([[0, 1, 0], [0, 1, 0], [0, 1, 0]])
-    >>> stitch.seam(still, raised)
-    >>> stitch.added(still, raised)[1][:, 1].round(2)
+    >>> inertializer.seam(still, raised)
+    >>> inertializer.apply(still, raised)[1][:, 1].round(2)
     array([0.  , 0.05, 0.17], dtype=float32)
     """
 
@@ -55,7 +55,7 @@ class Stitch:
         Parameters
         ----------
         rotations : ndarray, shape (3, J, 4)
-            Its first three frames, as they will be given to `added`.
+            Its first three frames, as they will be given to `apply`.
         root : ndarray, shape (3, 3), or (3, 3 C) of C characters
         """
         if self._last is None:
@@ -74,7 +74,7 @@ class Stitch:
         self._drift = (move - coming) / self._dt
         self._age = 0
 
-    def added(
+    def apply(
         self, rotations: NDArray[np.float32], root: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The next frames (n, J, 4) and (n, 3), with what is left of the seam added."""

@@ -73,7 +73,7 @@ class FrameBlock:
         return len(self.rotations)
 
     @classmethod
-    def none(cls, joints: int, start: int = 0) -> FrameBlock:
+    def empty(cls, joints: int, start: int = 0) -> FrameBlock:
         """No frames of so many joints."""
         poses = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
         return cls(*poses, np.empty((0, 4), bool), start)
@@ -177,7 +177,7 @@ class Player(ABC):
         """
         count = frame_count(seconds, frames, self.fps)
         played = FrameBlock.joined(
-            list(self.blocks(count)) or [FrameBlock.none(len(self.skeleton))]
+            list(self.blocks(count)) or [FrameBlock.empty(len(self.skeleton))]
         )
         sources = merged(source.moved(-played.start) for source in played.sources)
         made_of = Provenance(sources, tuple(seam - played.start for seam in played.seams))

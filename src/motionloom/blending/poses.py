@@ -137,7 +137,7 @@ class Clips:
         return Clips(self.skeleton, self.fps, signed, self.root, self.starts)
 
 
-def mixed_poses(
+def blend_poses(
     clips: Clips,
     active: ArrayLike,
     weights: ArrayLike,
@@ -172,7 +172,7 @@ def mixed_poses(
     --------
     >>> import motionloom as ml
     >>> clips = Clips.of([ml.demo.clip("walk"), ml.demo.clip("walk_fast")])
-    >>> rotations, root = mixed_poses(clips, [0, 1], [0.5, 0.5], [[10.0, 8.5]])
+    >>> rotations, root = blend_poses(clips, [0, 1], [0.5, 0.5], [[10.0, 8.5]])
     >>> rotations.shape, root.shape
     ((1, 21, 4), (1, 3))
     """
@@ -184,7 +184,7 @@ def mixed_poses(
     puts = np.zeros((frames, 3)) if place is None else place
     rotations = np.empty((frames, *clips.rotations.shape[1:]), np.float32)
     root = np.empty((frames, 3), np.float32)
-    mix(
+    blend_kernel(
         clips.rotations,
         clips.root,
         clips.starts,
@@ -200,8 +200,8 @@ def mixed_poses(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def mix(rotations, root, starts, active, weights, times, grounds, place, out_q, out_p):
-    """Kernel of `mixed_poses`: checks nothing, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
+def blend_kernel(rotations, root, starts, active, weights, times, grounds, place, out_q, out_p):
+    """Kernel of `blend_poses`: checks nothing, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
     joints = rotations.shape[1]
     width = 4 * joints
     flat = rotations.reshape(rotations.shape[0], width)
@@ -291,7 +291,7 @@ def _cubic(time, start, end, rows, taps):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def slerped_poses(a, b, shares):
+def slerp_poses(a, b, shares):
     """Rotations (T, J, 4) at `shares` (T,) of the great arcs from `a` to `b`, both (T, J, 4)."""
     out = np.empty(a.shape, np.float32)
     for t in range(a.shape[0]):

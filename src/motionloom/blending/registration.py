@@ -31,12 +31,12 @@ from motionloom.alignment import Timewarp, align_in_region, valid_region, warp
 from motionloom.blending.contact_matching import (
     MatchedContacts,
     matched_contacts,
-    plant_spots,
+    plant_positions,
     unmatched_feet,
 )
 from motionloom.blending.examples import Example, Motions, clip_examples, family_examples
 from motionloom.blending.poses import Clips
-from motionloom.blending.registration_curve import RegistrationCurve, edge_moves
+from motionloom.blending.registration_curve import RegistrationCurve, edge_transforms
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
@@ -161,12 +161,12 @@ class Registration:
         """
         curve, last = self.curve, len(self.curve) - 1
         keys = np.array([0.0, *sorted(point for point in points if 0.0 < point < last), last])
-        moves = np.zeros((len(keys), len(self)))
+        transforms = np.zeros((len(keys), len(self)))
         for k, point in enumerate(keys[1:-1], 1):
             now = self.frames_at(float(point))
-            moves[k] = np.rint(now) - now
+            transforms[k] = np.rint(now) - now
         knots = np.arange(len(curve), dtype=np.float64)
-        shifts = np.stack([np.interp(knots, keys, column) for column in moves.T], axis=1)
+        shifts = np.stack([np.interp(knots, keys, column) for column in transforms.T], axis=1)
         slopes = np.gradient(shifts, axis=0)
         times = curve.times + shifts
         if np.any(np.diff(times, axis=0) <= 0.0):
@@ -252,24 +252,24 @@ def register(
     times, speeds = _times(examples, parents, order, warps)
     unmatched = unmatched_feet(
         [example.contacts for example in examples],
-        [plant_spots(example.motion, example.contacts) for example in examples],
+        [plant_positions(example.motion, example.contacts) for example in examples],
         times,
     )
     if unmatched and not leave_out_unmatched:
         raise InvalidInput(_wrong_foot(examples, unmatched))
-    moves = _moves(examples, parents, order, times)
+    transforms = _transforms(examples, parents, order, times)
     kept = [n for n in range(len(examples)) if n not in unmatched]
     _at_least_two(len(kept), "what is left once examples with unmatched feet are left out")
-    whole = _registered(examples, parents, order, times, speeds, moves, kept)
+    whole = _registered(examples, parents, order, times, speeds, transforms, kept)
     return replace(whole, left_out=tuple(examples[n].text for n in sorted(unmatched)))
 
 
-def _registered(examples, parents, order, times, speeds, moves, kept) -> Registration:
+def _registered(examples, parents, order, times, speeds, transforms, kept) -> Registration:
     """What is registered of the examples `kept`, numbered anew."""
     number = {n: k for k, n in enumerate(kept)}
     start = examples[0].motion.root[:, [0, 2]].astype(np.float64)
     place = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
-    grounds = np.stack([composed(inverse(moves[n]), place) for n in kept], axis=1)
+    grounds = np.stack([composed(inverse(transforms[n]), place) for n in kept], axis=1)
     curve = RegistrationCurve.through(times[:, kept], speeds[:, kept], grounds)
     chosen = [examples[n] for n in kept]
     clips = Clips.of([example.motion for example in chosen])
@@ -281,7 +281,7 @@ def _registered(examples, parents, order, times, speeds, moves, kept) -> Registr
         clips.in_one_hemisphere(curve.times, -grounds[..., 2]),
         matched_contacts(
             [example.contacts for example in chosen],
-            [plant_spots(example.motion, example.contacts) for example in chosen],
+            [plant_positions(example.motion, example.contacts) for example in chosen],
             curve.times,
             [number[n] for n in order if n in number],
         ),
@@ -320,15 +320,15 @@ def _times(examples, parents, order, warps) -> tuple[Array, Array]:
     return times, speeds
 
 
-def _moves(examples, parents, order, times) -> dict[int, Array]:
+def _transforms(examples, parents, order, times) -> dict[int, Array]:
     """For every example the move (K, 3) that takes it to the query, by way of the tree."""
-    moves = {0: np.zeros((len(times), 3))}
+    transforms = {0: np.zeros((len(times), 3))}
     for n in order:
         parent = parents[n]
         if parent >= 0:
-            step = edge_moves(examples[parent], examples[n], times[:, parent], times[:, n])
-            moves[n] = composed(moves[parent], step)
-    return moves
+            step = edge_transforms(examples[parent], examples[n], times[:, parent], times[:, n])
+            transforms[n] = composed(transforms[parent], step)
+    return transforms
 
 
 def _tree(count: int, edges: Sequence[Edge], examples: Sequence[Example]) -> tuple[int, ...]:

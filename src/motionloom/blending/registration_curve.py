@@ -6,7 +6,7 @@ examples stand and face alike. Between the knots ``u = 0, 1, 2, ...`` times are 
 increasing; places are straight.
 
 For weights `w`, time passes at the weighted mean of the examples' speeds, so that the blend
-at `u` is at its frame ``w_1 t_1(u) + ... + w_N t_N(u)``, and the blend's own place moves by
+at `u` is at its frame ``w_1 t_1(u) + ... + w_N t_N(u)``, and the blend's own place transforms by
 the weighted mean of the examples' twists: a walk to the left and a walk ahead become a walk a
 little to the left, along a bent path and not a sheared one.
 
@@ -20,7 +20,7 @@ How two near motions lie on each other on the floor, all along.
 At every moment the move along the floor is found that brings the one pose closest to the
 other. What stands counts most: where a foot stands in both, its place is made to agree, so
 that a blend's foot stands too. Legs and trunk count more than arms, which may be anywhere. The
-moves are then smoothed in time; where they waver, a blend does not, for it moves against them
+transforms are then smoothed in time; where they waver, a blend does not, as it moves against them
 by as much.
 """
 
@@ -77,12 +77,12 @@ class RegistrationCurve:
         most = 3.0 * np.minimum(
             np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]])
         )
-        moves = composed(inverse(grounds[:-1]), grounds[1:])
+        transforms = composed(inverse(grounds[:-1]), grounds[1:])
         return cls(
             np.ascontiguousarray(times),
             np.ascontiguousarray(np.minimum(speeds, most)),
             np.ascontiguousarray(grounds),
-            np.ascontiguousarray(twist(moves)),
+            np.ascontiguousarray(twist(transforms)),
         )
 
     def __len__(self) -> int:
@@ -246,7 +246,7 @@ _ARM = 0.2
 _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
 
 
-def edge_moves(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
+def edge_transforms(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
     """Moves along the floor that take `other` to `onto`.
 
     Parameters
@@ -258,7 +258,7 @@ def edge_moves(onto: Example, other: Example, times_onto: Array, times_other: Ar
 
     Returns
     -------
-    moves : ndarray, shape (K, 3)
+    transforms : ndarray, shape (K, 3)
         ``x, z, yaw``; yaw without jumps.
     """
     from scipy.ndimage import gaussian_filter1d

@@ -1,6 +1,6 @@
 """From one motion into another, over a window of frames.
 
-Both windows are brought together along the floor by the move that makes their point clouds
+Both windows are brought together along the floor by the transform that makes their point clouds
 agree best. A weight eases from the first to the second; rotations follow the great arc
 between them.
 
@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.poses import slerped_poses
+from motionloom.blending.poses import slerp_poses
 from motionloom.errors import InvalidInput
 from motionloom.motion import Skeleton
 from motionloom.motion.easing import smooth_step
@@ -75,8 +75,8 @@ class Transition:
         Those of the first motion, then those of the second.
     shares : ndarray, shape (k,)
         How much of each frame is of the second motion; the last is 1.
-    move : ndarray, shape (3,)
-        The move along the floor, ``x, z, yaw``, that takes frames of the second motion to
+    transform : ndarray, shape (3,)
+        The planar transform, ``x, z, yaw``, that takes frames of the second motion to
         where they go on.
 
     Examples
@@ -85,7 +85,7 @@ class Transition:
     >>> walk = ml.demo.clip("walk")
     >>> late, early = (Window(m.rotations, m.root) for m in (walk[40:50], walk[6:16]))
     >>> crossing = transition(walk.skeleton, late, early)
-    >>> crossing.rotations.shape, crossing.move.shape
+    >>> crossing.rotations.shape, crossing.transform.shape
     ((10, 21, 4), (3,))
     """
 
@@ -93,7 +93,7 @@ class Transition:
     root: NDArray[np.float32]
     contacts: NDArray[np.bool_]
     shares: NDArray[np.float64]
-    move: NDArray[np.float64]
+    transform: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -142,24 +142,24 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
             "frames"
         )
     both = _standing(a, frames) & _standing(b, frames)
-    move = aligning_move(skeleton, a, b)
-    turned, path = moved_poses(move, b.rotations, b.root)
-    shares = eased_shares(frames)
+    transform = aligning_transform(skeleton, a, b)
+    turned, path = moved_poses(transform, b.rotations, b.root)
+    shares = ease_weights(frames)
     root = a.root + shares[:, None] * (path.astype(np.float64) - a.root)
     if not both.any():
-        move, root = _by_velocities(a.root.astype(np.float64), path, root, shares, move)
+        transform, root = _by_velocities(a.root.astype(np.float64), path, root, shares, transform)
     contacts = np.where(shares[:, None] < 0.5, _standing(a, frames), _standing(b, frames))
     return Transition(
-        slerped_poses(np.ascontiguousarray(a.rotations), turned, shares),
+        slerp_poses(np.ascontiguousarray(a.rotations), turned, shares),
         root.astype(np.float32),
         contacts,
         shares,
-        move,
+        transform,
     )
 
 
-def aligning_move(skeleton: Skeleton, a: Window, b: Window) -> NDArray[np.float64]:
-    """The move along the floor (3,), ``x, z, yaw``, that brings window `b` closest to `a`.
+def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> NDArray[np.float64]:
+    """The planar transform (3,), ``x, z, yaw``, that brings window `b` closest to `a`.
 
     All joints count alike, but foot parts that stand in both windows much more.
     """
@@ -176,26 +176,26 @@ def aligning_move(skeleton: Skeleton, a: Window, b: Window) -> NDArray[np.float6
     return best_move(clouds[0], clouds[1], weights.ravel())
 
 
-def eased_shares(frames: int) -> NDArray[np.float64]:
+def ease_weights(frames: int) -> NDArray[np.float64]:
     """Share (frames,) of the second motion: rises smoothly from above 0 to 1 in the last frame.
 
     Examples
     --------
-    >>> eased_shares(4)
+    >>> ease_weights(4)
     array([0.15625, 0.5    , 0.84375, 1.     ])
     """
     x = np.arange(1, frames + 1) / frames
     return smooth_step(x)
 
 
-def _by_velocities(first, second, mixed, shares, move):
-    """Root path (k, 3) whose velocities are mixed, heights as in `mixed`; and the move on."""
+def _by_velocities(first, second, mixed, shares, transform):
+    """Root path (k, 3) whose velocities are mixed, heights as in `mixed`; and the transform on."""
     share = 0.5 * (shares[1:] + shares[:-1])[:, None]
     steps = (1.0 - share) * np.diff(first, axis=0) + share * np.diff(second, axis=0)
     root = first[0] + np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
     root[:, 1] = mixed[:, 1]
     on = root[-1] - second[-1]
-    return composed([on[0], on[2], 0.0], move), root
+    return composed([on[0], on[2], 0.0], transform), root
 
 
 def _standing(window: Window, frames: int) -> NDArray[np.bool_]:

@@ -275,7 +275,7 @@ def _export(made: MotionGraph, output: Path) -> None:
             "target": made.names[transitions.target[k, 0]],
             "target_frame": int(transitions.target[k, 1]),
             "error": float(transitions.errors[k]),
-            "move": transitions.moves[k].tolist(),
+            "move": transitions.transforms[k].tolist(),
         }
         for k in range(len(made))
     ]
@@ -316,9 +316,9 @@ def _print_info(made: MotionGraph) -> None:
 
 
 def _edit(lib: Library, action: str, texts: list[str] | None) -> None:
-    from motionloom.motion_graph.edits import Spot, edit
+    from motionloom.motion_graph.edits import TransitionKey, edit
 
-    spots = [Spot.of(text) for text in texts or []]
+    spots = [TransitionKey.of(text) for text in texts or []]
     if not spots:
         raise InvalidInput(f"graph {action} needs --transition NAME:FRAME,NAME:FRAME")
     for spot in spots:

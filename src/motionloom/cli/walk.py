@@ -45,7 +45,8 @@ def walk(
     start: Annotated[str | None, typer.Option(metavar="NAME:FRAME", help="First pose.")] = None,
     end: Annotated[str | None, typer.Option(metavar="NAME:FRAME", help="Last pose.")] = None,
     log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the transitions taken, as CSV.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the transitions played, as CSV."),
     ] = None,
     distance: Annotated[str | None, DISTANCE] = None,
     method: Annotated[str | None, METHOD] = None,
@@ -115,9 +116,8 @@ def _walked(
 ) -> dict[str, Any]:
     """Play the walk into its file; what ``--json`` prints of it."""
     from motionloom.blending.player import frame_count
-    from motionloom.motion_graph.player import GraphPlayer
+    from motionloom.motion_graph.player import GraphPlayer, write_walk
     from motionloom.motion_graph.routes import plan
-    from motionloom.motion_graph.streaming import write_walk
 
     if free:
         player = made.player(seed, start=wishes["start"])
@@ -142,7 +142,7 @@ def _walked(
         "fps": made.fps,
         "quality": quality.to_json(),
         "sources": [source.as_dict() for source in sources],
-        "transitions": int(player.taken),
+        "transitions": int(player.transition_count),
     }
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.inertialization import Stitch
-from motionloom.blending.poses import mix
+from motionloom.blending.inertialization import Inertializer
+from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
 from motionloom.motion import Motion, Provenance, Source
@@ -83,7 +83,7 @@ class CrowdPlayer:
         self.skeletons = tuple(clips.skeleton for clips in self.nodes[0].clips)
         self.places = np.array(places, np.float64)
         agents, fps = len(self.places), choreography.fps
-        self._stitches = [Stitch(agents * len(skeleton), fps) for skeleton in self.skeletons]
+        self._stitches = [Inertializer(agents * len(skeleton), fps) for skeleton in self.skeletons]
         self._planters = [
             FootPlanter(skeleton, fps, characters=agents, leash=_LEASH)
             for skeleton in self.skeletons
@@ -141,7 +141,7 @@ class CrowdPlayer:
             path = moved[body].transpose(1, 0, 2).reshape(size, -1)
             if self._begun:
                 stitch.seam(poses[:3], path[:3])
-            poses[3:], path[3:] = stitch.added(poses[3:], path[3:])
+            poses[3:], path[3:] = stitch.apply(poses[3:], path[3:])
             turned[body] = poses.reshape(size, agents, -1, 4).transpose(1, 0, 2, 3)
             moved[body] = path.reshape(size, agents, 3).transpose(1, 0, 2)
         self._begun = True
@@ -184,7 +184,7 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
     rows = agents * size
     rotations = np.empty((rows, *clips.rotations.shape[1:]), np.float32)
     root = np.empty((rows, 3), np.float32)
-    mix(
+    blend_kernel(
         clips.rotations, clips.root, clips.starts, np.arange(count, dtype=np.int64),
         np.repeat(shares, size, axis=0),
         np.tile(np.repeat(times[:, None], count, axis=1), (agents, 1)),

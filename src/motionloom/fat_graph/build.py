@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending import register
+from motionloom.blending.examples import conform
 from motionloom.distance.features import FeatureSet, feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_poses import NEIGHBOURS, BasePoses, base_poses
 from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
 from motionloom.motion import Motion
-from motionloom.motion_graph.conform import conform
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending import BlendPlayer
-from motionloom.blending.inertialization import Stitch
+from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
-from motionloom.blending.transitions import Window, aligning_move
+from motionloom.blending.transitions import Window, aligning_transform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Source
 from motionloom.motion.feet.streaming import FootPlanter
@@ -86,7 +86,7 @@ class FatPlayer(Player):
             "direction": _number(direction, "direction"),
             "speed": _number(speed, "speed"),
         }
-        self._stitch = Stitch(len(self.skeleton), self.fps)
+        self._inertializer = Inertializer(len(self.skeleton), self.fps)
         self._planter = FootPlanter(self.skeleton, self.fps)
         self._played = 0
         self._costs = self._costs_to_go()
@@ -96,14 +96,14 @@ class FatPlayer(Player):
         self._enter(start)
 
     def _read(self, count: int) -> FrameBlock:
-        parts, seams = [FrameBlock.none(len(self.skeleton), self._played)], []
+        parts, seams = [FrameBlock.empty(len(self.skeleton), self._played)], []
         while count > 0:
             part = self._next(count)
             if not len(part):
                 self._enter(self._edge.target)
                 seams.append(self._played)
                 continue
-            rotations, root = self._stitch.added(part.rotations, part.root)
+            rotations, root = self._inertializer.apply(part.rotations, part.root)
             part = replace(part, rotations=rotations, root=root)
             self._last = replace(
                 part, rotations=rotations[-1:], root=root[-1:], contacts=part.contacts[-1:]
@@ -153,30 +153,30 @@ class FatPlayer(Player):
             self._edge.parametric.registration, self._weights(wanted), plant=False
         )
         first = self._blend.read(1)
-        self._move = self._joining_move(first, pose)
+        self._transform = self._joining_transform(first, pose)
         if self._last is None:
             self._ready = self._moved(first)
             return
         self._ready = self._moved(self._blend.read(_SEEN))
         if len(self._ready) == _SEEN:
-            self._stitch.seam(self._ready.rotations, self._ready.root)
+            self._inertializer.seam(self._ready.rotations, self._ready.root)
 
-    def _joining_move(self, first: FrameBlock, pose: int) -> Array:
-        """The move along the floor that puts the first frame of an edge onto the last frame."""
+    def _joining_transform(self, first: FrameBlock, pose: int) -> Array:
+        """The planar transform that puts the first frame of an edge onto the last frame."""
         if self._last is not None:
             a, b = (Window(one.rotations, one.root, one.contacts) for one in (self._last, first))
-            return aligning_move(self.skeleton, a, b)
+            return aligning_transform(self.skeleton, a, b)
         ahead = [0.0, 0.0, -float(self.graph.offsets[pose])]
         return composed(ahead, to_origin(self._pose(first)))
 
     def _moved(self, part: FrameBlock) -> FrameBlock:
         """Frames of the blend where they lie, on a way that is bent about the body."""
-        moves = np.empty((len(part), 3))
+        transforms = np.empty((len(part), 3))
         for k, place in enumerate(part.root):
-            x, _, z = moved_points(self._move, place)
-            self._move = composed([x, z, self._bend], composed([-x, -z, 0.0], self._move))
-            moves[k] = self._move
-        rotations, root = moved_poses(moves, part.rotations, part.root)
+            x, _, z = moved_points(self._transform, place)
+            self._transform = composed([x, z, self._bend], composed([-x, -z, 0.0], self._transform))
+            transforms[k] = self._transform
+        rotations, root = moved_poses(transforms, part.rotations, part.root)
         return replace(part, rotations=rotations, root=root)
 
     def _pose(self, one: FrameBlock) -> Motion:

@@ -39,7 +39,7 @@ class GraphVerbs(Store):
             ``method`` ("sectors", "minima"), ``threshold`` or ``per_minute``,
             ``blend_seconds``, ``sector_seconds``, ``apart_seconds``, ``footing``,
             ``connect``, ``smooth``: see
-            `motionloom.motion_graph.transitions.Finding`.
+            `motionloom.motion_graph.transitions.TransitionSettings`.
 
         Returns
         -------

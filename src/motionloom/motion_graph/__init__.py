@@ -3,6 +3,13 @@
 from motionloom.motion_graph.build import motion_graph
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.player import GraphPlayer
-from motionloom.motion_graph.transitions import Finding, Transitions
+from motionloom.motion_graph.transitions import Transitions, TransitionSettings
 
-__all__ = ["Finding", "GraphPlayer", "MotionGraph", "Removed", "Transitions", "motion_graph"]
+__all__ = [
+    "TransitionSettings",
+    "GraphPlayer",
+    "MotionGraph",
+    "Removed",
+    "Transitions",
+    "motion_graph",
+]

@@ -9,7 +9,7 @@
 ``motions``         number, name, frames, of those that take part
 ``nodes``           places in motions at which something leaves or arrives
 ``edges``           from node to node: ``blend`` (a transition: frames that are alike, error,
-                    mean error, move along the floor, acceleration) or ``play``
+                    mean error, planar transform, acceleration) or ``play``
 ``prunings``        how many spots each condition left, for each pair of motions
 ==================  =================================================================
 """
@@ -27,16 +27,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.atomic_write import atomic_write
+from motionloom.blending.examples import conform
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion_graph.build import checked_finding, motion_graph
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
-from motionloom.motion_graph.conform import conform
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
-from motionloom.motion_graph.pair_candidates import LibraryTakes
-from motionloom.motion_graph.transitions import Finding, Transitions
+from motionloom.motion_graph.pair_candidates import LibraryMotions
+from motionloom.motion_graph.transitions import Transitions, TransitionSettings
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.derived import derived, is_derived
 
@@ -112,7 +112,7 @@ def edited_library_graph(
         graph = motion_graph(
             motions,
             distance=chosen,
-            takes=LibraryTakes(library, tuple(names)),
+            takes=LibraryMotions(library, tuple(names)),
             workers=workers,
             progress=progress,
             **options,
@@ -141,7 +141,9 @@ def is_kept(
     return is_derived(library, _KIND, key)
 
 
-def _key(names: Sequence[str], distance: FrameDistance, finding: Finding) -> dict[str, Any]:
+def _key(
+    names: Sequence[str], distance: FrameDistance, finding: TransitionSettings
+) -> dict[str, Any]:
     """What a graph depends on besides the motions themselves."""
     return {
         "format": _FORMAT,
@@ -181,7 +183,7 @@ def write_graph(graph: MotionGraph, path: str | Path) -> None:
                     k, k, count + k,
                     int(transitions.source[k, 1]), int(transitions.target[k, 1]),
                     float(transitions.errors[k]), float(transitions.means[k]),
-                    *map(float, transitions.moves[k]), float(transitions.accelerations[k]),
+                    *map(float, transitions.transforms[k]), float(transitions.accelerations[k]),
                 )
                 for k in range(count)
             ),

@@ -1,4 +1,4 @@
-"""The best way through a motion graph, by a beam search in order of progress."""
+"""The best branch through a motion graph, by a beam search in order of progress."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import composed
-from motionloom.motion_graph.goals import STEP, Wish
-from motionloom.motion_graph.routes import Route
+from motionloom.motion_graph.routes import STEP, Goal, Route
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
 
-_WIDTH = 96  # ways followed at each stage
+_WIDTH = 96  # branches followed at each stage
 _STARTS = 200  # places to begin that are tried
 _HORIZON = 4.0  # seconds that a motion is followed before it must be left
 _SMOOTHING = 0.2  # seconds: what a body sways while it walks is no progress
@@ -35,7 +34,7 @@ _SLOWEST = 0.25  # m/s: whoever gets along a path more slowly is given up
 # Costs of a frame, in square metres: of being there at all, of a motion without the wanted
 # label, of being away from the guide, of turning by 1 rad/s; and of the last frame being away
 # from the goal.
-_TIME, _UNFIT, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
+_TIME, _LABEL, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,24 +59,24 @@ class _Ground:
 
 
 @dataclass
-class _Way:
-    """A way so far: at a frame of a motion, in the middle of the transition that led there."""
+class _Branch:
+    """A branch so far: at a frame of a motion, in the middle of the transition that led there."""
 
     cost: float
     motion: int
     frame: int
     free: int  # the first frame at which the motion may be left
-    move: NDArray[np.float64]
+    transform: NDArray[np.float64]
     progress: float
     time: int
-    parent: _Way | None
+    parent: _Branch | None
     transition: int
     turning: float = 0.0  # radians by which the last frame was turned
 
 
 def best_route(
     graph: MotionGraph,
-    wish: Wish,
+    goal: Goal,
     rng: np.random.Generator,
     start: tuple[int, int] | None,
     progress: Progress | None = None,
@@ -87,13 +86,13 @@ def best_route(
     Parameters
     ----------
     graph : MotionGraph
-    wish : Wish
+    goal : Goal
     rng : Generator
         Draws the places to begin.
     start : (int, int), optional
         Motion and frame to begin with; default: any.
     progress : callable, optional
-        Called with the number of ways followed since the last call.
+        Called with the number of branches followed since the last call.
 
     Raises
     ------
@@ -101,27 +100,27 @@ def best_route(
         If no route gets there.
     """
     ground = _Ground.of(graph)
-    stages: dict[int, list[_Way]] = {}
-    for way in _beginnings(graph, ground, wish, rng, start):
-        stages.setdefault(0, []).append(way)
+    stages: dict[int, list[_Branch]] = {}
+    for branch in _beginnings(graph, ground, goal, rng, start):
+        stages.setdefault(0, []).append(branch)
     queue = [0]
-    latest = _latest(wish, graph.fps)
-    best: tuple[float, _Way, int] | None = None
+    latest = _latest(goal, graph.fps)
+    best: tuple[float, _Branch, int] | None = None
     while queue:
         stage = heapq.heappop(queue)
         fittest = _fittest(stages.pop(stage))
         if progress is not None:
             progress(len(fittest))
-        for way in fittest:
-            if best is not None and way.cost >= best[0]:
+        for branch in fittest:
+            if best is not None and branch.cost >= best[0]:
                 break
-            ended, further = _followed(graph, ground, wish, way)
+            ended, further = _followed(graph, ground, goal, branch)
             if ended is not None and (best is None or ended[0] < best[0]):
-                best = (ended[0], way, ended[1])
+                best = (ended[0], branch, ended[1])
             for one in further:
                 if one.time > latest:
                     continue
-                place = max(_stage(wish, graph.fps, one), stage + 1)
+                place = max(_stage(goal, graph.fps, one), stage + 1)
                 if place not in stages:
                     stages[place] = []
                     heapq.heappush(queue, place)
@@ -131,19 +130,19 @@ def best_route(
             "no route through the graph serves this: its motions do not go that far. Add motions "
             "that walk, or start elsewhere"
         )
-    return _route(graph, ground, wish, *best)
+    return _route(graph, ground, goal, *best)
 
 
-def _beginnings(graph, ground: _Ground, wish: Wish, rng, start) -> list[_Way]:
+def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]:
     if start is not None:
         places = [start]
     else:
         places = sorted({(int(m), int(f)) for m, f in graph.transitions.enter})
         if len(places) > _STARTS:
             places = [places[k] for k in rng.choice(len(places), _STARTS, replace=False)]
-    aim = wish.path[1] - wish.path[0] if len(wish.path) else None
-    origin = wish.path[0] if len(wish.path) else 0.0
-    ways = []
+    aim = goal.path[1] - goal.path[0] if len(goal.path) else None
+    origin = goal.path[0] if len(goal.path) else 0.0
+    branches = []
     for motion, frame in places:
         row = int(ground.starts[motion]) + frame
         ahead = min(row + round(0.3 * graph.fps), int(ground.starts[motion + 1]) - 1)
@@ -153,46 +152,48 @@ def _beginnings(graph, ground: _Ground, wish: Wish, rng, start) -> list[_Way]:
         else:
             yaw = float(np.angle(aim / going))
         shift = origin - np.exp(1j * yaw) * ground.floor[row]
-        move = np.array([shift.imag, shift.real, yaw])
-        ways.append(_Way(0.0, motion, frame, frame, move, 0.0, 0, None, -1))
-    return ways
+        transform = np.array([shift.imag, shift.real, yaw])
+        branches.append(_Branch(0.0, motion, frame, frame, transform, 0.0, 0, None, -1))
+    return branches
 
 
-def _followed(graph: MotionGraph, ground: _Ground, wish: Wish, way: _Way):
-    """Cost and frame at which a way comes to its end, if it does; and the ways on."""
+def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
+    """Cost and frame at which a branch comes to its end, if it does; and the branches on."""
     half = graph.transitions.blend // 2
-    frames, which = graph.departures(way.motion, way.free)
-    trace = _traced(graph, ground, wish, way)
+    frames, which = graph.departures(branch.motion, branch.free)
+    trace = _traced(graph, ground, goal, branch)
     stop = trace.stop
     ended = None
-    if stop >= 0 and way.frame + stop + 1 >= way.free:
-        row = int(ground.starts[way.motion]) + way.frame + stop
-        facing = ground.headings[row] + way.move[2] + trace.turned[stop]
+    if stop >= 0 and branch.frame + stop + 1 >= branch.free:
+        row = int(ground.starts[branch.motion]) + branch.frame + stop
+        facing = ground.headings[row] + branch.transform[2] + trace.turned[stop]
         ended = (
-            way.cost + trace.costs[stop] + _final(wish, trace.places[stop], facing),
-            way.frame + stop + 1,
+            branch.cost + trace.costs[stop] + _final(goal, trace.places[stop], facing),
+            branch.frame + stop + 1,
         )
-    elif stop >= 0 and len(wish.path):  # past the end of the path within a blend
-        ended = (way.cost + trace.costs[stop], way.free)
+    elif stop >= 0 and len(goal.path):  # past the end of the path within a blend
+        ended = (branch.cost + trace.costs[stop], branch.free)
     reach = len(trace.costs) if stop < 0 else stop
-    steps = frames + half - way.frame
+    steps = frames + half - branch.frame
     good = (steps < reach) & (steps >= 0)
     steps, which = steps[good], which[good]
-    moves = composed(_moves(ground, way, trace, steps), graph.transitions.moves[which])
+    transforms = composed(
+        _transforms(ground, branch, trace, steps), graph.transitions.transforms[which]
+    )
     further = []
     for k, number in enumerate(which):
         motion, frame = graph.transitions.target[number]
         step = int(steps[k])
         further.append(
-            _Way(
-                way.cost + float(trace.costs[step]),
+            _Branch(
+                branch.cost + float(trace.costs[step]),
                 int(motion),
                 int(frame),
                 int(graph.transitions.enter[number, 1]),
-                moves[k],
+                transforms[k],
                 float(trace.progress[step]),
-                way.time + step,
-                way,
+                branch.time + step,
+                branch,
                 int(number),
                 float(trace.turns[step]),
             )
@@ -211,23 +212,26 @@ class _Trace(NamedTuple):
     stop: int
 
 
-def _traced(graph: MotionGraph, ground: _Ground, wish: Wish, way: _Way) -> _Trace:
+def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) -> _Trace:
     half = graph.transitions.blend // 2
-    row = int(ground.starts[way.motion]) + way.frame
-    last = min(int(ground.starts[way.motion + 1]), row + round(_HORIZON * graph.fps) + 2 * half)
-    segments = np.searchsorted(wish.stretches, np.arange(way.time, way.time + last - row), "right")
+    row = int(ground.starts[branch.motion]) + branch.frame
+    last = min(int(ground.starts[branch.motion + 1]), row + round(_HORIZON * graph.fps) + 2 * half)
+    segments = np.searchsorted(
+        goal.label_ends, np.arange(branch.time, branch.time + last - row), "right"
+    )
     return _Trace(
         *_trace(
-            ground.floor[row:last], complex(way.move[1], way.move[0]), way.move[2], way.turning,
-            way.progress, way.time, wish.path, STEP, wish.guide,
-            _unfit(wish, segments, way.motion), wish.frames, 1.0 / graph.fps,
+            ground.floor[row:last], complex(branch.transform[1], branch.transform[0]),
+            branch.transform[2], branch.turning,
+            branch.progress, branch.time, goal.path, STEP, goal.guide,
+            _label_costs(goal, segments, branch.motion), goal.frames, 1.0 / graph.fps,
         )
     )  # fmt: skip
 
 
 @njit(cache=True)
 def _trace(
-    floor, shift, yaw, turning, progress, time, path, step, guide, unfit, frames, dt
+    floor, shift, yaw, turning, progress, time, path, step, guide, label_mismatch, frames, dt
 ):  # fmt: skip
     """Kernel of `_traced`: the stretch `floor`, moved, and steered along the path."""
     count = len(floor)
@@ -238,7 +242,7 @@ def _trace(
     length = (len(path) - 1) * step
     place = shift + np.exp(1j * yaw) * floor[0]
     for k in range(count):
-        total += _TIME + unfit[k]
+        total += _TIME + label_mismatch[k]
         if k > 0:
             gone = np.exp(1j * (yaw + bend)) * (floor[k] - floor[k - 1])
             place += gone
@@ -265,7 +269,7 @@ def _trace(
             total += _GUIDE * (away.real**2 + away.imag**2)
         costs[k], along[k], places[k] = total, progress, place
         turned[k] = bend
-        turns[k] = turning  # of the first frame, that of the way before: it is its last
+        turns[k] = turning  # of the first frame, that of the branch before: it is its last
         if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
             stop = k
             break
@@ -283,74 +287,82 @@ def _turning(turning, gone, aim, dt):
     return turning + min(max(wanted - turning, -most), most)
 
 
-def _moves(ground: _Ground, way: _Way, trace: _Trace, steps: NDArray[np.int64]):
-    """Where the way's motion stands on the floor after so many frames, shape (n, 3)."""
-    row = int(ground.starts[way.motion]) + way.frame
-    yaw = way.move[2] + trace.turned[steps]
+def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
+    """Where the branch's motion stands on the floor after so many frames, shape (n, 3)."""
+    row = int(ground.starts[branch.motion]) + branch.frame
+    yaw = branch.transform[2] + trace.turned[steps]
     shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
     return np.stack([shift.imag, shift.real, yaw], axis=-1)
 
 
-def _unfit(wish: Wish, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:
+def _label_costs(goal: Goal, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:
     """Cost of each frame for what labels say; behind the last of them, none."""
-    if not len(wish.stretches):
+    if not len(goal.label_ends):
         return np.zeros(len(segments))
-    column = np.append(wish.unfit[:, motion].astype(np.float64), 0.0)
-    return _UNFIT * column[segments]
+    column = np.append(goal.label_mismatch[:, motion].astype(np.float64), 0.0)
+    return _LABEL * column[segments]
 
 
-def _final(wish: Wish, place: complex, facing: float) -> float:
+def _final(goal: Goal, place: complex, facing: float) -> float:
     cost = 0.0
-    if wish.goal is not None:
-        cost += _GOAL * abs(place - wish.goal) ** 2
-    if wish.heading is not None:
-        cost += _FACING * abs(np.exp(1j * (facing - wish.heading)) - 1.0) ** 2
+    if goal.position is not None:
+        cost += _GOAL * abs(place - goal.position) ** 2
+    if goal.heading is not None:
+        cost += _FACING * abs(np.exp(1j * (facing - goal.heading)) - 1.0) ** 2
     return float(cost)
 
 
-def _fittest(ways: list[_Way]) -> list[_Way]:
-    """The best ways of a stage, at most two that came the same last step."""
-    ways.sort(key=lambda way: way.cost)
+def _fittest(branches: list[_Branch]) -> list[_Branch]:
+    """The best branches of a stage, at most two that came the same last step."""
+    branches.sort(key=lambda branch: branch.cost)
     seen: dict[int, int] = {}
     kept = []
-    for way in ways:
-        if way.transition >= 0 and seen.get(way.transition, 0) >= 2:
+    for branch in branches:
+        if branch.transition >= 0 and seen.get(branch.transition, 0) >= 2:
             continue
-        seen[way.transition] = seen.get(way.transition, 0) + 1
-        kept.append(way)
-        if len(kept) == _WIDTH and way.transition >= 0:
+        seen[branch.transition] = seen.get(branch.transition, 0) + 1
+        kept.append(branch)
+        if len(kept) == _WIDTH and branch.transition >= 0:
             break
     return kept
 
 
-def _latest(wish: Wish, fps: float) -> float:
-    """The frame by which a way must have come to its end."""
-    if len(wish.path):
-        return fps * (len(wish.path) * STEP / _SLOWEST + _HORIZON)
-    return float(wish.frames)
+def _latest(goal: Goal, fps: float) -> float:
+    """The frame by which a branch must have come to its end."""
+    if len(goal.path):
+        return fps * (len(goal.path) * STEP / _SLOWEST + _HORIZON)
+    return float(goal.frames)
 
 
-def _stage(wish: Wish, fps: float, way: _Way) -> int:
-    if len(wish.path):
-        return int(way.progress / _STAGE)
-    return int(way.time / (_STAGE_SECONDS * fps))
+def _stage(goal: Goal, fps: float, branch: _Branch) -> int:
+    if len(goal.path):
+        return int(branch.progress / _STAGE)
+    return int(branch.time / (_STAGE_SECONDS * fps))
 
 
-def _route(graph, ground: _Ground, wish: Wish, cost: float, way: _Way, end_frame: int) -> Route:
+def _route(
+    graph, ground: _Ground, goal: Goal, cost: float, branch: _Branch, end_frame: int
+) -> Route:
     taken: list[int] = []
-    frames = way.time + end_frame - way.frame
+    frames = branch.time + end_frame - branch.frame
     turns = np.zeros(frames)
     until = frames
     while True:
-        along = _traced(graph, ground, wish, way).turns[: until - way.time]
-        turns[way.time : way.time + len(along)] = along
-        until = way.time
-        if way.parent is None:
+        along = _traced(graph, ground, goal, branch).turns[: until - branch.time]
+        turns[branch.time : branch.time + len(along)] = along
+        until = branch.time
+        if branch.parent is None:
             break
-        taken.append(way.transition)
-        way = way.parent
+        taken.append(branch.transition)
+        branch = branch.parent
     taken.reverse()
     turns[np.abs(turns) < 1e-12] = 0.0
     return Route(
-        (way.motion, way.frame), way.move, tuple(taken), end_frame, frames, cost / frames, turns
+        (branch.motion, branch.frame),
+        branch.transform,
+        tuple(taken),
+        end_frame,
+        frames,
+        cost / frames,
+        turns,
     )

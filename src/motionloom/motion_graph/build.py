@@ -8,16 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from motionloom.blending.examples import conform
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.conform import conform
-from motionloom.motion_graph.foot_support import Footing
+from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.graph import MotionGraph, Removed
-from motionloom.motion_graph.pair_candidates import LibraryTakes
-from motionloom.motion_graph.transitions import Finding, Found, Transitions, find_transitions
+from motionloom.motion_graph.pair_candidates import LibraryMotions
+from motionloom.motion_graph.transitions import (
+    TransitionReport,
+    Transitions,
+    TransitionSettings,
+    find_transitions,
+)
 from motionloom.parallel import Progress
 
 
@@ -26,7 +31,7 @@ def motion_graph(
     *,
     distance: str | FrameDistance = "jrd",
     labels: Mapping[str, tuple[str, ...]] | None = None,
-    takes: LibraryTakes | None = None,
+    takes: LibraryMotions | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -42,14 +47,14 @@ def motion_graph(
         How frames are compared: ``"jrd"``, ``"pc11"``, ...
     labels : mapping, optional
         Labels of the motions, by name.
-    takes : LibraryTakes, optional
+    takes : LibraryMotions, optional
         Where workers find the same motions; without it all is done in this process.
     workers : int, optional
         Processes. Default: one per core, or this one for little work.
     progress : callable, optional
         Called with the number of pairs of motions compared since the last call.
     **options
-        As in `motionloom.motion_graph.transitions.Finding`: ``method``,
+        As in `motionloom.motion_graph.transitions.TransitionSettings`: ``method``,
         ``threshold`` or ``per_minute``, ``blend_seconds``, ``sector_seconds``,
         ``apart_seconds``, ``footing``, ``connect``, ``smooth``.
 
@@ -68,16 +73,16 @@ def motion_graph(
     finding = checked_finding(options)
     chosen = frame_distance(distance)
     ready = conform(motions)
-    footings = [Footing.of(motion) for motion in ready]
+    foot_supports = [FootSupport.of(motion) for motion in ready]
     found = find_transitions(
-        ready, chosen, finding, footings, takes=takes, workers=workers, progress=progress
+        ready, chosen, finding, foot_supports, takes=takes, workers=workers, progress=progress
     )
     return connected(ready, found, chosen.name, labels or {})
 
 
 def connected(
     motions: Sequence[Motion],
-    found: Found,
+    found: TransitionReport,
     distance: str,
     labels: Mapping[str, tuple[str, ...]],
 ) -> MotionGraph:
@@ -99,7 +104,7 @@ def connected(
         if not np.any(kept & rough):
             break
         abrupt += int(rough.sum())
-        transitions = transitions.kept(~rough)
+        transitions = transitions.select(~rough)
         kept = endless(transitions.leave, transitions.enter)
     if not kept.any():
         raise InvalidInput(
@@ -107,7 +112,7 @@ def connected(
             "way one goes, the motion ends. Raise the threshold or per_minute, or add longer "
             "motions"
         )
-    left = transitions.kept(kept)
+    left = transitions.select(kept)
     used = np.unique(left.source[:, 0])
     renumbered = np.full(len(motions), -1, np.int64)
     renumbered[used] = np.arange(len(used))
@@ -128,13 +133,13 @@ def connected(
     return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
 
 
-def checked_finding(options: Mapping[str, Any]) -> Finding:
+def checked_finding(options: Mapping[str, Any]) -> TransitionSettings:
     """Options of a search for transitions, or a clear word on what is wrong with them."""
-    known = Finding.__dataclass_fields__
+    known = TransitionSettings.__dataclass_fields__
     for name in options:
         if name not in known:
             raise InvalidInput(f"no option {name!r}; there are {', '.join(known)}")
-    finding = Finding(**options)
+    finding = TransitionSettings(**options)
     for name in ("per_minute", "blend_seconds", "sector_seconds", "threshold", "smooth"):
         value = getattr(finding, name)
         if value is not None and not (np.isfinite(value) and value > 0.0):

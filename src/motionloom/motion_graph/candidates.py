@@ -1,10 +1,10 @@
-"""Sweet spots: where one motion may be left for the other.
+"""Sweet candidates: where one motion may be left for the other.
 
 Two ways to find them on an error function:
 
 ``sectors``
     The least error of every sector of so many by so many frames, and three prunings: it must
-    be below a threshold; of neighbouring minima that are one sweet spot one is kept; and the
+    be below a threshold; of neighbouring minima that are one sweet candidate one is kept; and the
     mean error over the frames that will be blended must be below the threshold too, which
     it is only where both motions go on alike.
 ``minima``
@@ -13,10 +13,17 @@ Two ways to find them on an error function:
 References
 ----------
 .. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.2.
+
+The error function of two motions: how unlike every frame of one is to every of the other.
+
+It is worked on in bands of rows, so that two takes of an hour need no more room than two of a
+minute. A motion against itself is the same on both sides of the diagonal: only the half above
+it is computed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -25,7 +32,75 @@ from numpy.typing import NDArray
 
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.error_function import error_bands
+
+_CELLS = 4_000_000  # of a band: 32 MB in double precision
+
+
+@dataclass(frozen=True)
+class Band:
+    """Rows from `row` and columns from `column` on of an error function.
+
+    `inner` are the rows that no other band has; beside them lie those of the margin.
+    """
+
+    row: int
+    column: int
+    cells: NDArray[Any]
+    inner: slice
+
+
+def error_bands(
+    distance: FrameDistance,
+    a: NDArray[Any],
+    b: NDArray[Any] | None = None,
+    *,
+    multiple: int = 1,
+    margin: int = 0,
+) -> Iterator[Band]:
+    """Distances between all frames of two prepared motions, band by band.
+
+    Parameters
+    ----------
+    distance : FrameDistance
+    a, b : ndarray, shapes (M, D), (N, D)
+        What `distance.prepare` gave. Without `b`: `a` against itself, of which each band
+        starts at its own row.
+    multiple : int
+        Bands start at multiples of so many rows.
+    margin : int
+        So many rows of the bands before and behind are given too.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.distance import frame_distance
+    >>> jrd, walk = frame_distance("jrd"), ml.demo.clip("walk")
+    >>> rows = jrd.prepare(walk)
+    >>> [band.cells.shape == (len(walk), len(walk)) for band in error_bands(jrd, rows, rows)]
+    [True]
+    """
+    columns = a if b is None else b
+    height = max(_CELLS // max(len(columns), 1) // multiple, 1) * multiple
+    for row in range(0, len(a), height):
+        above = max(row - margin, 0)
+        first = above if b is None else 0
+        cells = distance.matrix(a[above : row + height + margin], columns[first:])
+        inner = slice(row - above, row - above + min(height, len(a) - row))
+        yield Band(above, first, cells, inner)
+
+
+def error_function(
+    distance: FrameDistance, a: NDArray[Any], b: NDArray[Any] | None = None
+) -> NDArray[np.float32]:
+    """The whole of it, shape (M, N), in single precision; for pictures and small motions."""
+    columns = a if b is None else b
+    out = np.empty((len(a), len(columns)), dtype=np.float32)
+    for band in error_bands(distance, a, b):
+        out[band.row : band.row + len(band.cells), band.column :] = band.cells
+        if b is None:
+            out[band.column :, band.row : band.row + len(band.cells)] = band.cells.T
+    return out
+
 
 Method = Literal["sectors", "minima"]
 METHODS: tuple[Method, ...] = ("sectors", "minima")
@@ -37,7 +112,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Spots:
+class TransitionCandidates:
     """Pairs of frames at which two motions are alike, n of them.
 
     Attributes
@@ -66,10 +141,10 @@ class Spots:
 
     @property
     def scores(self) -> Array:
-        """The least threshold that each spot holds, shape (n,)."""
+        """The least threshold that each candidate holds, shape (n,)."""
         return np.maximum(self.errors, self.means)
 
-    def kept(self, mask: NDArray[Any]) -> Spots:
+    def select(self, mask: NDArray[Any]) -> TransitionCandidates:
         """Those where `mask` (n,) is true, or those numbered."""
         return replace(
             self,
@@ -82,7 +157,7 @@ class Spots:
 
 @dataclass(frozen=True)
 class Pruning:
-    """How many spots were left after each condition, as the tables of the field have it."""
+    """How many candidates were left after each condition, as the tables of the field have it."""
 
     sectors: int
     below_threshold: int
@@ -90,7 +165,7 @@ class Pruning:
     alike_around: int
 
 
-def candidates(
+def transition_candidates(
     distance: FrameDistance,
     a: NDArray[Any],
     b: NDArray[Any] | None = None,
@@ -99,26 +174,26 @@ def candidates(
     sector: int = 15,
     blend: int = 12,
     apart: int = 15,
-) -> Spots:
-    """All spots of two motions before a threshold is set.
+) -> TransitionCandidates:
+    """All candidates of two motions before a threshold is set.
 
     Parameters
     ----------
     distance : FrameDistance
     a, b : ndarray, shapes (M, D), (N, D)
-        What `distance.prepare` gave. Without `b`: `a` against itself, where spots nearer
-        than `apart` frames to the diagonal lead nowhere and are left out, and of each spot
+        What `distance.prepare` gave. Without `b`: `a` against itself, where candidates nearer
+        than `apart` frames to the diagonal lead nowhere and are left out, and of each candidate
         and its mirror image the one with the earlier frame first is given.
     method : {"sectors", "minima"}
     sector : int
         Frames along each side of a sector.
     blend : int
-        Frames that are blended, around the spot; all of them must lie in both motions.
+        Frames that are blended, around the candidate; all of them must lie in both motions.
     apart : int
 
     Returns
     -------
-    spots : Spots
+    candidates : TransitionCandidates
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
@@ -129,36 +204,44 @@ def candidates(
         cells = np.where(np.isnan(band.cells), np.inf, band.cells)
         _forbid(cells, band.row, band.column, len(a), columns, blend, apart if b is None else None)
         if method == "sectors":
-            spots, errors = _sector_minima(cells, sector)
+            candidates, errors = _sector_minima(cells, sector)
         else:
-            spots, errors = _local_minima(cells, band.inner)
-        found.append((spots + np.array([band.row, band.column], np.int64), errors))
-    frames = np.concatenate([spots for spots, _ in found]) if found else np.zeros((0, 2), np.int64)
+            candidates, errors = _local_minima(cells, band.inner)
+        found.append((candidates + np.array([band.row, band.column], np.int64), errors))
+    frames = (
+        np.concatenate([candidates for candidates, _ in found])
+        if found
+        else np.zeros((0, 2), np.int64)
+    )
     errors = np.concatenate([errors for _, errors in found]) if found else np.zeros(0)
     means = mean_errors(distance, a, a if b is None else b, frames, blend)
     high, wide = -(-len(a) // sector), -(-columns // sector)
     examined = high * (high + 1) // 2 if b is None else high * wide
-    return Spots(frames, errors, means, frames // sector, examined)
+    return TransitionCandidates(frames, errors, means, frames // sector, examined)
 
 
 def pruned(
-    spots: Spots, threshold: float, *, method: Method = "sectors", blend: int = 12
-) -> tuple[Spots, Pruning]:
-    """Spots that hold a threshold, and how many each condition left.
+    candidates: TransitionCandidates,
+    threshold: float,
+    *,
+    method: Method = "sectors",
+    blend: int = 12,
+) -> tuple[TransitionCandidates, Pruning]:
+    """TransitionCandidates that hold a threshold, and how many each condition left.
 
     Parameters
     ----------
-    spots : Spots
+    candidates : TransitionCandidates
         What `candidates` gave.
     threshold : float
         In the distance's unit.
     method, blend
         As for `candidates`.
     """
-    first = spots.kept(spots.errors <= threshold)
-    second = first if method == "minima" else first.kept(~_doubled(first, blend))
-    third = second.kept(second.means <= threshold)
-    return third, Pruning(spots.examined, len(first), len(second), len(third))
+    first = candidates.select(candidates.errors <= threshold)
+    second = first if method == "minima" else first.select(~_doubled(first, blend))
+    third = second.select(second.means <= threshold)
+    return third, Pruning(candidates.examined, len(first), len(second), len(third))
 
 
 def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
@@ -173,7 +256,7 @@ def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
 
 
 def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
-    """Place and error of the least cell of each sector that has one."""
+    """MotionFrame and error of the least cell of each sector that has one."""
     high, wide = (-(-side // sector) for side in cells.shape)
     padded = np.full((high * sector, wide * sector), np.inf, dtype=cells.dtype)
     padded[: cells.shape[0], : cells.shape[1]] = cells
@@ -188,7 +271,7 @@ def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
 
 
 def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
-    """Place and error of cells of the inner rows that none of their neighbours is below."""
+    """MotionFrame and error of cells of the inner rows that none of their neighbours is below."""
     from scipy.ndimage import minimum_filter
 
     least = np.isfinite(cells) & (cells <= minimum_filter(cells, size=3, mode="nearest"))
@@ -212,19 +295,22 @@ def mean_errors(
     return errors.reshape(len(frames), len(steps)).mean(axis=1)
 
 
-def _doubled(spots: Spots, near: int) -> NDArray[np.bool_]:
-    """Spots that a neighbouring sector has too, shape (n,).
+def _doubled(candidates: TransitionCandidates, near: int) -> NDArray[np.bool_]:
+    """TransitionCandidates that a neighbouring sector has too, shape (n,).
 
-    With the first motion from left to right and the second from top to bottom, spots are
+    With the first motion from left to right and the second from top to bottom, candidates are
     visited from top right to bottom left: one that has another within `near` frames in a
     sector still to come is left out, so that of each cluster the one at bottom left stays.
     """
-    at = {(int(i), int(j)): k for k, (i, j) in enumerate(spots.sectors)}
-    out = np.zeros(len(spots), dtype=bool)
+    at = {(int(i), int(j)): k for k, (i, j) in enumerate(candidates.sectors)}
+    out = np.zeros(len(candidates), dtype=bool)
     for (i, j), k in at.items():
         for step in ((-1, 0), (-1, 1), (0, 1), (1, 1)):  # left; below left, below, below right
             other = at.get((i + step[0], j + step[1]))
-            if other is not None and np.max(np.abs(spots.frames[k] - spots.frames[other])) < near:
+            if (
+                other is not None
+                and np.max(np.abs(candidates.frames[k] - candidates.frames[other])) < near
+            ):
                 out[k] = True
                 break
     return out

@@ -24,7 +24,7 @@ class Nodes:
     Attributes
     ----------
     motion, frame : ndarray of int64, shape (2 n,)
-        Place of each node: first all departures, then all arrivals.
+        MotionFrame of each node: first all departures, then all arrivals.
     edges : ndarray of int64, shape (E, 2)
         From node to node; the first n are the transitions, the rest is playing on.
     """

@@ -24,7 +24,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph
-from motionloom.motion_graph.transitions import Found, Transitions, at_spots
+from motionloom.motion_graph.transitions import TransitionReport, Transitions, transitions_at
 from motionloom.store.store import Store
 
 KIND = "motion-graph-edits"
@@ -35,7 +35,7 @@ _WRITTEN = re.compile(r"^\s*(.+):(\d+)\s*,\s*(.+):(\d+)\s*$")
 
 
 @dataclass(frozen=True, order=True)
-class Spot:
+class TransitionKey:
     """A directed transition by what it joins: motion and frame, motion and frame."""
 
     source: str
@@ -49,10 +49,10 @@ class Spot:
         return f"{self.source}:{self.source_frame},{self.target}:{self.target_frame}"
 
     @classmethod
-    def of(cls, text: str) -> Spot:
+    def of(cls, text: str) -> TransitionKey:
         """The other way round.
 
-        >>> Spot.of("walk_p0:30,walk_p1:42").target
+        >>> TransitionKey.of("walk_p0:30,walk_p1:42").target
         'walk_p1'
         """
         found = _WRITTEN.match(text)
@@ -67,28 +67,28 @@ class Edits:
 
     Examples
     --------
-    >>> edits = Edits().after("remove", Spot("walk", 30, "jog", 12))
+    >>> edits = Edits().after("remove", TransitionKey("walk", 30, "jog", 12))
     >>> sorted(edits.removed)[0].text
     'walk:30,jog:12'
-    >>> edits.after("restore", Spot("walk", 30, "jog", 12)) == Edits()
+    >>> edits.after("restore", TransitionKey("walk", 30, "jog", 12)) == Edits()
     True
     """
 
-    removed: frozenset[Spot] = field(default_factory=frozenset)
-    locked: frozenset[Spot] = field(default_factory=frozenset)
+    removed: frozenset[TransitionKey] = field(default_factory=frozenset)
+    locked: frozenset[TransitionKey] = field(default_factory=frozenset)
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.locked)
 
-    def after(self, action: str, spot: Spot) -> Edits:
+    def after(self, action: str, key: TransitionKey) -> Edits:
         """With one more edit: ``remove``, ``lock``, or ``restore`` as it was found."""
         if action not in ACTIONS:
             raise InvalidInput(f"transitions are edited by {', '.join(ACTIONS)}; got {action!r}")
-        removed, locked = self.removed - {spot}, self.locked - {spot}
+        removed, locked = self.removed - {key}, self.locked - {key}
         if action == "remove":
-            removed |= {spot}
+            removed |= {key}
         elif action == "lock":
-            locked |= {spot}
+            locked |= {key}
         return Edits(removed, locked)
 
 
@@ -113,13 +113,13 @@ class EditedGraph:
     transitions: Transitions
     states: NDArray[np.uint8]
 
-    def spot(self, number: int) -> Spot:
+    def key(self, number: int) -> TransitionKey:
         """What a transition joins."""
         (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
-        return Spot(self.motions[a].name, int(i), self.motions[b].name, int(j))
+        return TransitionKey(self.motions[a].name, int(i), self.motions[b].name, int(j))
 
     @cached_property
-    def everything(self) -> MotionGraph:
+    def full_graph(self) -> MotionGraph:
         """A graph with all transitions, dead ends too: to look at one, not to walk in."""
         return replace(self.graph, motions=self.motions, transitions=self.transitions)
 
@@ -141,8 +141,8 @@ def library_edits(library: Store) -> Edits:
     try:
         about = json.loads(row[0])
         return Edits(
-            frozenset(Spot(*row) for row in about["removed"]),
-            frozenset(Spot(*row) for row in about["locked"]),
+            frozenset(TransitionKey(*row) for row in about["removed"]),
+            frozenset(TransitionKey(*row) for row in about["locked"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LibraryError(
@@ -150,12 +150,12 @@ def library_edits(library: Store) -> Edits:
         ) from None
 
 
-def edit(library: Store, action: str, spot: Spot | str) -> Edits:
+def edit(library: Store, action: str, key: TransitionKey | str) -> Edits:
     """Change what a library keeps by one edit; see `Edits.after`.
 
     Two who edit at once wait for one another, and nothing of either is lost.
     """
-    wanted = Spot.of(spot) if isinstance(spot, str) else spot
+    wanted = TransitionKey.of(key) if isinstance(key, str) else key
     with library.writing():
         edits = library_edits(library).after(action, wanted)
         about = {
@@ -192,7 +192,7 @@ def with_edits(
     source, target = found.source.copy(), found.target.copy()
     source[:, 0], target[:, 0] = known[source[:, 0]], known[target[:, 0]]
     every = replace(found, source=source, target=target)
-    mine = [{_key(one, number) for one in spots} for spots in (edits.removed, edits.locked)]
+    mine = [{_key(one, number) for one in keys} for keys in (edits.removed, edits.locked)]
     removed, locked = (keys - {None} for keys in mine)
     added = locked - set(_keys(every))
     if added:
@@ -202,7 +202,7 @@ def with_edits(
     if not out.any() and not added:
         plain = np.array([1 if key in locked else 0 for key in keys], np.uint8)
         return EditedGraph(graph, tuple(motions), every, plain)
-    left = Found(every.kept(~out), graph.threshold, {}, 0, 0)
+    left = TransitionReport(every.select(~out), graph.threshold, {}, 0, 0)
     try:
         made = connected(motions, left, graph.distance, graph.labels)
     except InvalidInput:
@@ -227,13 +227,13 @@ def with_edits(
     return EditedGraph(made, tuple(motions), every, np.array(states, np.uint8))
 
 
-def _row(spot: Spot) -> list[Any]:
-    return [spot.source, spot.source_frame, spot.target, spot.target_frame]
+def _row(key: TransitionKey) -> list[Any]:
+    return [key.source, key.source_frame, key.target, key.target_frame]
 
 
-def _key(spot: Spot, number: dict[str, int]) -> tuple[int, int, int, int] | None:
-    a, b = number.get(spot.source), number.get(spot.target)
-    return None if a is None or b is None else (a, spot.source_frame, b, spot.target_frame)
+def _key(key: TransitionKey, number: dict[str, int]) -> tuple[int, int, int, int] | None:
+    a, b = number.get(key.source), number.get(key.target)
+    return None if a is None or b is None else (a, key.source_frame, b, key.target_frame)
 
 
 def _keys(transitions: Transitions) -> list[tuple[int, int, int, int]]:
@@ -246,8 +246,8 @@ def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) ->
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, i, b, j in sorted(keys):
         rows.setdefault((a, b), []).append((i, j))
-    spots = {pair: np.array(frames, np.int64) for pair, frames in rows.items()}
-    made = at_spots(motions, distance, spots, blend).transitions
+    frames = {pair: np.array(pairs, np.int64) for pair, pairs in rows.items()}
+    made = transitions_at(motions, distance, frames, blend).transitions
     number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
     # Made both ways, and twice where a motion meets itself: each that is wanted, once.
-    return made.kept(np.array(sorted(number[key] for key in keys & set(number)), np.int64))
+    return made.select(np.array(sorted(number[key] for key in keys & set(number)), np.int64))

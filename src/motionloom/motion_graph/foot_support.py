@@ -1,4 +1,4 @@
-"""Footing: which feet stand, and which comes next.
+"""FootSupport: which feet stand, and which comes next.
 
 Poses may be alike while the feet disagree: one walker is about to put down the left foot, the
 other has just done so. A transition there skips a step. So two frames may be joined only where
@@ -24,7 +24,7 @@ _SHARE = 0.17  # of the blended frames in which a foot may stand in one motion o
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
+class FootSupport:
     """Feet of one motion of T frames.
 
     Attributes
@@ -44,13 +44,13 @@ class Footing:
     next: NDArray[np.int8]
 
     @classmethod
-    def of(cls, motion: Motion) -> Footing:
-        """Footing of a motion.
+    def of(cls, motion: Motion) -> FootSupport:
+        """FootSupport of a motion.
 
         Examples
         --------
         >>> import motionloom as ml
-        >>> footing = Footing.of(ml.demo.clip("walk"))
+        >>> footing = FootSupport.of(ml.demo.clip("walk"))
         >>> bool((footing.last != footing.next)[20:40].all())
         True
         """
@@ -71,14 +71,14 @@ class Footing:
         return cls(parts, standing, last, following)
 
 
-def agreement(a: Footing, b: Footing, frames: NDArray[np.int64], blend: int) -> Mask:
+def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: int) -> Mask:
     """Whether no step is skipped or doubled at each of `frames` (n, 2), shape (n,).
 
     Holds for going from the first motion to the second and for the way back.
 
     Parameters
     ----------
-    a, b : Footing
+    a, b : FootSupport
     frames : ndarray of int64, shape (n, 2)
     blend : int
         Frames that are blended around each.

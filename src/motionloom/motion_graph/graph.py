@@ -23,7 +23,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import QualityReport, quality_report
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
-from motionloom.motion_graph.foot_support import Footing
+from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.transitions import Transitions, blended
 from motionloom.parallel import Progress
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _REMEMBERED = 512  # transitions whose frames are kept ready
 _FRAME = re.compile(r"[0-9]{1,15}")
 
-Place = tuple[str, int]
+MotionFrame = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Removed:
     motions : tuple of str
         That nothing leads to, or nothing leads away from.
     footing, abrupt : int
-        Spots at which the feet disagree; transitions with too large accelerations.
+        TransitionCandidates at which the feet disagree; transitions with too large accelerations.
     frames : int
         Of the motions that remain, frames that are never played.
     by_hand : int
@@ -147,9 +147,9 @@ class MotionGraph:
         return sum(map(len, self.motions))
 
     @cached_property
-    def footings(self) -> tuple[Footing, ...]:
+    def foot_supports(self) -> tuple[FootSupport, ...]:
         """When the feet of each motion stand."""
-        return tuple(Footing.of(motion) for motion in self.motions)
+        return tuple(FootSupport.of(motion) for motion in self.motions)
 
     def info(self) -> dict[str, Any]:
         """The graph in figures."""
@@ -192,7 +192,7 @@ class MotionGraph:
         last = len(frames) if end is None else np.searchsorted(frames, end)
         return frames[first:last], which[first:last]
 
-    def place(self, place: Place | str) -> tuple[int, int]:
+    def locate(self, place: MotionFrame | str) -> tuple[int, int]:
         """Number of a motion and frame, from its name and a frame, or ``"NAME:FRAME"``.
 
         Raises
@@ -200,7 +200,7 @@ class MotionGraph:
         InvalidInput
             If the graph does not hold it.
         """
-        name, frame = _named_place(place)
+        name, frame = _named_frame(place)
         if name not in self.names:
             known = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
             raise InvalidInput(f"the graph holds no motion {name!r}; it holds {known}")
@@ -212,14 +212,14 @@ class MotionGraph:
         return number, frame
 
     @cached_property
-    def crossing(self):
-        """The frames of a transition by number, made once and kept ready: ``crossing(k)``."""
+    def transition_frames(self):
+        """Function of a transition number: its frames, computed once and cached."""
 
         @lru_cache(maxsize=_REMEMBERED)
         def made(number: int) -> Transition:
             return blended(
                 self.motions,
-                self.footings,
+                self.foot_supports,
                 self.transitions.source[number],
                 self.transitions.target[number],
                 self.transitions.blend,
@@ -233,7 +233,7 @@ class MotionGraph:
         self,
         seed: int | np.random.Generator = 0,
         *,
-        start: Place | str | None = None,
+        start: MotionFrame | str | None = None,
         automatic: bool = True,
         planted: bool = True,
     ) -> GraphPlayer:
@@ -259,8 +259,8 @@ class MotionGraph:
         seconds: float | None = None,
         seed: int | np.random.Generator = 0,
         *,
-        start: Place | str | None = None,
-        end: Place | str | None = None,
+        start: MotionFrame | str | None = None,
+        end: MotionFrame | str | None = None,
         path: Any = None,
         goal: Any = None,
         labels: Any = None,
@@ -321,7 +321,7 @@ class MotionGraph:
         return quality_report(motion, sources=self.motions)
 
 
-def _named_place(place: Place | str) -> tuple[str, int]:
+def _named_frame(place: MotionFrame | str) -> tuple[str, int]:
     if isinstance(place, str):
         name, _, number = place.rpartition(":")
         if not name or not _FRAME.fullmatch(number):

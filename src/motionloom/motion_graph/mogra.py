@@ -20,18 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.atomic_write import atomic_write
+from motionloom.blending.examples import conform
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.motion import Motion
 from motionloom.motion_graph.build import connected
-from motionloom.motion_graph.conform import conform
 from motionloom.motion_graph.graph import MotionGraph
-from motionloom.motion_graph.transitions import at_spots
+from motionloom.motion_graph.transitions import transitions_at
 
 _HEAD = "Transitions:"
 _DIGITS = 15  # numbers with more of them are no numbers of frames
 
-Spots = dict[tuple[int, int], NDArray[np.int64]]
+TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 
 
 def write_mogra(graph: MotionGraph, path: str | Path) -> None:
@@ -39,20 +39,20 @@ def write_mogra(graph: MotionGraph, path: str | Path) -> None:
 
     Each is written once, for both ways; one that a graph has only one way too.
     """
-    spots: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    candidates: dict[tuple[int, int], set[tuple[int, int]]] = {}
     transitions = graph.transitions
     for (a, i), (b, j) in zip(
         transitions.source.tolist(), transitions.target.tolist(), strict=True
     ):
         first, second = sorted([(a, i), (b, j)])
-        spots.setdefault((first[0], second[0]), set()).add((first[1], second[1]))
+        candidates.setdefault((first[0], second[0]), set()).add((first[1], second[1]))
     with atomic_write(path) as scratch, scratch.open("w", encoding="ascii", newline="\n") as file:
-        for (a, b), pairs in sorted(spots.items()):
+        for (a, b), pairs in sorted(candidates.items()):
             file.write(f"{_HEAD} {len(pairs)} {a} {b}\n")
             file.writelines(f"{i} {j}\n" for i, j in sorted(pairs))
 
 
-def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Spots:
+def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> TransitionCandidates:
     """Frames that are alike, by pair of motions.
 
     Parameters
@@ -63,7 +63,7 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Spots:
 
     Returns
     -------
-    spots : dict of (int, int) to ndarray of int64, shape (n, 2)
+    candidates : dict of (int, int) to ndarray of int64, shape (n, 2)
 
     Raises
     ------
@@ -75,7 +75,7 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Spots:
         text = Path(path).read_text(encoding="ascii")
     except UnicodeDecodeError:
         raise MotionFormatError("not a transition file: it is not plain text", path=path) from None
-    spots: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    candidates: dict[tuple[int, int], list[tuple[int, int]]] = {}
     pair, left, head = None, 0, 0
     number = 0
     for number, line in enumerate(text.splitlines(), start=1):
@@ -94,7 +94,7 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Spots:
                         line=number,
                     )
             pair, head = (a, b), number
-            spots.setdefault(pair, [])
+            candidates.setdefault(pair, [])
             continue
         if pair is None or not left:
             raise MotionFormatError(
@@ -111,13 +111,13 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Spots:
                     path=path,
                     line=number,
                 )
-        spots[pair].append((i, j))
+        candidates[pair].append((i, j))
         left -= 1
     if left:
         raise _short(path, number, left, head)
-    if not spots:
+    if not candidates:
         raise MotionFormatError("no transitions: the file is empty", path=path)
-    return {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in spots.items()}
+    return {key: np.array(rows, np.int64).reshape(-1, 2) for key, rows in candidates.items()}
 
 
 def graph_from_mogra(
@@ -139,7 +139,7 @@ def graph_from_mogra(
         Tells the error of each transition.
     blend_seconds : float
     smooth : float, optional
-        Leave out transitions more abrupt than this; see `Finding`. Default: none.
+        Leave out transitions more abrupt than this; see `TransitionSettings`. Default: none.
 
     Raises
     ------
@@ -149,10 +149,12 @@ def graph_from_mogra(
     if not blend_seconds > 0.0:
         raise InvalidInput(f"blend_seconds must be positive; got {blend_seconds}")
     ready = conform(motions)
-    spots = read_mogra(path, [len(motion) for motion in ready])
+    candidates = read_mogra(path, [len(motion) for motion in ready])
     blend = max(round(blend_seconds * ready[0].fps), 2)
     chosen = frame_distance(distance)
-    return connected(ready, at_spots(ready, chosen, spots, blend, smooth), chosen.name, {})
+    return connected(
+        ready, transitions_at(ready, chosen, candidates, blend, smooth), chosen.name, {}
+    )
 
 
 def _numbers(path, number: int, words: list[str], expected: str, count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Spots of all pairs of motions, wherever work runs.
+"""TransitionCandidates of all pairs of motions, wherever work runs.
 
 The error function of every pair is looked through for frames that are alike: that is nearly
 all the work of making a motion graph. Workers are told which motions, read them from the
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom import parallel
+from motionloom.blending.examples import conform
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
-from motionloom.motion_graph.candidates import Spots, candidates
-from motionloom.motion_graph.conform import conform
+from motionloom.motion_graph.candidates import TransitionCandidates, transition_candidates
 from motionloom.parallel import Progress, one_thread
 from motionloom.store.store import Store
 
@@ -32,7 +32,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class LibraryTakes:
+class LibraryMotions:
     """Motions of a library on the skeleton and at the rate of the first, by number."""
 
     library: Store
@@ -47,16 +47,16 @@ class LibraryTakes:
         }
 
 
-def pair_spots(
+def pair_candidates(
     motions: Sequence[Motion],
     distance: FrameDistance,
     options: dict[str, Any],
     *,
-    takes: LibraryTakes | None = None,
+    takes: LibraryMotions | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> dict[Pair, Spots]:
-    """Spots of every pair of motions, each motion with itself included.
+) -> dict[Pair, TransitionCandidates]:
+    """TransitionCandidates of every pair of motions, each motion with itself included.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def pair_spots(
     distance : FrameDistance
     options : dict
         For `candidates`.
-    takes : LibraryTakes, optional
+    takes : LibraryMotions, optional
         Where workers find the same motions. Without it all is done in this process.
     workers : int, optional
         Processes. Default: one per core, or this one for little work.
@@ -76,13 +76,13 @@ def pair_spots(
     tasks = _tasks(lengths)
     if takes is None or (workers is None and sum(lengths) ** 2 < 2 * _WORTH_A_POOL):
         workers = 1
-    found: dict[Pair, Spots] = {}
+    found: dict[Pair, TransitionCandidates] = {}
     count = workers if takes is None else takes.library.files.workers(workers)
     with parallel.executor(count, tasks=len(tasks)) as pool:
         if takes is None or isinstance(pool, parallel.SerialExecutor):
-            work = partial(_spots, rows=_Rows(distance, motions=motions), options=options)
+            work = partial(_task_candidates, rows=_Rows(distance, motions=motions), options=options)
         else:
-            work = partial(_spots, rows=_Rows(distance, takes=takes), options=options)
+            work = partial(_task_candidates, rows=_Rows(distance, takes=takes), options=options)
         for done in parallel.completed(work, tasks, pool):
             if done.error is not None:
                 raise done.error
@@ -100,7 +100,7 @@ class _Rows:
         distance: FrameDistance,
         *,
         motions: Sequence[Motion] | None = None,
-        takes: LibraryTakes | None = None,
+        takes: LibraryMotions | None = None,
     ) -> None:
         self.distance, self._motions, self._takes = distance, motions, takes
         self._made: dict[int, NDArray[Any]] = {}
@@ -119,11 +119,15 @@ class _Rows:
         return self._made
 
 
-def _spots(pairs: Sequence[Pair], rows: _Rows, options: dict[str, Any]) -> dict[Pair, Spots]:
+def _task_candidates(
+    pairs: Sequence[Pair], rows: _Rows, options: dict[str, Any]
+) -> dict[Pair, TransitionCandidates]:
     with one_thread():
         made = rows.of(sorted({n for pair in pairs for n in pair}))
         return {
-            (a, b): candidates(rows.distance, made[a], None if a == b else made[b], **options)
+            (a, b): transition_candidates(
+                rows.distance, made[a], None if a == b else made[b], **options
+            )
             for a, b in pairs
         }
 

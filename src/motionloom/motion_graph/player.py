@@ -10,12 +10,15 @@ transition that it will take next. Controls, each for ``player.steer``:
     can without coming to a dead end.
 ``label``
     Go to motions with this label on the shortest way and stay there; None: anywhere.
+
+Hours of motion to a BVH file, in little memory, and how good it is.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +26,18 @@ from numpy.typing import NDArray
 
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
-from motionloom.motion import Source
+from motionloom.formats.bvh.writer import bvh_stream
+from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion.diagnostics.quality import (
+    QualityReport,
+    floor_penetration,
+    foot_slide,
+    seam_ratio,
+    usual_acceleration,
+)
+from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import (
     composed,
     moved_points,
@@ -32,17 +45,19 @@ from motionloom.motion.rotations.planar_transform import (
     to_origin,
 )
 from motionloom.motion_graph.routes import frames_to
+from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
-    from motionloom.motion_graph.graph import MotionGraph, Place
+    from motionloom.motion_graph.graph import MotionFrame, MotionGraph
     from motionloom.motion_graph.routes import Route
+
 
 _HORIZON = 4.0  # seconds: at random, the next transition is within them where there is one
 _LOG = 10_000  # transitions that the log goes back
 
 
 @dataclass(frozen=True)
-class Taken:
+class PlayedTransition:
     """A transition that was played: output frame of its middle, from where to where."""
 
     frame: int
@@ -62,10 +77,10 @@ class GraphPlayer(Player):
 
     Attributes
     ----------
-    log : deque of Taken
+    log : deque of PlayedTransition
         The transitions of late, the oldest first.
-    taken : int
-        How many were taken in all.
+    transition_count : int
+        Transitions played in all.
 
     Examples
     --------
@@ -82,34 +97,34 @@ class GraphPlayer(Player):
         graph: MotionGraph,
         seed: int | np.random.Generator = 0,
         *,
-        start: Place | str | None = None,
+        start: MotionFrame | str | None = None,
         automatic: bool = True,
         planted: bool = True,
         route: Route | None = None,
     ) -> None:
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
-        self.log: deque[Taken] = deque(maxlen=_LOG)
+        self.log: deque[PlayedTransition] = deque(maxlen=_LOG)
         self._rng = np.random.default_rng(seed)
         self._automatic = automatic
         self._label: str | None = None
-        self._ways: NDArray[np.float64] | None = None
+        self._remaining_frames: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
         self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
         self._script = None if route is None else deque(route.transitions)
         self._turns = None if route is None else route.turns
-        self._played = self.taken = 0
+        self._played = self.transition_count = 0
         self._blended: int | None = None  # frames of the current transition already given
         if route is not None:
             self._motion, self._frame = route.start
-            self._move = np.asarray(route.move, np.float64)
+            self._transform = np.asarray(route.transform, np.float64)
             self._last_frame = route.end_frame
         else:
             self._motion, self._frame = self._begin(start)
-            self._move = to_origin(graph.motions[self._motion][self._frame])
+            self._transform = to_origin(graph.motions[self._motion][self._frame])
         self._next = self._choice()
 
     def _read(self, count: int) -> FrameBlock:
-        parts = [FrameBlock.none(len(self.skeleton), self._played)]
+        parts = [FrameBlock.empty(len(self.skeleton), self._played)]
         while count > 0:
             part = self._next_part(count)
             if not len(part):
@@ -128,7 +143,9 @@ class GraphPlayer(Player):
             raise InvalidInput("a player that follows a route takes no controls")
         if "label" in controls:
             label = controls["label"]
-            self._ways = None if label is None else frames_to(self.graph, label)  # may complain
+            self._remaining_frames = (
+                None if label is None else frames_to(self.graph, label)
+            )  # may complain
             self._label = label
         self._automatic = bool(controls.get("automatic", self._automatic))
         if self._blended is None:
@@ -154,11 +171,11 @@ class GraphPlayer(Player):
         motion = self.graph.motions[self._motion]
         first, last = self._frame, min(self._frame + count, self._end)
         if first >= last:
-            return FrameBlock.none(len(self.skeleton), self._played)
+            return FrameBlock.empty(len(self.skeleton), self._played)
         part = slice(first, last)
-        moves = self._moves(motion.root[part])
-        rotations, root = moved_poses(moves, motion.rotations[part], motion.root[part])
-        contacts = self.graph.footings[self._motion].parts[part]
+        transforms = self._transforms(motion.root[part])
+        rotations, root = moved_poses(transforms, motion.rotations[part], motion.root[part])
+        contacts = self.graph.foot_supports[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
         self._frame = last
         return FrameBlock(rotations, root, contacts, self._played, (source,))
@@ -167,39 +184,39 @@ class GraphPlayer(Player):
         """Frames of the current transition."""
         number, done = self._next, self._blended
         assert number is not None and done is not None
-        made = self.graph.crossing(number)
+        made = self.graph.transition_frames(number)
         part = slice(done, min(done + count, len(made)))
-        moves = self._moves(made.root[part])
-        rotations, root = moved_poses(moves, made.rotations[part], made.root[part])
+        transforms = self._transforms(made.root[part])
+        rotations, root = moved_poses(transforms, made.rotations[part], made.root[part])
         sources = self._halves(number, part, made.seam)
         seams: tuple[int, ...] = ()
         if part.start <= made.seam < part.stop:
             seams = (self._played + made.seam - done,)
-            self.log.append(self._taken(number, seams[0]))
-            self.taken += 1
+            self.log.append(self._played_transition(number, seams[0]))
+            self.transition_count += 1
         self._blended = part.stop
         if part.stop == len(made):
-            self._arrive(number, made.move)
+            self._arrive(number, made.transform)
         return FrameBlock(rotations, root, made.contacts[part], self._played, sources, seams)
 
-    def _moves(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The move of the next frames: one (3,), or one each where the route turns the body."""
+    def _transforms(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Transform of the next frames: one (3,), or one each where the route turns the body."""
         if self._turns is None:
-            return self._move
+            return self._transform
         turns = self._turns[self._played : self._played + len(root)]
-        moves = np.empty((len(root), 3))
+        transforms = np.empty((len(root), 3))
         for k, turn in enumerate(turns):
             if turn:  # about where the body is
-                here = moved_points(self._move, root[k])
-                yaw = self._move[2] + turn
+                here = moved_points(self._transform, root[k])
+                yaw = self._transform[2] + turn
                 there = moved_points([0.0, 0.0, yaw], root[k])
-                self._move = np.array([here[0] - there[0], here[2] - there[2], yaw])
-            moves[k] = self._move
-        return moves
+                self._transform = np.array([here[0] - there[0], here[2] - there[2], yaw])
+            transforms[k] = self._transform
+        return transforms
 
-    def _arrive(self, number: int, move: NDArray[np.float64]) -> None:
+    def _arrive(self, number: int, transform: NDArray[np.float64]) -> None:
         self._motion, self._frame = (int(x) for x in self.graph.transitions.enter[number])
-        self._move = composed(self._move, move)
+        self._transform = composed(self._transform, transform)
         self._uses[number] += 1
         self._blended = None
         self._next = self._choice()
@@ -219,19 +236,21 @@ class GraphPlayer(Player):
                 found.append(Source(name, first + low, first + high, here + low, here + high))
         return tuple(found)
 
-    def _taken(self, number: int, frame: int) -> Taken:
+    def _played_transition(self, number: int, frame: int) -> PlayedTransition:
         graph = self.graph
         (a, i), (b, j) = graph.transitions.source[number], graph.transitions.target[number]
         error = float(graph.transitions.errors[number])
-        return Taken(frame, graph.motions[a].name, int(i), graph.motions[b].name, int(j), error)
+        return PlayedTransition(
+            frame, graph.motions[a].name, int(i), graph.motions[b].name, int(j), error
+        )
 
     # --- where to go --------------------------------------------------------------------
 
-    def _begin(self, start: Place | str | None) -> tuple[int, int]:
+    def _begin(self, start: MotionFrame | str | None) -> tuple[int, int]:
         if start is None:
             motion, frame = self.graph.transitions.enter[self._rng.integers(len(self.graph))]
             return int(motion), int(frame)
-        motion, frame = self.graph.place(start)
+        motion, frame = self.graph.locate(start)
         if not len(self.graph.departures(motion, frame)[0]):
             last = int(self.graph.departures(motion, 0)[0][-1])
             raise InvalidInput(
@@ -245,7 +264,7 @@ class GraphPlayer(Player):
         if self._script is not None:
             return self._script.popleft() if self._script else None
         frames, which = self.graph.departures(self._motion, self._frame)
-        if self._ways is not None:
+        if self._remaining_frames is not None:
             which = self._labelled(frames, which)
             frames = self.graph.transitions.leave[which, 1]
         if now:
@@ -260,7 +279,7 @@ class GraphPlayer(Player):
 
     def _labelled(self, frames, which):
         """Of these transitions those that serve the wanted label."""
-        assert self._ways is not None
+        assert self._remaining_frames is not None
         target = self.graph.transitions.target[which, 0]
         labelled = [self._label in self.graph.labels.get(name, ()) for name in self.graph.names]
         stays = np.array(labelled)[target]
@@ -268,5 +287,94 @@ class GraphPlayer(Player):
             return which[stays]
         if labelled[self._motion]:  # play it out, then come back
             return which[frames == frames[-1]]
-        rest = frames - self._frame + self._ways[which]
+        rest = frames - self._frame + self._remaining_frames[which]
         return which[rest == rest.min()]
+
+
+_BLOCK = 3_000  # frames made, measured and written at once
+_SOURCES = 20_000  # that are reported at most
+
+
+@dataclass(frozen=True)
+class WalkReport:
+    """A file that was written: its frames, their quality, what they are made of."""
+
+    frames: int
+    quality: QualityReport
+    sources: tuple[Source, ...]
+
+
+def write_walk(
+    player: GraphPlayer,
+    path: str | Path,
+    frames: int,
+    *,
+    progress: Progress | None = None,
+) -> WalkReport:
+    """Play so many frames into a BVH file.
+
+    Parameters
+    ----------
+    player : GraphPlayer
+    path : str or Path
+        The file appears when it is complete.
+    frames : int
+    progress : callable, optional
+        Called with the number of frames done since the last call.
+
+    Returns
+    -------
+    written : WalkReport
+    """
+    meter = _Meter(player.graph)
+    sources: list[Source] = []
+    with bvh_stream(path, player.skeleton, frames=frames, fps=player.fps) as out:
+        left = frames
+        while left:
+            block = player.read(min(_BLOCK, left))
+            if not len(block):
+                break
+            out.write(block.rotations, block.root)
+            meter.measure(block)
+            if len(sources) < _SOURCES:
+                sources += block.sources
+            left -= len(block)
+            if progress is not None:
+                progress(len(block))
+    return WalkReport(frames, meter.report(), merged(sources))
+
+
+class _Meter:
+    """Quality of what is played, block by block."""
+
+    def __init__(self, graph: MotionGraph) -> None:
+        self._graph = graph
+        self._usual = usual_acceleration(graph.motions)
+        self._slide = self._contacts = self._depth = self._frames = 0.0
+        self._abrupt: float | None = None
+
+    def measure(self, block: FrameBlock) -> None:
+        seams = tuple(seam - block.start for seam in block.seams)
+        clip = Motion(
+            self._graph.skeleton,
+            block.rotations,
+            block.root,
+            self._graph.fps,
+            provenance=Provenance((), seams),
+        )
+        contacts = foot_contacts(clip)
+        slide = foot_slide(clip, contacts)
+        self._slide += slide.per_contact_m * slide.contacts
+        self._contacts += slide.contacts
+        self._depth += floor_penetration(clip, contacts) * len(clip)
+        self._frames += len(clip)
+        worst = seam_ratio(clip, self._usual)
+        if worst is not None:
+            self._abrupt = max(worst, self._abrupt or 0.0)
+
+    def report(self) -> QualityReport:
+        return QualityReport(
+            self._slide / max(self._contacts, 1.0),
+            self._depth / max(self._frames, 1.0),
+            self._abrupt,
+        )

@@ -1,16 +1,19 @@
 """Routes through a motion graph: along a path, to a place, as labels say, from pose to pose.
 
 All but the last are one search. What has been walked so far is held against what is wanted,
-frame by frame; of all ways to go on only the best are followed, in order of progress (along
+frame by frame; of all remaining to go on only the best are followed, in order of progress (along
 the path, or in time), and none that already costs more than the best complete one. So a way
 that is dear at first may still win, as long as it is among the best at every stage.
 
 How many frames it takes to get somewhere in a motion graph.
+
+What a walk shall do: keep to a path, be somewhere at a time, do what labels say.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +21,158 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import to_origin
-from motionloom.motion_graph.goals import Wish, goal_wish, label_wish, path_wish
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
-    from motionloom.motion_graph.graph import MotionGraph, Place
+    from motionloom.motion_graph.graph import MotionFrame, MotionGraph
+
+
+STEP = 0.05  # metres between the points of a path
+_MOVING = 0.3  # m/s
+_LONGEST = 3.0  # a detour is at most so many times the way
+
+Floor = NDArray[np.complex128]
+
+
+def _none() -> Floor:
+    return np.zeros(0, np.complex128)
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What is wanted, as arrays; floor positions are ``z + ix``.
+
+    Attributes
+    ----------
+    path : ndarray of complex
+        Points every `STEP` metres; none: no path.
+    guide : ndarray of complex, shape (frames,)
+        Where to be about when; none: anywhere.
+    frames : int
+        How long; 0: as long as the path takes.
+    position : complex or None
+        Where to be at the end.
+    heading : float or None
+        Which way to face there.
+    label_mismatch : ndarray of bool, shape (S, motions)
+        Motions that do not have the label of each stretch of time.
+    label_ends : ndarray of int64, shape (S,)
+        The frame at which each of them ends.
+    """
+
+    path: Floor = field(default_factory=_none)
+    guide: Floor = field(default_factory=_none)
+    frames: int = 0
+    position: complex | None = None
+    heading: float | None = None
+    label_mismatch: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), bool))
+    label_ends: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+def path_goal(path: Any, seconds: float | None) -> Goal:
+    """Along floor positions (n, 2), x and z in metres."""
+    if seconds is not None:
+        raise InvalidInput("a walk along a path lasts as long as the path takes; leave out seconds")
+    points = _numbers(path)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
+        raise InvalidInput(
+            f"path must have shape (n, 2), at least two floor positions x, z; got {points.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise InvalidInput("path must be finite")
+    floor = points[:, 1] + 1j * points[:, 0]
+    along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(floor)))])
+    if along[-1] < 2 * STEP:
+        raise InvalidInput(f"path must be longer than {2 * STEP} m; got {along[-1]:.3f} m")
+    at = np.linspace(0.0, along[-1], int(np.ceil(along[-1] / STEP)) + 1)
+    return Goal(path=np.interp(at, along, floor.real) + 1j * np.interp(at, along, floor.imag))
+
+
+def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
+    """To x, z (and a heading) at a time, from the origin, facing +Z."""
+    values = _numbers(goal)
+    if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
+        raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
+    if seconds is None:
+        raise InvalidInput("say after how many seconds the goal shall be reached")
+    frames = max(round(seconds * graph.fps), 1)
+    there = complex(values[1], values[0])
+    heading = float(values[2]) if len(values) == 3 else None
+    # A curve from here to there that begins and ends in the directions faced (Hermite).
+    u = np.linspace(0.0, 1.0, frames)
+    first = abs(there)
+    last = abs(there) * (np.exp(1j * heading) if heading is not None else there / (first or 1.0))
+    guide = (u**3 - 2 * u**2 + u) * first + (3 * u**2 - 2 * u**3) * there + (u**3 - u**2) * last
+    guide = _lengthened(guide, there, usual_speed(graph) * seconds)
+    return Goal(guide=guide, frames=frames, position=there, heading=heading)
+
+
+def _numbers(given: Any) -> NDArray[np.float64]:
+    """What was given as an array; an empty one where it is not made of numbers."""
+    try:
+        return np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def usual_speed(graph: MotionGraph) -> float:
+    """Metres per second at which the graph's motions get along where they do, on average."""
+    steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
+    speeds = np.linalg.norm(steps, axis=1) * graph.fps
+    moving = speeds[speeds > _MOVING]
+    return float(np.median(moving)) if len(moving) else 0.0
+
+
+def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
+    """The guide with bends to both sides, so that there is something to walk all the time."""
+    if abs(there) < 1e-6 or length > _LONGEST * abs(there):
+        return guide
+    u = np.linspace(0.0, np.pi, len(guide))  # level at both ends: there the guide knows better
+    aside = 1j * there / abs(there) * np.sin(2.0 * u) * np.sin(u) ** 2
+    low, high = 0.0, length
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        long = np.abs(np.diff(guide + middle * aside)).sum() > length
+        low, high = (low, middle) if long else (middle, high)
+    return guide + low * aside
+
+
+def label_goal(
+    goal: Goal,
+    labels: Sequence[tuple[str, float]],
+    seconds: float | None,
+    graph: MotionGraph,
+) -> Goal:
+    """The same, doing what each label says for so many seconds, one after the other."""
+    known = sorted({one for name in graph.names for one in graph.labels.get(name, ())})
+    label_mismatch, ends, at = [], [], 0.0
+    for item in labels:
+        try:
+            label, length = item
+            length = float(length)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"labels must be pairs of label and seconds; got {item!r}") from None
+        if label not in known:
+            raise InvalidInput(
+                f"no motion of the graph has the label {label!r}; there are: "
+                f"{', '.join(known) or '-'}"
+            )
+        if not (np.isfinite(length) and length > 0.0):
+            raise InvalidInput(f"label {label!r} must last for some time; got {length} s")
+        at += length
+        label_mismatch.append([label not in graph.labels.get(name, ()) for name in graph.names])
+        ends.append(round(at * graph.fps))
+    if not label_mismatch:
+        raise InvalidInput("labels must hold at least one pair of label and seconds; got none")
+    frames = goal.frames
+    if not len(goal.path) and not frames:
+        frames = ends[-1] if seconds is None else max(round(seconds * graph.fps), 1)
+    return replace(
+        goal,
+        frames=frames,
+        label_mismatch=np.array(label_mismatch),
+        label_ends=np.array(ends, np.int64),
+    )
 
 
 def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
@@ -40,7 +190,7 @@ def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
             f"no motion of the graph has the label {label!r}; there are: {', '.join(known) or '-'}"
         )
     blend = float(graph.transitions.blend)
-    return blend + _ways(
+    return blend + _remaining_frames(
         graph, np.where(np.array(wanted)[graph.transitions.target[:, 0]], 0.0, np.inf)
     )
 
@@ -50,10 +200,10 @@ def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.f
     transitions = graph.transitions
     ahead = frame - transitions.enter[:, 1]
     direct = np.where((transitions.target[:, 0] == motion) & (ahead >= 0), ahead, np.inf)
-    return transitions.blend + _ways(graph, direct)
+    return transitions.blend + _remaining_frames(graph, direct)
 
 
-def _ways(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArray[np.float64]:
+def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArray[np.float64]:
     """Frames from each arrival to the goal, where `direct` (n,) have it without a transition."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
@@ -87,7 +237,7 @@ class Route:
     ----------
     start : (int, int)
         Motion and frame.
-    move : ndarray, shape (3,)
+    transform : ndarray, shape (3,)
         Where that motion is put on the floor, ``x, z, yaw``.
     transitions : tuple of int
     end_frame : int
@@ -102,7 +252,7 @@ class Route:
     """
 
     start: tuple[int, int]
-    move: NDArray[np.float64]
+    transform: NDArray[np.float64]
     transitions: tuple[int, ...]
     end_frame: int
     frames: int
@@ -115,8 +265,8 @@ def plan(
     seconds: float | None,
     seed: int | np.random.Generator,
     *,
-    start: Place | str | None = None,
-    end: Place | str | None = None,
+    start: MotionFrame | str | None = None,
+    end: MotionFrame | str | None = None,
     path: Any = None,
     goal: Any = None,
     labels: Any = None,
@@ -127,34 +277,34 @@ def plan(
 
     if seconds is not None and not (np.isfinite(seconds) and seconds > 0.0):
         raise InvalidInput(f"seconds must be positive; got {seconds}")
-    if sum(wish is not None for wish in (end, path, goal)) > 1:
+    if sum(one is not None for one in (end, path, goal)) > 1:
         raise InvalidInput("a walk can have a path, a goal or an end pose; only one of them")
     if end is not None:
         if labels is not None:
             raise InvalidInput("a walk to an end pose takes no labels")
         return _to_place(graph, seconds, np.random.default_rng(seed), start, end)
-    wish = Wish()
+    wanted = Goal()
     if path is not None:
-        wish = path_wish(path, seconds)
+        wanted = path_goal(path, seconds)
     elif goal is not None:
-        wish = goal_wish(goal, seconds, graph)
+        wanted = position_goal(goal, seconds, graph)
     if labels is not None:
-        wish = label_wish(wish, labels, seconds, graph)
-    begin = None if start is None else graph.place(start)
-    return best_route(graph, wish, np.random.default_rng(seed), begin, progress)
+        wanted = label_goal(wanted, labels, seconds, graph)
+    begin = None if start is None else graph.locate(start)
+    return best_route(graph, wanted, np.random.default_rng(seed), begin, progress)
 
 
 def _to_place(
     graph: MotionGraph,
     seconds: float | None,
     rng: np.random.Generator,
-    start: Place | str | None,
-    end: Place | str,
+    start: MotionFrame | str | None,
+    end: MotionFrame | str,
 ) -> Route:
     """At random as long as there is time, then on the shortest way to the end pose."""
-    motion, frame = graph.place(end)
-    ways = frames_to_place(graph, motion, frame)
-    if not np.isfinite(ways).any():
+    motion, frame = graph.locate(end)
+    remaining = frames_to_place(graph, motion, frame)
+    if not np.isfinite(remaining).any():
         raise InvalidInput(
             f"no transition leads to frame {frame} of {graph.names[motion]}; choose a later one"
         )
@@ -162,12 +312,12 @@ def _to_place(
         enter = graph.transitions.enter[rng.integers(len(graph))]
         here = (int(enter[0]), int(enter[1]))
     else:
-        here = graph.place(start)
+        here = graph.locate(start)
     first, taken, played = here, [], 0
     limit = None if seconds is None else round(seconds * graph.fps)
     while True:
         frames, which = graph.departures(*here)
-        rest = frames - here[1] + ways[which] if len(which) else np.zeros(0)
+        rest = frames - here[1] + remaining[which] if len(which) else np.zeros(0)
         nearest = rest.min(initial=np.inf)
         ahead = frame - here[1] if here[0] == motion and frame >= here[1] else np.inf
         if limit is None:
@@ -190,5 +340,5 @@ def _to_place(
         enter = graph.transitions.enter[taken[-1]]
         here = (int(enter[0]), int(enter[1]))
     played += frame + 1 - here[1]
-    move = to_origin(graph.motions[first[0]][first[1]])
-    return Route(first, move, tuple(taken), frame + 1, played)
+    transform = to_origin(graph.motions[first[0]][first[1]])
+    return Route(first, transform, tuple(taken), frame + 1, played)

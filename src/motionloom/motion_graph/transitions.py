@@ -1,9 +1,9 @@
 """Transitions between the motions of a set: found, checked, and put into numbers.
 
-Spots at which two motions are alike (see `sweet_spots`) become transitions if
+TransitionCandidates at which two motions are alike (see `sweet_spots`) become transitions if
 
 - the feet agree, so that no step is skipped (see `footing`);
-- the transition, made, moves no joint more abruptly than the motions themselves do.
+- the transition, made, transforms no joint more abruptly than the motions themselves do.
 
 How alike they must be is said by a threshold, or by how many transitions per minute are wanted:
 then the threshold is the least one that gives as many. As takes are most like themselves, that
@@ -26,10 +26,16 @@ from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.kinematics.forward import joint_positions
-from motionloom.motion_graph.candidates import Method, Pruning, Spots, mean_errors, pruned
+from motionloom.motion_graph.candidates import (
+    Method,
+    Pruning,
+    TransitionCandidates,
+    mean_errors,
+    pruned,
+)
 from motionloom.motion_graph.components import endless
-from motionloom.motion_graph.foot_support import Footing, agreement
-from motionloom.motion_graph.pair_candidates import LibraryTakes, pair_spots
+from motionloom.motion_graph.foot_support import FootSupport, agreement
+from motionloom.motion_graph.pair_candidates import LibraryMotions, pair_candidates
 from motionloom.parallel import Progress
 
 Ints = NDArray[np.int64]
@@ -48,8 +54,8 @@ class Transitions:
         second.
     errors, means : ndarray, shape (n,)
         Error there, and over the blended frames on average.
-    moves : ndarray, shape (n, 3)
-        The move along the floor, ``x, z, yaw``, that takes the target to where the source is.
+    transforms : ndarray, shape (n, 3)
+        The planar transform, ``x, z, yaw``, that takes the target to where the source is.
     accelerations : ndarray, shape (n,)
         Largest acceleration of a joint on the way, m/s^2.
     blend : int
@@ -66,7 +72,7 @@ class Transitions:
     target: Ints
     errors: NDArray[np.float64]
     means: NDArray[np.float64]
-    moves: NDArray[np.float64]
+    transforms: NDArray[np.float64]
     accelerations: NDArray[np.float64]
     blend: int
 
@@ -83,7 +89,7 @@ class Transitions:
         """Motion and first frame that is purely of the target, shape (n, 2)."""
         return self.target + np.array([0, self.blend - self.blend // 2], np.int64)
 
-    def kept(self, mask: NDArray[Any]) -> Transitions:
+    def select(self, mask: NDArray[Any]) -> Transitions:
         """Those where `mask` (n,) is true, or those numbered."""
         return replace(
             self,
@@ -91,7 +97,7 @@ class Transitions:
             target=self.target[mask],
             errors=self.errors[mask],
             means=self.means[mask],
-            moves=self.moves[mask],
+            transforms=self.transforms[mask],
             accelerations=self.accelerations[mask],
         )
 
@@ -107,14 +113,14 @@ class Transitions:
             every("target"),
             every("errors"),
             every("means"),
-            every("moves"),
+            every("transforms"),
             every("accelerations"),
             parts[0].blend,
         )
 
 
 @dataclass(frozen=True)
-class Finding:
+class TransitionSettings:
     """How transitions are looked for.
 
     Parameters
@@ -129,7 +135,7 @@ class Finding:
     sector_seconds : float
         Side of a sector; at least the blend.
     apart_seconds : float
-        Spots of one motion nearer than this to itself lead nowhere.
+        TransitionCandidates of one motion nearer than this to itself lead nowhere.
     footing : bool
         Whether the feet must agree.
     connect : float
@@ -141,8 +147,8 @@ class Finding:
 
     Examples
     --------
-    >>> from motionloom.motion_graph import Finding
-    >>> Finding(per_minute=30.0).blend_seconds
+    >>> from motionloom.motion_graph import TransitionSettings
+    >>> TransitionSettings(per_minute=30.0).blend_seconds
     0.4
     """
 
@@ -158,7 +164,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Found:
+class TransitionReport:
     """Transitions, and what became of all the others."""
 
     transitions: Transitions
@@ -172,31 +178,31 @@ class Found:
 def find_transitions(
     motions: Sequence[Motion],
     distance: FrameDistance,
-    finding: Finding,
-    footings: Sequence[Footing],
+    finding: TransitionSettings,
+    foot_supports: Sequence[FootSupport],
     *,
-    takes: LibraryTakes | None = None,
+    takes: LibraryMotions | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Found:
+) -> TransitionReport:
     """All transitions between motions of one skeleton and rate, in both directions.
 
     Parameters
     ----------
     motions : sequence of Motion
     distance : FrameDistance
-    finding : Finding
-    footings : sequence of Footing
+    finding : TransitionSettings
+    foot_supports : sequence of FootSupport
         One per motion.
     takes, workers, progress : optional
-        As in `motionloom.motion_graph.pair_candidates.pair_spots`.
+        As in `motionloom.motion_graph.pair_candidates.pair_candidates`.
     """
     fps = motions[0].fps
     blend = max(round(finding.blend_seconds * fps), 2)
     sector = max(round(finding.sector_seconds * fps), blend)
     options: dict[str, Any] = {"method": finding.method, "blend": blend}
     apart = max(round(finding.apart_seconds * fps), 1)
-    spots = pair_spots(
+    candidates = pair_candidates(
         motions,
         distance,
         {"sector": sector, "apart": apart, **options},
@@ -205,22 +211,22 @@ def find_transitions(
         progress=progress,
     )
     agree = {
-        (a, b): agreement(footings[a], footings[b], found.frames, blend)
+        (a, b): agreement(foot_supports[a], foot_supports[b], found.frames, blend)
         if finding.footing
         else np.ones(len(found), dtype=bool)
-        for (a, b), found in spots.items()
+        for (a, b), found in candidates.items()
     }
-    good = {pair: found.kept(agree[pair]) for pair, found in spots.items()}
+    good = {pair: found.select(agree[pair]) for pair, found in candidates.items()}
     threshold = finding.threshold
     if threshold is None:
         minutes = sum(len(motion) for motion in motions) / fps / 60.0
         threshold = _threshold(good, max(round(finding.per_minute * minutes), 1), options)
     prunings, foul = {}, 0
-    for (a, b), found in spots.items():
+    for (a, b), found in candidates.items():
         alike, prunings[a, b] = pruned(found, threshold, **options)
         if finding.footing:
-            foul += int(np.sum(~agreement(footings[a], footings[b], alike.frames, blend)))
-    maker = _Maker(motions, footings, blend, finding.smooth)
+            foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
+    maker = _Maker(motions, foot_supports, blend, finding.smooth)
     left = {pair: pruned(found, threshold, **options)[0] for pair, found in good.items()}
     made = {pair: maker.made(pair, found) for pair, found in left.items()}
     loosest = 1.0 if finding.threshold is not None else finding.connect
@@ -232,16 +238,18 @@ def find_transitions(
             if lonely & set(pair) and found.scores.min(initial=np.inf) <= factor * threshold:
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
-    return Found(whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth)
+    return TransitionReport(
+        whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth
+    )
 
 
-def at_spots(
+def transitions_at(
     motions: Sequence[Motion],
     distance: FrameDistance,
-    spots: Mapping[tuple[int, int], Ints],
+    candidates: Mapping[tuple[int, int], Ints],
     blend: int,
     smooth: float | None = None,
-) -> Found:
+) -> TransitionReport:
     """Transitions at given frames, both ways.
 
     Parameters
@@ -249,31 +257,33 @@ def at_spots(
     motions : sequence of Motion
         Of one skeleton and rate.
     distance : FrameDistance
-    spots : mapping of (int, int) to ndarray of int64, shape (n, 2)
+    candidates : mapping of (int, int) to ndarray of int64, shape (n, 2)
         Frames of each of at least one pair of motions; those too near to an end of theirs
         for a blend are left out.
     blend : int
     smooth : float, optional
-        As in `Finding`. Default: as it comes.
+        As in `TransitionSettings`. Default: as it comes.
     """
-    used = sorted({number for pair in spots for number in pair})
+    used = sorted({number for pair in candidates for number in pair})
     rows = {n: distance.prepare(motions[n]) for n in used}
-    maker = _Maker(motions, {n: Footing.of(motions[n]) for n in used}, blend, smooth)
+    maker = _Maker(motions, {n: FootSupport.of(motions[n]) for n in used}, blend, smooth)
     before, after = blend // 2, blend - blend // 2
     made = []
-    for (a, b), wanted in spots.items():
+    for (a, b), wanted in candidates.items():
         ends = np.array([len(motions[a]), len(motions[b])]) - after
         frames = wanted[np.all((wanted >= before) & (wanted <= ends), axis=1)]
         errors = mean_errors(distance, rows[a], rows[b], frames, 1)
         means = mean_errors(distance, rows[a], rows[b], frames, blend)
-        made.append(maker.made((a, b), Spots(frames, errors, means, frames)))
+        made.append(maker.made((a, b), TransitionCandidates(frames, errors, means, frames)))
     whole = Transitions.joined(made)
-    return Found(whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth)
+    return TransitionReport(
+        whole, float(whole.errors.max(initial=0.0)), {}, 0, len(maker.abrupt), smooth
+    )
 
 
 def blended(
     motions: Sequence[Motion],
-    footings: Sequence[Footing] | Mapping[int, Footing],
+    foot_supports: Sequence[FootSupport] | Mapping[int, FootSupport],
     source: Ints,
     target: Ints,
     blend: int,
@@ -283,13 +293,13 @@ def blended(
     for motion, frame in (source, target):
         part = slice(int(frame) - blend // 2, int(frame) - blend // 2 + blend)
         clip = motions[motion]
-        contacts = footings[int(motion)].parts[part]
+        contacts = foot_supports[int(motion)].parts[part]
         windows.append(Window(clip.rotations[part], clip.root[part], contacts))
     return transition(motions[0].skeleton, *windows)
 
 
-def _threshold(good: dict[tuple[int, int], Spots], wanted: int, options) -> float:
-    """The least threshold at which `wanted` spots are left, or all that there are."""
+def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, options) -> float:
+    """The least threshold at which `wanted` candidates are left, or all that there are."""
     scores = {pair: found.scores for pair, found in good.items() if len(found)}
     if not scores:
         return 0.0
@@ -312,24 +322,29 @@ def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
 
 
 class _Maker:
-    """Makes transitions of spots, each spot once, and counts those that are too abrupt."""
+    """Computes the transition at each candidate once, and counts those that are too abrupt."""
 
-    def __init__(self, motions, footings, blend: int, smooth: float | None) -> None:
-        self.motions, self.footings, self.blend, self.smooth = motions, footings, blend, smooth
+    def __init__(self, motions, foot_supports, blend: int, smooth: float | None) -> None:
+        self.motions, self.foot_supports, self.blend, self.smooth = (
+            motions,
+            foot_supports,
+            blend,
+            smooth,
+        )
         self.abrupt: set[tuple[int, ...]] = set()
         self._known: dict[tuple[int, ...], tuple[NDArray[np.float64], float]] = {}
 
-    def made(self, pair: tuple[int, int], spots: Spots) -> Transitions:
-        """Transitions there and back at the spots of a pair of motions."""
-        there = np.column_stack([np.full(len(spots), pair[0]), spots.frames[:, 0]])
-        back = np.column_stack([np.full(len(spots), pair[1]), spots.frames[:, 1]])
+    def made(self, pair: tuple[int, int], candidates: TransitionCandidates) -> Transitions:
+        """Transitions there and back at the candidates of a pair of motions."""
+        there = np.column_stack([np.full(len(candidates), pair[0]), candidates.frames[:, 0]])
+        back = np.column_stack([np.full(len(candidates), pair[1]), candidates.frames[:, 1]])
         planned = Transitions(
             np.concatenate([there, back]),
             np.concatenate([back, there]),
-            np.tile(spots.errors, 2),
-            np.tile(spots.means, 2),
-            np.zeros((2 * len(spots), 3)),
-            np.zeros(2 * len(spots)),
+            np.tile(candidates.errors, 2),
+            np.tile(candidates.means, 2),
+            np.zeros((2 * len(candidates), 3)),
+            np.zeros(2 * len(candidates)),
             self.blend,
         )
         good = np.ones(len(planned), dtype=bool)
@@ -337,15 +352,15 @@ class _Maker:
             source, target = planned.source[k], planned.target[k]
             key = (*source.tolist(), *target.tolist())
             if key not in self._known:
-                made = blended(self.motions, self.footings, source, target, self.blend)
-                self._known[key] = (made.move, _abruptness(self.motions, planned, k, made))
-            planned.moves[k], planned.accelerations[k] = self._known[key]
+                made = blended(self.motions, self.foot_supports, source, target, self.blend)
+                self._known[key] = (made.transform, _abruptness(self.motions, planned, k, made))
+            planned.transforms[k], planned.accelerations[k] = self._known[key]
             if self.smooth is not None and (
                 planned.accelerations[k] > self.smooth * self._usual(int(source[0]), int(target[0]))
             ):
                 good[k] = False
                 self.abrupt.add(key)
-        return planned.kept(good)
+        return planned.select(good)
 
     def _usual(self, source: int, target: int) -> float:
         """What a transition between two motions is held against, m/s^2.
@@ -376,7 +391,7 @@ def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> floa
     beside = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)
     head = slice(max(int(leave) - beside, 0), int(leave))
     tail = slice(int(enter), int(enter) + beside)
-    turned, path = moved_poses(made.move, after.rotations[tail], after.root[tail])
+    turned, path = moved_poses(made.transform, after.rotations[tail], after.root[tail])
     rotations = np.concatenate([before.rotations[head], made.rotations, turned])
     root = np.concatenate([before.root[head], made.root, path])
     skeleton = before.skeleton

@@ -30,10 +30,10 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import composed, to_origin
 from motionloom.parallel import Progress
-from motionloom.parametric.cardinal_basis import CardinalBasis
 from motionloom.parametric.parameter_space import (
     DELTA,
     SPACING,
+    CardinalBasis,
     Measure,
     ParameterSpace,
     checked_target,
@@ -49,7 +49,7 @@ SCHEMES = ("samples", "cardinal")
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class SynthesisResult:
     """What came of a target.
 
     Attributes
@@ -163,7 +163,7 @@ class ParametricMotion:
         tolerance: float = TOLERANCE,
         scheme: str = "samples",
         name: str | None = None,
-    ) -> Reached:
+    ) -> SynthesisResult:
         """The motion for a target, and how far off it is.
 
         Parameters
@@ -192,7 +192,7 @@ class ParametricMotion:
         motion, frames = self._blends.made(weights, title)
         reached = self._blends.measured(motion, frames)
         error = float(np.linalg.norm(reached - wanted))
-        return Reached(motion, wanted, reached, error, weights, frames)
+        return SynthesisResult(motion, wanted, reached, error, weights, frames)
 
     def player(self, target: ArrayLike, **options: Any) -> ParametricPlayer:
         """Frames one by one, towards a target that may change between them.
@@ -216,7 +216,7 @@ class ParametricMotion:
         return ParametricPlayer(self, target, **options)
 
     def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
-        """Refined weights (N,) for a target (d,)."""
+        """RefinedWeights weights (N,) for a target (d,)."""
         wanted = checked_target(target, len(self.axes))
         return self._refined(self.space.weights_for(wanted), wanted, tolerance)
 

@@ -27,7 +27,7 @@ _STIFF = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Refined:
+class RefinedWeights:
     """Weights (N,), the parameters (d,) they reach, and how far that is from the target."""
 
     weights: Array
@@ -44,7 +44,7 @@ def refined_weights(
     tolerance: float = TOLERANCE,
     steps: int = STEPS,
     most: int | None = None,
-) -> Refined:
+) -> RefinedWeights:
     """Valid weights that reach a target, from weights that nearly do.
 
     Parameters
@@ -98,9 +98,9 @@ def refined_weights(
     return best
 
 
-def _measured(weights: Array, target: Array, measure: Measure) -> Refined:
+def _measured(weights: Array, target: Array, measure: Measure) -> RefinedWeights:
     reached = measure(weights)
-    return Refined(weights, reached, float(np.linalg.norm(reached - target)))
+    return RefinedWeights(weights, reached, float(np.linalg.norm(reached - target)))
 
 
 def _chosen(weights: Array, most: int) -> NDArray[np.intp]:
@@ -108,7 +108,7 @@ def _chosen(weights: Array, most: int) -> NDArray[np.intp]:
     return np.sort(largest[np.abs(weights[largest]) > 1e-9])
 
 
-def _slopes(at: Refined, chosen: NDArray[np.intp], measure: Measure, delta: float) -> Array:
+def _slopes(at: RefinedWeights, chosen: NDArray[np.intp], measure: Measure, delta: float) -> Array:
     """Change of the parameters by each chosen weight, the others giving way, shape (d, m).
 
     A nudge is taken from all chosen weights alike, so columns are known up to one common

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.error_function import error_function
+from motionloom.motion_graph.candidates import error_function
 from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
 from motionloom.plots.strokes import rgb
 
@@ -52,7 +52,7 @@ def write_error_function(
     from matplotlib.figure import Figure
 
     path = picture_path(path)
-    across, down = ([graph.place((name, 0))[0]] for name in names) if names else (None, None)
+    across, down = ([graph.locate((name, 0))[0]] for name in names) if names else (None, None)
     numbers = list(range(len(graph.motions)))
     across, down = across or numbers, down or numbers
     chosen = frame_distance(graph.distance if distance is None else distance)

@@ -17,9 +17,8 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, foot_contacts
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.parallel import Progress
-from motionloom.reconstruction.control_signal import ControlSignal
-from motionloom.reconstruction.marker_frame import body_rows
-from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.control_signal import ControlSignal, body_rows
+from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
@@ -41,7 +40,7 @@ _FOOT_SPREAD = 0.01  # metres a standing foot may slide
 
 
 @dataclass(frozen=True)
-class Found:
+class SolvedSequence:
     """Rotations (T, J, 4) and root (T, 3) of a sequence; distances (T,) to the neighbours."""
 
     rotations: Array
@@ -51,7 +50,7 @@ class Found:
 
 def solve_sequence(
     prior: Prior, signal: ControlSignal, *, progress: Progress | None = None
-) -> Found:
+) -> SolvedSequence:
     """Poses of all frames of a control signal."""
     filled = signal.filled()
     # Moments in which a marker was missed are as good as seen, but for some millimetres.
@@ -104,7 +103,7 @@ def _pass(
     rough,
     feet,
     progress,
-) -> Found:
+) -> SolvedSequence:
     """Solve every frame by itself, drawn towards the motion `rough` where there is one."""
     prior.fetch(rows)
     n_frames, n_markers = seen.shape[:2]
@@ -127,7 +126,7 @@ def _pass(
             if expected is None
             else Expectation(expected[t], _SMOOTH_SPREAD**2, rough.root[t].astype(float), FREE)
         )
-        found = likeliest_pose(
+        found = map_pose(
             body, model, headings[t], goals[t], spreads[t], towards,
             heading_variance=heading_spread**2,
         )  # fmt: skip
@@ -135,10 +134,10 @@ def _pass(
         rotations[t], root[t] = pose, found.root
         if progress is not None:
             progress(1)
-    return Found(rotations, root, np.median(gaps, axis=1))
+    return SolvedSequence(rotations, root, np.median(gaps, axis=1))
 
 
-def _between(prior: Prior, found: Found, frames: NDArray, signal: ControlSignal) -> Motion:
+def _between(prior: Prior, found: SolvedSequence, frames: NDArray, signal: ControlSignal) -> Motion:
     """The first pass as a smooth motion of all frames."""
     from scipy.ndimage import gaussian_filter1d
 

@@ -18,10 +18,9 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.parallel import Progress
-from motionloom.reconstruction.control_signal import ControlSignal
-from motionloom.reconstruction.marker_frame import body_rows
-from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, Found
-from motionloom.reconstruction.pose_solver import Body, Expectation, likeliest_pose
+from motionloom.reconstruction.control_signal import ControlSignal, body_rows
+from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, SolvedSequence
+from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
 from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
@@ -36,7 +35,7 @@ _FOOT_SPREAD = 0.01
 
 def solve_frames(
     stream: Stream, signal: ControlSignal, *, progress: Progress | None = None
-) -> Found:
+) -> SolvedSequence:
     """Every frame of a sequence by what came before it.
 
     Until a point is seen, the body stands as it will when one is.
@@ -48,7 +47,7 @@ def solve_frames(
         if progress is not None:
             progress(1 if len(frames) > 1 else first + 1)
     rotations, root, distances = zip(*(first * frames[:1] + frames), strict=True)
-    return Found(np.array(rotations), np.array(root), np.array(distances))
+    return SolvedSequence(np.array(rotations), np.array(root), np.array(distances))
 
 
 class Stream:
@@ -141,7 +140,7 @@ class Stream:
             towards = Expectation(model.mean, np.inf, start, FREE)
         else:
             towards = self._ahead(last)
-        solved = likeliest_pose(
+        solved = map_pose(
             self._body, model, float(np.angle(facing[0])), goals, spreads, towards,
             heading_variance=heading_spread**2,
         )  # fmt: skip

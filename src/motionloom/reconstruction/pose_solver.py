@@ -138,7 +138,7 @@ class Pose:
     unlikeliness: float
 
 
-def likeliest_pose(
+def map_pose(
     body: Body,
     model: LocalModel,
     heading: float,

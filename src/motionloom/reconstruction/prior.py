@@ -24,8 +24,8 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.heading import facing
 from motionloom.motion.retargeting.retarget import turned_onto
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.reconstruction.control_signal import MarkerFrame
 from motionloom.reconstruction.local_model import LocalModel, local_model
-from motionloom.reconstruction.marker_frame import MarkerFrame
 from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import open_index
 from motionloom.store.store import Store

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.poses import Clips, mixed_poses
+from motionloom.blending.poses import Clips, blend_poses
 from motionloom.errors import RoleError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations.planar_transform import composed, inverse, travelled, twist
-from motionloom.parametric.cardinal_basis import CardinalBasis
+from motionloom.parametric.parameter_space import CardinalBasis
 from motionloom.rhythm.movements import Movement
 
 Array = NDArray[np.float64]
@@ -128,7 +128,7 @@ class DanceNode:
         nearest = np.rint(frames).astype(np.int64)
         out = []
         for clips, contacts in zip(self.clips, self.contacts, strict=True):
-            rotations, root = mixed_poses(clips, active, shares, times, grounds=at, place=places)
+            rotations, root = blend_poses(clips, active, shares, times, grounds=at, place=places)
             stands = np.einsum("n,nfp->fp", shares, contacts[active][:, nearest])
             out.append((rotations, root, stands > 0.5))
         return out

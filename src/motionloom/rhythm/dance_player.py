@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.blending.inertialization import Stitch
+from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton, Source
@@ -87,7 +87,7 @@ class DancePlayer(Player):
         self.path: list[int] = []
         self._rng = np.random.default_rng(seed)
         self._first_beat = first_beat
-        self._stitches = [Stitch(len(skeleton), self.fps) for skeleton in self.skeletons]
+        self._stitches = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
         self._planters = [_planter(skeleton, self.fps) if planted else None
                           for skeleton in self.skeletons]  # fmt: skip
         self._wish: dict[str, Any] = {"target": None, "direction": None, "speed": None}
@@ -281,7 +281,7 @@ class DancePlayer(Player):
         node = self.nodes[self._node]
         rows = node.poses(self._weights, frames, between(self._places, frames))
         rows = [
-            (*stitch.added(rotations, root), contacts)
+            (*stitch.apply(rotations, root), contacts)
             for stitch, (rotations, root, contacts) in zip(self._stitches, rows, strict=True)
         ]
         return self._turned(rows)
@@ -310,7 +310,7 @@ class DancePlayer(Player):
 
     def _stretch(self, body, pieces, start, sources, seams) -> FrameBlock:
         if not pieces:
-            return FrameBlock.none(len(self.skeletons[body]), start)
+            return FrameBlock.empty(len(self.skeletons[body]), start)
         rotations, root, contacts = (
             np.concatenate([piece[body][k] for piece in pieces]) for k in range(3)
         )

@@ -113,7 +113,7 @@ class Replayed(Player):
         self._played = 0
 
     def _read(self, count: int) -> FrameBlock:
-        parts = [FrameBlock.none(len(self.skeleton), self._played)]
+        parts = [FrameBlock.empty(len(self.skeleton), self._played)]
         while count > 0:
             while self._left and self._left[0].frame <= self._played:
                 self._player.steer(**self._left.pop(0).controls)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.edits import STATES, EditedGraph, Spot
+from motionloom.motion_graph.edits import STATES, EditedGraph, TransitionKey
 from motionloom.studio.dependencies import Shop, Suffix, arrays, file_answer
 from motionloom.studio.graphs import GraphSettings, Walk, chosen_names, graph_of
 from motionloom.studio.jobs import Job
@@ -90,8 +90,8 @@ def transition(looked: Looked, shop: Shop) -> Response:
     from motionloom.motion_graph.routes import Route
 
     held = graph_of(shop, looked.graph)
-    number = _number(held, Spot.of(looked.transition))
-    graph = held.everything
+    number = _number(held, TransitionKey.of(looked.transition))
+    graph = held.full_graph
     (a, leave), (b, enter) = graph.transitions.leave[number], graph.transitions.enter[number]
     around = round(looked.seconds * graph.fps)
     first = max(int(leave) - around, 0)
@@ -109,7 +109,7 @@ def edit(edited: Edited, shop: Shop) -> dict[str, Any]:
     """Remove, lock or restore a transition, in all graphs of the library; kept with it."""
     from motionloom.motion_graph.edits import edit
 
-    spot = Spot.of(edited.transition)
+    spot = TransitionKey.of(edited.transition)
     for name in (spot.source, spot.target):
         shop.library.entry(name)  # complains if there is none
     edits = edit(shop.library, edited.action, spot)
@@ -157,8 +157,8 @@ def _packed(held: EditedGraph, settings: GraphSettings, shop: Shop) -> Response:
     )
 
 
-def _number(held: EditedGraph, spot: Spot) -> int:
+def _number(held: EditedGraph, spot: TransitionKey) -> int:
     for number in range(len(held.transitions)):
-        if held.spot(number) == spot:
+        if held.key(number) == spot:
             return number
     raise InvalidInput(f"the graph has no transition {spot.text}; it may have been built anew")

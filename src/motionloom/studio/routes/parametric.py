@@ -19,7 +19,7 @@ from motionloom.studio.motion_response import bones
 from motionloom.studio.search_settings import family_of
 
 if TYPE_CHECKING:
-    from motionloom.parametric.parametric_motion import ParametricMotion, Reached
+    from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
     from motionloom.search import Family
 
 router = APIRouter(prefix="/parametric", tags=["parametric"])
@@ -63,7 +63,7 @@ class Reachable:
     motion: ParametricMotion
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def reach(self, target: list[float]) -> Reached:
+    def reach(self, target: list[float]) -> SynthesisResult:
         """As `ParametricMotion.reach`."""
         with self.lock:
             return self.motion.reach(target)

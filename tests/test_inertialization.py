@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.blending.inertialization import Stitch
+from motionloom.blending.inertialization import Inertializer
 from motionloom.motion.rotations import quaternions as rot
 
 
 def stitched(first, second, blocks=(1000,)):
     """Frames of two motions, one after the other, read in blocks of some sizes."""
-    stitch = Stitch(len(first.skeleton), first.fps)
+    inertializer = Inertializer(len(first.skeleton), first.fps)
     parts = []
     for motion in (first, second):
         if motion is second:
-            stitch.seam(second.rotations[:3], second.root[:3])
+            inertializer.seam(second.rotations[:3], second.root[:3])
         at, k = 0, 0
         while at < len(motion):
             size = blocks[k % len(blocks)]
             parts.append(
-                stitch.added(motion.rotations[at : at + size], motion.root[at : at + size])
+                inertializer.apply(motion.rotations[at : at + size], motion.root[at : at + size])
             )
             at, k = at + size, k + 1
     rotations, root = (np.concatenate(piece) for piece in zip(*parts, strict=True))
@@ -66,8 +66,8 @@ def test_blocks_of_any_size_give_the_same(halves):
 
 def test_a_first_motion_has_no_seam():
     walk = ml.demo.clip("walk")
-    stitch = Stitch(len(walk.skeleton), walk.fps)
-    stitch.seam(walk.rotations[:3], walk.root[:3])
-    rotations, _ = stitch.added(walk.rotations, walk.root)
+    inertializer = Inertializer(len(walk.skeleton), walk.fps)
+    inertializer.seam(walk.rotations[:3], walk.root[:3])
+    rotations, _ = inertializer.apply(walk.rotations, walk.root)
     np.testing.assert_array_equal(rotations, walk.rotations)
-    assert len(stitch.added(walk.rotations[:0], walk.root[:0])[0]) == 0
+    assert len(inertializer.apply(walk.rotations[:0], walk.root[:0])[0]) == 0
