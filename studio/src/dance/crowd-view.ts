@@ -116,9 +116,7 @@ export class CrowdView extends View {
     this.busy = "moving the crowd";
     try {
       const job = await send("post", "crowds", { body: this.settings(query) });
-      const told = await finished(job, (one) => {
-        this.busy = one.title;
-      });
+      const told = await finished(job, (one) => (this.busy = one.title));
       if (wanted !== this.shown) return; // something else is wanted by now
       const message = await getArrays("crowds/{id}", { path: { id: told.id } });
       if (wanted !== this.shown || !this.isConnected) return;
@@ -172,9 +170,7 @@ export class CrowdView extends View {
 
   private slider(one: Slider) {
     const value = this.held[one.key] ?? this.query[one.key] ?? String(one.at);
-    const show = (event: Event) => {
-      this.held = { [one.key]: (event.target as HTMLInputElement).value };
-    };
+    const show = (event: Event) => (this.held = { [one.key]: (event.target as HTMLInputElement).value });
     return html`<label><span><b>${value}</b> ${one.words}</span>
       <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
         @input=${show} @change=${(event: Event) => this.change({ [one.key]: (event.target as HTMLInputElement).value })} /></label>`;

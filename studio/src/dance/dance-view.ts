@@ -91,7 +91,7 @@ export class DanceView extends View {
     });
   }
 
-  private async attempt(work: () => Promise<void>): Promise<void> {
+  private async attempt(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -111,9 +111,7 @@ export class DanceView extends View {
     const job = await send("post", "dance/choreographies", {
       body: { takes, within, meter: query.meter ? Number(query.meter) : null },
     });
-    this.steps = await finished(job, (one) => {
-      this.busy = `${one.title}: ${one.done} of ${one.total}`;
-    });
+    this.steps = await finished(job, (one) => (this.busy = `${one.title}: ${one.done} of ${one.total}`));
     this.tempo = Number(query.tempo) || Math.round(Math.min(Math.max(this.steps!.tempo, SLOWEST), FASTEST));
   }
 

@@ -298,12 +298,8 @@ export class Arcs extends LitElement {
     return html`<canvas id="arcs" tabindex="0" role="application"
       aria-label="Transitions between takes: arrow keys choose, Enter plays, Delete removes, l locks"
       style="cursor:${this.hovered ? "pointer" : "default"}"
-      @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => {
-        this.hovered = null;
-      }}
-      @mousemove=${(event: MouseEvent) => {
-        this.hovered = this.under(event).spot;
-      }}></canvas><canvas id="head"></canvas>
+      @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => (this.hovered = null)}
+      @mousemove=${(event: MouseEvent) => (this.hovered = this.under(event).spot)}></canvas><canvas id="head"></canvas>
       <div id="legend" class="faint">${Object.entries(INK).map(([state, ink]) => html`<span><i style="border-color:${ink};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
         <span>click a name to see its arcs alone</span></div>`;
   }

@@ -93,9 +93,7 @@ export class GraphView extends View {
     void this.attempt("", async () => {
       const job = await send("post", "graphs", { body: this.settings });
       try {
-        await finished(job, (one) => {
-          this.job = one;
-        });
+        await finished(job, (one) => (this.job = one));
       } finally {
         this.job = null;
       }
@@ -103,7 +101,7 @@ export class GraphView extends View {
     });
   }
 
-  private async attempt(busy: string, work: () => Promise<void>): Promise<void> {
+  private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
     this.busy = busy;
     try {
       await work();

@@ -64,7 +64,7 @@ export class Movements extends LitElement {
   }
 
   /** Whether it went well; what did not is told. */
-  private async attempt(work: () => Promise<void>): Promise<boolean> {
+  private async attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
       return true;
@@ -75,9 +75,7 @@ export class Movements extends LitElement {
   }
 
   private list(): Promise<boolean> {
-    return this.attempt(async () => {
-      this.kept = await getJson("movements");
-    });
+    return this.attempt(async () => (this.kept = await getJson("movements")));
   }
 
   private async open(): Promise<void> {
@@ -102,9 +100,10 @@ export class Movements extends LitElement {
     const name = this.renderRoot.querySelector<HTMLInputElement>("#keep")!.value.trim() || label;
     void this.attempt(async () => {
       try {
-        await finished(await send("post", "movements", { body: { name, within: [label], meter } }), (one) => {
-          this.job = one;
-        });
+        await finished(
+          await send("post", "movements", { body: { name, within: [label], meter } }),
+          (one) => (this.job = one),
+        );
       } finally {
         this.job = null;
       }
@@ -130,9 +129,10 @@ export class Movements extends LitElement {
   }
 
   private edit(change: Body<"movements/{name}/edits">): Promise<boolean> {
-    return this.attempt(async () => {
-      this.steps = await send("post", "movements/{name}/edits", { path: { name: this.name }, body: change });
-    });
+    return this.attempt(
+      async () =>
+        (this.steps = await send("post", "movements/{name}/edits", { path: { name: this.name }, body: change })),
+    );
   }
 
   private async rename(event: Event): Promise<void> {

@@ -1,5 +1,7 @@
 // The distance grid to look at: heat map, lines upon it, scales at its sides, a cross-hair.
 
+import { select } from "d3-selection";
+import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { HeatMap, type Seen } from "./heat-map";
@@ -51,11 +53,16 @@ export class GridMap extends LitElement {
   @property({ type: Number }) shown = 0;
   @property({ attribute: false }) chosen: Cell | null = null;
   seen: Seen = { column: 0, row: 0, columns: 1, rows: 1 };
+  /** What is seen without zoom; the transform of d3-zoom is relative to it. */
+  private base: Seen = this.seen;
+  private readonly zooming = zoom<GridMap, unknown>()
+    .filter((event) => !event.button && !(event.type === "wheel" && event.shiftKey))
+    .clickDistance(4)
+    .on("zoom", ({ transform }: D3ZoomEvent<GridMap, unknown>) => this.zoomed(transform));
   private map?: HeatMap;
   private pointer: { x: number; y: number } | null = null;
-  private grabbed: { x: number; y: number; moved: boolean } | null = null;
   private waiting = false;
-  private readonly sized = new ResizeObserver(() => this.again());
+  private readonly sized = new ResizeObserver(() => this.see(this.seen));
   private readonly paths = new WeakMap<Lines, Path2D>();
 
   static styles = [
@@ -74,13 +81,13 @@ export class GridMap extends LitElement {
   firstUpdated(): void {
     this.map = new HeatMap(this.renderRoot.querySelector("#heat")!);
     this.sized.observe(this);
-    this.addEventListener("wheel", (event) => this.zoom(event), { passive: false });
-    this.addEventListener("pointerdown", (event) => {
-      this.grabbed = { x: event.clientX, y: event.clientY, moved: false };
-      this.setPointerCapture(event.pointerId);
-    });
+    select<GridMap, unknown>(this).call(this.zooming).on("dblclick.zoom", null);
+    this.addEventListener("wheel", (event) => this.zoomColumns(event), { passive: false });
     this.addEventListener("pointermove", (event) => this.move(event));
-    this.addEventListener("pointerup", (event) => this.release(event));
+    this.addEventListener("click", (event) => {
+      const cell = this.cellAt(event.clientX, event.clientY);
+      if (cell) this.dispatchEvent(new CustomEvent("cell", { detail: cell }));
+    });
     this.addEventListener("pointerleave", () => {
       this.pointer = null;
       this.again();
@@ -109,8 +116,7 @@ export class GridMap extends LitElement {
   /** All of it. */
   home(): void {
     if (!this.data) return;
-    this.seen = { column: 0, row: 0, columns: this.data.columns, rows: this.data.rows };
-    this.again();
+    this.see({ column: 0, row: 0, columns: this.data.columns, rows: this.data.rows });
   }
 
   /** Bring some cells into view. */
@@ -118,13 +124,12 @@ export class GridMap extends LitElement {
     const margin = 0.5;
     const rows = Math.max(last.row - first.row, 4);
     const columns = Math.max(last.column - first.column, 4);
-    this.seen = {
+    this.see({
       row: first.row - margin * rows,
       column: first.column - margin * columns,
       rows: rows * (1 + 2 * margin),
       columns: columns * (1 + 2 * margin),
-    };
-    this.again();
+    });
   }
 
   /** The cell under a point of the page; null beside the grid. */
@@ -154,52 +159,49 @@ export class GridMap extends LitElement {
     return { width: Math.max(this.clientWidth - LEFT, 1), height: Math.max(this.clientHeight - BOTTOM, 1) };
   }
 
-  private zoom(event: WheelEvent): void {
-    event.preventDefault();
-    if (!this.data) return;
-    const factor = 1.0016 ** event.deltaY;
-    const box = this.getBoundingClientRect();
+  /** Show these cells; zooming starts from here. */
+  private see(seen: Seen): void {
+    this.base = seen;
+    if (this.data) {
+      const { width, height } = this.inner;
+      const least = (all: number, pixels: number) => 1.3 * Math.max(all, pixels / NEAREST);
+      this.zooming.scaleExtent([
+        Math.min(seen.columns / least(this.data.columns, width), seen.rows / least(this.data.rows, height), 1),
+        Math.max((seen.columns * NEAREST) / width, (seen.rows * NEAREST) / height, 1),
+      ]);
+    }
+    select<GridMap, unknown>(this).call(this.zooming.transform, zoomIdentity);
+  }
+
+  private zoomed({ k, x, y }: ZoomTransform): void {
+    const { base } = this;
     const { width, height } = this.inner;
-    const px = (event.clientX - box.left - LEFT) / width;
-    const py = 1 - (event.clientY - box.top) / height;
-    const limit = (now: number, all: number, pixels: number) =>
-      Math.min(Math.max(now * factor, pixels / NEAREST), Math.max(all, pixels / NEAREST) * 1.3);
-    const columns = limit(this.seen.columns, this.data.columns, width);
-    const rows = event.shiftKey ? this.seen.rows : limit(this.seen.rows, this.data.rows, height);
     this.seen = {
-      columns,
-      rows,
-      column: this.seen.column + px * (this.seen.columns - columns),
-      row: this.seen.row + py * (this.seen.rows - rows),
+      column: base.column + (((LEFT - x) / k - LEFT) / width) * base.columns,
+      row: base.row + (1 - (height - y) / k / height) * base.rows,
+      columns: base.columns / k,
+      rows: base.rows / k,
     };
     this.again();
   }
 
-  private move(event: PointerEvent): void {
-    this.pointer = { x: event.clientX, y: event.clientY };
-    if (this.grabbed && event.buttons) {
-      const dx = event.clientX - this.grabbed.x;
-      const dy = event.clientY - this.grabbed.y;
-      if (this.grabbed.moved || Math.hypot(dx, dy) > 4) {
-        const { width, height } = this.inner;
-        this.seen = {
-          ...this.seen,
-          column: this.seen.column - (dx / width) * this.seen.columns,
-          row: this.seen.row + (dy / height) * this.seen.rows,
-        };
-        this.grabbed = { x: event.clientX, y: event.clientY, moved: true };
-      }
-    } else {
-      const cell = this.cellAt(event.clientX, event.clientY);
-      if (cell) this.dispatchEvent(new CustomEvent("hover", { detail: cell }));
-    }
-    this.again();
+  /** Shift + wheel: zoom along the columns alone, which d3-zoom cannot. */
+  private zoomColumns(event: WheelEvent): void {
+    if (!event.shiftKey || !this.data) return;
+    event.preventDefault();
+    const { width } = this.inner;
+    const part = (event.clientX - this.getBoundingClientRect().left - LEFT) / width;
+    const most = 1.3 * Math.max(this.data.columns, width / NEAREST);
+    const factor = 2 ** ((event.deltaY || event.deltaX) * 0.002);
+    const columns = Math.min(Math.max(this.seen.columns * factor, width / NEAREST), most);
+    this.see({ ...this.seen, columns, column: this.seen.column + part * (this.seen.columns - columns) });
   }
 
-  private release(event: PointerEvent): void {
-    const cell = this.cellAt(event.clientX, event.clientY);
-    if (cell && this.grabbed && !this.grabbed.moved) this.dispatchEvent(new CustomEvent("cell", { detail: cell }));
-    this.grabbed = null;
+  private move(event: PointerEvent): void {
+    this.pointer = { x: event.clientX, y: event.clientY };
+    const cell = event.buttons ? null : this.cellAt(event.clientX, event.clientY);
+    if (cell) this.dispatchEvent(new CustomEvent("hover", { detail: cell }));
+    this.again();
   }
 
   /** Draw at the next frame, once. */

@@ -55,9 +55,9 @@ export class GridView extends View {
   @state() private live = false;
   @state() private whole: { chains: number; bridges: number } | null = null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
-  private readonly describing = new Latest<Asked & { threshold?: number }>(async (query) => {
-    this.lines = await getJson("grid/lines", { query });
-  });
+  private readonly describing = new Latest<Asked & { threshold?: number }>(
+    async (query) => (this.lines = await getJson("grid/lines", { query })),
+  );
   private generation = 0;
 
   static styles = [
@@ -351,9 +351,7 @@ export class GridView extends View {
           @click=${() => this.toggle(name)}><i style="background: ${colour}"></i>${title}</button>`,
       )}
         <span class="grow"></span><span class="faint">${this.busy ? "comparing…" : ""}</span>
-        <button aria-pressed=${this.live} title="Poses follow the pointer" @click=${() => {
-          this.live = !this.live;
-        }}>follow pointer</button></div>
+        <button aria-pressed=${this.live} title="Poses follow the pointer" @click=${() => (this.live = !this.live)}>follow pointer</button></div>
       ${
         this.asked.a
           ? html`<loom-grid-map .data=${this.data} .marks=${this.marks} .layers=${this.layers} .chosen=${this.chosen}

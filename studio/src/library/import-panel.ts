@@ -107,9 +107,10 @@ export class Drop extends LitElement {
         path: { id: batch.id },
         body: { label_by_folder: folders },
       });
-      const outcome = await finished(job, (now) => {
-        this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now };
-      });
+      const outcome = await finished(
+        job,
+        (now) => (this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now }),
+      );
       this.state = { kind: "done", outcome: { ...outcome, failed: [...failed, ...outcome.failed] } };
       await this.studio.refresh();
       if (outcome.names.length) this.studio.go("library", { take: outcome.names[0] });
@@ -162,9 +163,7 @@ export class Drop extends LitElement {
         .map(([count, what]) => `${count} ${what}`)
         .join(", ") || "nothing to import"
     }</b>
-        <button @click=${() => {
-          this.state = null;
-        }}>close</button></div>
+        <button @click=${() => (this.state = null)}>close</button></div>
       ${failed.length ? html`<ul>${failed.slice(0, 200).map((one) => html`<li><b>${one.file}</b>: <span>${one.reason}</span></li>`)}</ul>` : nothing}`;
   }
 

@@ -76,7 +76,7 @@ export class Latest<Asked> {
   private next?: Asked;
   private draining: Promise<void> = Promise.resolve();
 
-  constructor(private readonly run: (asked: Asked) => Promise<void>) {}
+  constructor(private readonly run: (asked: Asked) => Promise<unknown>) {}
 
   ask(asked: Asked): void {
     this.next = asked;

@@ -68,12 +68,8 @@ export class App extends LitElement {
   protected firstUpdated(): void {
     const again = () => this.requestUpdate();
     for (const name of ["route", "library", "notice"]) this.studio.addEventListener(name, again);
-    this.studio.addEventListener("lost", () => {
-      this.lost = true;
-    });
-    this.studio.addEventListener("found", () => {
-      this.lost = false;
-    });
+    this.studio.addEventListener("lost", () => (this.lost = true));
+    this.studio.addEventListener("found", () => (this.lost = false));
     void this.studio.start();
     const stage = (this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!));
     stage.addEventListener("blind", (event) =>

@@ -41,9 +41,7 @@ export class CodeLine extends LitElement {
   private async copy(text: string) {
     await copyText(text);
     this.copied = text;
-    setTimeout(() => {
-      this.copied = "";
-    }, 1500);
+    setTimeout(() => (this.copied = ""), 1500);
   }
 
   render() {

@@ -198,9 +198,7 @@ export class ParametricForm extends LitElement {
     event.preventDefault();
     try {
       const job = await send("post", "parametric", { body: this.body() });
-      const made = await finished(job, (one) => {
-        this.job = one;
-      });
+      const made = await finished(job, (one) => (this.job = one));
       if (made.left_out.length)
         this.studio.say(
           `${made.left_out.length} examples were left out: their feet stand when those of the first do not.`,
@@ -215,19 +213,13 @@ export class ParametricForm extends LitElement {
 
   private what() {
     const button = (source: Source, words: string) => html`<button type="button" aria-pressed=${this.source === source}
-      @click=${() => {
-        this.source = source;
-      }}>${words}</button>`;
+      @click=${() => (this.source = source)}>${words}</button>`;
     const labels = this.labels();
-    const menu = html`<label>label <select id="label" @change=${(e: Event) => {
-      this.label = (e.target as HTMLSelectElement).value;
-    }}>
+    const menu = html`<label>label <select id="label" @change=${(e: Event) => (this.label = (e.target as HTMLSelectElement).value)}>
       ${this.source === "label" ? "" : html`<option value="">any</option>`}
       ${labels.map((one) => html`<option ?selected=${one === this.label}>${one}</option>`)}</select></label>`;
     const near = html`<label>how alike <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
-      @input=${(e: Event) => {
-        this.distance = (e.target as HTMLInputElement).value;
-      }} /></label>`;
+      @input=${(e: Event) => (this.distance = (e.target as HTMLInputElement).value)} /></label>`;
     return html`<fieldset><legend>made of</legend>
       <div class="choice">${button("selection", "what is like the selection")}${button("label", "a label, whole takes")}
         ${this.family ? button("family", "the found family") : ""}</div>
@@ -244,16 +236,12 @@ export class ParametricForm extends LitElement {
     const [low, high] = this.range();
     const joints = Object.keys(this.first?.roles ?? { right_ankle: 0 });
     return html`<fieldset><legend>asked by</legend>
-      <select aria-label="Parameter" id="kind" @change=${(e: Event) => {
-        this.kind = (e.target as HTMLSelectElement).value;
-      }}>
+      <select aria-label="Parameter" id="kind" @change=${(e: Event) => (this.kind = (e.target as HTMLSelectElement).value)}>
         ${this.kinds.map((one) => html`<option value=${one.name} ?selected=${one.name === this.kind} title=${one.words}>${TITLES[one.name] ?? one.words}</option>`)}</select>
       <div class="row">
         ${
           kind?.joint
-            ? html`<label>joint <select id="joint" @change=${(e: Event) => {
-                this.joint = (e.target as HTMLSelectElement).value;
-              }}>
+            ? html`<label>joint <select id="joint" @change=${(e: Event) => (this.joint = (e.target as HTMLSelectElement).value)}>
           ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>`
             : ""
         }
@@ -274,13 +262,9 @@ export class ParametricForm extends LitElement {
     const lines = this.lines();
     return html`<form @submit=${this.build}>${this.what()}${this.askedBy()}
       <div class="row"><label>keep as <input id="name" placeholder=${this.keptAs()} .value=${this.name}
-          @input=${(e: Event) => {
-            this.name = (e.target as HTMLInputElement).value;
-          }} /></label>
+          @input=${(e: Event) => (this.name = (e.target as HTMLInputElement).value)} /></label>
         <label>blends tried <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
-          @change=${(e: Event) => {
-            this.samples = Number((e.target as HTMLInputElement).value);
-          }} /></label></div>
+          @change=${(e: Event) => (this.samples = Number((e.target as HTMLInputElement).value))} /></label></div>
       <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make it</button>
       <loom-progress .job=${this.job}></loom-progress>
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;

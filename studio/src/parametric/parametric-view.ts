@@ -350,9 +350,7 @@ export class ParametricView extends View {
       <div class="row"><select aria-label="Kept parametric motions" id="kept" @change=${choose}>
         <option value="">${this.kept.length ? "choose one that is kept" : "none is kept yet"}</option>
         ${this.kept.map((one) => html`<option value=${one.name} ?selected=${one.name === this.opened?.name}>${one.name}: ${one.by.join(", ")} (${one.examples})</option>`)}</select>
-        <button aria-pressed=${form} @click=${() => {
-          this.making = !this.making;
-        }}>make one</button></div>
+        <button aria-pressed=${form} @click=${() => (this.making = !this.making)}>make one</button></div>
       ${
         form
           ? html`<section style="margin-top:10px"><loom-parametric-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}

@@ -86,9 +86,7 @@ export class Scatter extends LitElement {
       @pointermove=${(event: PointerEvent) => {
         if (this.dragging) this.aim(event);
       }}
-      @pointerup=${() => {
-        this.dragging = false;
-      }}>
+      @pointerup=${() => (this.dragging = false)}>
       ${this.dots(this.samples, "sample", 2)} ${this.dots(this.examples, "example", 3)}
       <text x=${MARGIN} y=${this.height - 8}>${low.toFixed(2)}</text>
       <text x=${WIDTH / 2} y=${this.height - 8} text-anchor="middle">${this.axes[0]}</text>

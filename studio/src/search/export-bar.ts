@@ -45,9 +45,7 @@ export class Basket extends LitElement {
   render() {
     const count = verdicts.accepted.length;
     return html`<span><b>${count}</b> accepted${verdicts.rejected.length ? html`, ${verdicts.rejected.length} rejected` : ""}</span>
-      <select id="format" aria-label="File format" @change=${(event: Event) => {
-        this.format = (event.target as HTMLSelectElement).value as "bvh" | "glb";
-      }}>
+      <select id="format" aria-label="File format" @change=${(event: Event) => (this.format = (event.target as HTMLSelectElement).value as "bvh" | "glb")}>
         <option value="bvh">BVH</option><option value="glb">GLB</option></select>
       <button id="export" class="main" ?disabled=${!count || this.busy} @click=${this.export}>${this.busy ? "packing…" : "Export zip"}</button>
       <button id="clear" ?disabled=${!count && !verdicts.rejected.length} @click=${() => verdicts.clear()}>clear</button>`;

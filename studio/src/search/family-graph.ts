@@ -1,7 +1,9 @@
 // The match graph, drawn: a figure at every node, strong lines on the cheapest ways to the query.
 
-import { LitElement, css, html, svg } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { select } from "d3-selection";
+import { zoom, zoomIdentity, type D3ZoomEvent } from "d3-zoom";
+import { LitElement, css, html, svg, type PropertyValues } from "lit";
+import { customElement, property, query, state } from "lit/decorators.js";
 import type { FamilyEdge, FamilyNode } from "../net/answers";
 import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
 import { look } from "../page/style";
@@ -13,6 +15,8 @@ const RADIUS = 46;
 const METRE = 39;
 const FEET = 35; // units of a metre of a figure, and from the middle of a node down to its feet
 const READABLE = 0.7; // pixels per unit from which names fit beside each other
+const LEAST_SCALE = 0.05; // pixels per unit
+const MOST_SCALE = 8;
 const MOST_WEAK = 400; // further edges are left out, the dearest first
 
 @customElement("loom-family-graph")
@@ -29,9 +33,12 @@ export class FamilyGraph extends LitElement {
   @state() private hovered = -1;
   /** Which moment the figures show, 0 to 1. */
   @property({ type: Number }) moment = 0.5;
-  @state() private view: { x: number; y: number; scale: number } | null = null;
-  private grabbed: { x: number; y: number; moved: boolean } | null = null;
-  private readonly wheel = (event: WheelEvent) => this.zoom(event);
+  /** Zoom and pan on top of the view that shows all nodes. */
+  @state() private transform = zoomIdentity;
+  @query("svg") private picture!: SVGSVGElement;
+  private readonly zooming = zoom<SVGSVGElement, unknown>()
+    .clickDistance(4)
+    .on("zoom", ({ transform }: D3ZoomEvent<SVGSVGElement, unknown>) => (this.transform = transform));
 
   static styles = [
     look,
@@ -54,11 +61,20 @@ export class FamilyGraph extends LitElement {
   `,
   ];
 
-  firstUpdated(): void {
-    this.addEventListener("wheel", this.wheel, { passive: false });
+  willUpdate(changed: PropertyValues): void {
+    if (changed.has("nodes")) this.transform = zoomIdentity;
   }
-  willUpdate(changed: Map<string, unknown>): void {
-    if (changed.has("nodes")) this.view = null;
+
+  updated(changed: PropertyValues): void {
+    if (!this.picture || !changed.has("nodes")) return;
+    const fit = this.scale;
+    this.zooming.scaleExtent([Math.min(LEAST_SCALE / fit, 1), Math.max(MOST_SCALE / fit, 1)]);
+    select(this.picture).call(this.zooming).on("dblclick.zoom", null);
+    this.showAll();
+  }
+
+  private showAll(): void {
+    select(this.picture).call(this.zooming.transform, zoomIdentity);
   }
 
   private at(node: number): [number, number] {
@@ -66,55 +82,18 @@ export class FamilyGraph extends LitElement {
     return [x * SIZE, -y * SIZE];
   }
 
-  /** What is seen: all of it, until somebody zooms. */
-  private box(): string {
-    const { clientWidth: width, clientHeight: height } = this;
-    if (this.view) {
-      const { x, y, scale } = this.view;
-      return `${x} ${y} ${width / scale} ${height / scale}`;
-    }
+  /** The view box that shows all nodes: x, y, width, height. */
+  private get box(): [number, number, number, number] {
     const places = this.nodes.map((_, number) => this.at(number));
     const margin = RADIUS + 20;
     const low = [0, 1].map((axis) => Math.min(...places.map((one) => one[axis])) - margin);
     const high = [0, 1].map((axis) => Math.max(...places.map((one) => one[axis])) + margin);
-    low[1] -= 40;
-    high[1] += 30; // what is told of the chosen one, and the tiers
-    return `${low[0]} ${low[1]} ${high[0] - low[0]} ${high[1] - low[1]}`;
-  }
-
-  private seen(): { x: number; y: number; scale: number } {
-    const matrix = this.renderRoot.querySelector("svg")!.getScreenCTM()!;
-    const { left, top } = this.getBoundingClientRect();
-    return { x: (left - matrix.e) / matrix.a, y: (top - matrix.f) / matrix.d, scale: matrix.a };
-  }
-
-  private zoom(event: WheelEvent): void {
-    event.preventDefault();
-    const now = this.seen();
-    const { left, top } = this.getBoundingClientRect();
-    const scale = Math.min(Math.max(now.scale * 1.0015 ** -event.deltaY, 0.05), 8);
-    const px = event.clientX - left;
-    const py = event.clientY - top;
-    this.view = { x: now.x + px / now.scale - px / scale, y: now.y + py / now.scale - py / scale, scale };
-  }
-
-  private grab(event: PointerEvent): void {
-    this.grabbed = { x: event.clientX, y: event.clientY, moved: false };
-  }
-
-  private drag(event: PointerEvent): void {
-    if (!this.grabbed || !event.buttons) return;
-    const dx = event.clientX - this.grabbed.x;
-    const dy = event.clientY - this.grabbed.y;
-    if (!this.grabbed.moved && Math.hypot(dx, dy) < 4) return;
-    if (!this.grabbed.moved) this.renderRoot.querySelector("svg")!.setPointerCapture(event.pointerId);
-    const now = this.seen();
-    this.view = { x: now.x - dx / now.scale, y: now.y - dy / now.scale, scale: now.scale };
-    this.grabbed = { x: event.clientX, y: event.clientY, moved: true };
+    low[1] -= 40; // for the text about the current node
+    high[1] += 30; // for the legend of the tiers
+    return [low[0], low[1], high[0] - low[0], high[1] - low[1]];
   }
 
   private choose(node: number): void {
-    if (this.grabbed?.moved) return;
     this.dispatchEvent(new CustomEvent("node", { detail: node }));
   }
 
@@ -154,9 +133,8 @@ export class FamilyGraph extends LitElement {
 
   /** Pixels per unit of the picture, to know whether words can be read. */
   private get scale(): number {
-    if (this.view) return this.view.scale;
-    const [, , width, height] = this.box().split(" ").map(Number);
-    return Math.min(this.clientWidth / width, this.clientHeight / height);
+    const [, , width, height] = this.box;
+    return this.transform.k * Math.min(this.clientWidth / width, this.clientHeight / height);
   }
 
   private node(one: FamilyNode, number: number) {
@@ -168,17 +146,12 @@ export class FamilyGraph extends LitElement {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
       event.stopPropagation();
-      this.grabbed = null;
       this.choose(number);
     };
     return svg`<g class="node ${number === this.current ? "current" : ""} ${this.out.has(number) ? "out" : ""}" data-node=${number}
       transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
       @click=${() => this.choose(number)} @keydown=${act}
-      @pointerenter=${() => {
-        this.hovered = number;
-      }} @pointerleave=${() => {
-        this.hovered = -1;
-      }}>
+      @pointerenter=${() => (this.hovered = number)} @pointerleave=${() => (this.hovered = -1)}>
       <circle r=${RADIUS} stroke=${colour}></circle>${this.figure(number)}
       ${number === 0 || this.scale > READABLE || number === this.current ? svg`<text y=${RADIUS + 14} font-size=${words}>${number === 0 ? "query" : name}</text>` : ""}
       ${number && this.scale > READABLE ? svg`<text class="far" y=${RADIUS + 26} font-size="10">${one.distance_to_query.toFixed(3)} ${this.unit}</text>` : ""}
@@ -204,21 +177,15 @@ export class FamilyGraph extends LitElement {
       .slice(0, MOST_WEAK);
     const tiers = Math.max(...this.nodes.map((node) => node.tier));
     const edges = [...weak, ...this.edges.filter((edge) => edge.way)];
-    return html`<svg viewBox=${this.box()} @pointerdown=${this.grab} @pointermove=${this.drag}>
+    return html`<svg viewBox=${this.box.join(" ")}><g transform=${this.transform.toString()}>
         ${edges.map((edge) => this.line(edge, dearest))}
-        ${this.nodes.map((one, number) => this.node(one, number))}</svg>
+        ${this.nodes.map((one, number) => this.node(one, number))}</g></svg>
       <div class="told">${this.told()}</div>
       <div class="tiers">${Array.from(
         { length: Math.min(tiers, this.colours.length - 1) + 1 },
         (_, tier) => html`<span>
         <i style="background: ${this.colours[tier]}"></i>${tier ? `tier ${tier}` : "query"}</span>`,
       )}</div>
-      ${
-        this.view
-          ? html`<button class="home" @click=${() => {
-              this.view = null;
-            }}>show all</button>`
-          : ""
-      }`;
+      ${this.transform === zoomIdentity ? "" : html`<button class="home" @click=${this.showAll}>show all</button>`}`;
   }
 }

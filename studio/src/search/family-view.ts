@@ -85,9 +85,7 @@ export class FamilyView extends View {
       this.menu ??= await getJson("search/menu");
       const body = familyBody(this.menu, settings);
       const began = performance.now();
-      await finished(await send("post", "families/grow", { body }), (job) => {
-        this.job = job;
-      });
+      await finished(await send("post", "families/grow", { body }), (job) => (this.job = job));
       const family = await send("post", "families", { body });
       if (JSON.stringify(settings) !== this.grown) return;
       this.family = { ...family, seconds: Math.max((performance.now() - began) / 1000, family.seconds) };
@@ -204,9 +202,7 @@ export class FamilyView extends View {
         ${family.edges.length} edges <span class="faint">in ${family.seconds.toFixed(1)} s</span></span>
       <span class="grow"></span>
       <label class="row moment" title="Which moment the figures show"><input id="moment" type="range" min="0" max="1" step="0.02" .value=${String(this.moment)}
-        @input=${(event: Event) => {
-          this.moment = Number((event.target as HTMLInputElement).value);
-        }} /></label>
+        @input=${(event: Event) => (this.moment = Number((event.target as HTMLInputElement).value))} /></label>
       <button id="leave-out" ?disabled=${!current} aria-pressed=${out.has(current)} @click=${() => this.toggle(current)}>
         ${out.has(current) ? "take in again" : "leave out"}</button>
       <button id="export" @click=${this.export}>Export zip</button>

@@ -44,9 +44,9 @@ export class SearchView extends View {
   private shown = 0;
   private asking: { began: number; give: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
-  private readonly describing = new Latest<Settings>(async (settings) => {
-    this.lines = await send("post", "search/lines", { body: searchBody(this.menu!, settings) });
-  });
+  private readonly describing = new Latest<Settings>(
+    async (settings) => (this.lines = await send("post", "search/lines", { body: searchBody(this.menu!, settings) })),
+  );
 
   static styles = [
     look,
@@ -173,9 +173,7 @@ export class SearchView extends View {
 
   private async watch(job: Job): Promise<void> {
     try {
-      await finished(job, (now) => {
-        this.job = now;
-      });
+      await finished(job, (now) => (this.job = now));
     } finally {
       this.job = null;
     }
@@ -336,9 +334,7 @@ export class SearchView extends View {
         ${
           verdicts.rejected.length
             ? html`<button aria-pressed=${this.hidesRejected}
-          @click=${() => {
-            this.hidesRejected = !this.hidesRejected;
-          }}>hide rejected</button>`
+          @click=${() => (this.hidesRejected = !this.hidesRejected)}>hide rejected</button>`
             : ""
         }</span></div>`;
   }

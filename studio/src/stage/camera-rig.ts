@@ -30,9 +30,7 @@ export class CameraRig {
     this.controls.maxDistance = 120;
     this.controls.target.set(0, 0.9, 0);
     this.camera.position.copy(HOME).multiplyScalar(4.6).add(this.controls.target);
-    this.controls.addEventListener("start", () => {
-      this.touched = true;
-    });
+    this.controls.addEventListener("start", () => (this.touched = true));
     this.controls.update();
   }
 

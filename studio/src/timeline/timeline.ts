@@ -252,9 +252,7 @@ export class Timeline extends LitElement {
   private async copy(text: string): Promise<void> {
     await copyText(text);
     this.copied = true;
-    setTimeout(() => {
-      this.copied = false;
-    }, 1500);
+    setTimeout(() => (this.copied = false), 1500);
   }
 
   private range() {
