@@ -35,7 +35,7 @@ _AT_FIRST = """() => {
     const { stage } = studio;
     studio.help(false);
     studio.select(null);
-    studio.cast([]);
+    studio.show([]);
     stage.set({ body: false, contacts: true, ghosts: false, path: true, trails: [], shadows: true,
         follow: true });
     stage.clock.set({ speed: 1, loop: true });

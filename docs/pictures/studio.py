@@ -113,10 +113,10 @@ def graph(page):
     go(page, f"#/graph?only={takes}&per_minute=50")
     view = "document.querySelector('loom-app').renderRoot.querySelector('loom-graph-view')"
     page.wait_for_function(f"() => {view}?.arcs?.lines.length")
-    spots = f"{view}.arcs.spots"
+    spots = f"{view}.arcs.pairs"
     page.evaluate(f"{view}.pick({spots}[Math.floor({spots}.length / 2)])")
     on_stage(page, 1)
-    page.evaluate(f"{view}.edit('lock', Math.max({view}.picked.there, {view}.picked.back))")
+    page.evaluate(f"{view}.edit('lock', Math.max({view}.picked.forward, {view}.picked.backward))")
     page.wait_for_function(f"() => {view}.arcs.stateOf({view}.picked) === 'locked'")
     points = [
         (round(1.5 * math.sin(0.9 * z), 2), round(z, 2)) for z in (0.25 * k for k in range(18))
@@ -124,7 +124,7 @@ def graph(page):
     page.evaluate(
         f"points => {{ {view}.floor.show(points); return {view}.walkAlong(points); }}", points
     )
-    page.wait_for_function(f"() => {view}.strayed !== null")
+    page.wait_for_function(f"() => {view}.pathError !== null")
     page.evaluate("studio.stage.set({ body: true, follow: false })")
     freeze(page, 3.4)
     turn(page, (-4.6, 3.4, -1.2), (0.2, 0.5, 2.0))

@@ -69,7 +69,7 @@ def test_beats_are_heard_when_they_are_danced(windows, studio_address, tmp_path)
 def the_command_shown_makes_the_same_dance(page, folder):
     command = page.locator("loom-dance-view loom-code").get_attribute("cli")
     danced = page.evaluate(
-        "document.querySelector('loom-app').shadowRoot.querySelector('loom-dance-view').danced"
+        "document.querySelector('loom-app').shadowRoot.querySelector('loom-dance-view').dance"
     )
     words = shlex.split(command.replace("dance.glb", str(folder / "dance.glb")))
     assert words.pop(0) == "motionloom"

@@ -18,7 +18,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 
 VIEW = "document.querySelector('loom-app').renderRoot.querySelector('loom-graph-view')"
 TAKES = "walk_p0,walk_left_p0,walk_right_p0"
-STATES = f"""() => {VIEW}.arcs.spots.map((spot) => [spot.there, spot.back].map(
+STATES = f"""() => {VIEW}.arcs.pairs.map((pair) => [pair.forward, pair.backward].map(
     (k) => k < 0 ? null : {VIEW}.drawn.states[{VIEW}.drawn.state[k]]))"""
 
 
@@ -40,13 +40,13 @@ def graph(windows, walks):
 def pick(page, number: int) -> None:
     """Click the middle of an arc."""
     page.evaluate(f"{VIEW}.arcs.scrollIntoView({{ block: 'center' }})")
-    at = page.evaluate(f"number => {VIEW}.arcs.middleOf({VIEW}.arcs.spots[number])", number)
+    at = page.evaluate(f"number => {VIEW}.arcs.middleOf({VIEW}.arcs.pairs[number])", number)
     page.mouse.click(at["x"], at["y"])
     page.wait_for_function(f"() => {VIEW}.picked && studio.stage.characters.length === 1")
 
 
 def picked(page) -> int:
-    return page.evaluate(f"{VIEW}.arcs.spots.indexOf({VIEW}.picked)")
+    return page.evaluate(f"{VIEW}.arcs.pairs.indexOf({VIEW}.picked)")
 
 
 def walking(page, seed: int = 1) -> None:
@@ -76,9 +76,9 @@ def test_an_edge_is_watched_removed_kept_and_restored(graph, windows, walks):
     number = picked(graph)
     graph.evaluate("studio.stage.freeze(0.8)")
     assert drawn_joints(graph).mean() > 0.8  # the transition is on the stage
-    text = graph.locator("loom-graph-view .ways b").first.inner_text()
+    text = graph.locator("loom-graph-view .directions b").first.inner_text()
     before = graph.evaluate(f"{VIEW}.head.info.transitions")
-    graph.locator("loom-graph-view .ways .remove").first.click()
+    graph.locator("loom-graph-view .directions .remove").first.click()
     graph.wait_for_function(f"() => {VIEW}.head.info.removed.by_hand === 1")
     assert "removed" in graph.evaluate(STATES)[picked(graph)]
     assert picked(graph) == number
@@ -91,8 +91,8 @@ def test_an_edge_is_watched_removed_kept_and_restored(graph, windows, walks):
     assert again.evaluate(f"{VIEW}.head.info.removed.by_hand") == 1
     assert "removed" in again.evaluate(STATES)[number]
     pick(again, number)
-    expect(again.locator("loom-graph-view .ways")).to_contain_text(text)
-    again.locator("loom-graph-view .ways .restore").first.click()
+    expect(again.locator("loom-graph-view .directions")).to_contain_text(text)
+    again.locator("loom-graph-view .directions .restore").first.click()
     again.wait_for_function(f"() => {VIEW}.head.info.removed.by_hand === 0")
     assert again.evaluate(f"{VIEW}.head.info.transitions") == before
 
@@ -167,10 +167,10 @@ def test_a_path_drawn_on_the_floor_is_followed(graph):
     for spot in spots[1:]:
         graph.mouse.move(*spot, steps=6)
     graph.mouse.up()
-    graph.wait_for_function(f"() => {VIEW}.strayed !== null", timeout=120_000)
+    graph.wait_for_function(f"() => {VIEW}.pathError !== null", timeout=120_000)
     drawn = np.array(graph.evaluate(f"{VIEW}.path"))
     assert np.linalg.norm(drawn[[0, -1]] - np.array(places)[[0, -1]], axis=1).max() < 0.1
-    assert graph.evaluate(f"{VIEW}.strayed") < 0.3
+    assert graph.evaluate(f"{VIEW}.pathError") < 0.3
     root = graph.evaluate("""() => {
         const { positions, parents, frames } = studio.stage.characters[0].motion;
         const at = ((frames - 1) * parents.length + parents.indexOf(-1)) * 3;
@@ -184,9 +184,9 @@ def test_movements_are_cut_danced_and_refined(windows, walks):
     steps = page.locator("loom-movements")
     steps.locator("#label").select_option("dance_groove")
     steps.get_by_label("Beats per movement").fill("4")
-    steps.get_by_label("Name to keep it by").fill("disco")
+    steps.get_by_label("Name of the choreography").fill("disco")
     steps.get_by_role("button", name="Cut movements").click()
-    graph = f"{VIEW}.renderRoot.querySelector('loom-movements').steps"
+    graph = f"{VIEW}.renderRoot.querySelector('loom-movements').graph"
     page.wait_for_function(f"() => {graph}?.nodes.length", timeout=60_000)
     assert "steps=disco" in page.url
     source, target = page.evaluate(f"[{graph}.nodes[0].name, {graph}.nodes.at(-1).name]")
@@ -199,7 +199,7 @@ def test_movements_are_cut_danced_and_refined(windows, walks):
     other = windows(page.url)  # and a window that only looks on
     other.wait_for_function(f"() => {graph}?.nodes.length")
     steps.locator("#rename").click()
-    steps.get_by_label("Another name for this node").fill("box step")
+    steps.get_by_label("New name of this node").fill("box step")
     page.keyboard.press("Enter")
     for each in (page, other):
         each.wait_for_function(f"() => {graph}.nodes[0].name === 'box step'")

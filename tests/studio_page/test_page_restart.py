@@ -35,15 +35,15 @@ def test_nothing_is_lost_when_the_server_restarts(windows, own_server):
     address = page.url
     own_server.kill()
     status = page.locator("loom-app header [role=status]")
-    expect(status).to_contain_text("The server has gone")
+    expect(status).to_contain_text("Connection to the server lost")
     # While it is away: the take still plays, and a request is refused in words.
     assert drawn_joints(page).mean() > 0.8
     page.evaluate("studio.open('jog_p0')")
     expect(page.locator("loom-app [role=alert]")).to_contain_text("cannot be reached")
-    page.evaluate("studio.say('')")
+    page.evaluate("studio.notify('')")
     own_server.restart()
     page.wait_for_function("() => studio.live.connected")
-    expect(status).not_to_contain_text("The server has gone")
+    expect(status).not_to_contain_text("Connection to the server lost")
     assert page.url == address
     assert page.evaluate("studio.selection") == {"motion": "walk_p0", "start": 10, "end": 40}
     assert page.evaluate("studio.take") == "walk_p0"
@@ -69,9 +69,7 @@ def test_two_windows_see_one_library(windows, own_server):
         page.evaluate("studio.stage.freeze(0.2); studio.stage.frame()")
         assert drawn_joints(page).mean() > 0.8
     # Both ask at once, again and again; every answer finds the window that asked.
-    counts = (
-        "async () => (await Promise.all([...Array(50)].map(() => studio.live.ask('ping')))).length"
-    )
+    counts = "async () => (await Promise.all([...Array(50)].map(() => studio.live.request('ping')))).length"
     assert [page.evaluate(counts) for page in (first, second)] == [50, 50]
     first.evaluate(
         """async () => { await fetch('api/library/labels/walk_p0', {method: 'PUT',

@@ -112,7 +112,7 @@ def test_what_is_out_of_reach_is_said_and_brought_back(kick):
     brought = np.array(kick.evaluate(f"{VIEW}.target"))
     assert np.linalg.norm(brought - far) > 0.05
     assert np.linalg.norm(ankle(kick) - brought) < 0.02
-    expect(view).to_contain_text("off the target")
+    expect(view).to_contain_text("from the target")
 
 
 def test_a_dragged_kick_can_be_linked_to_and_saved(kick, windows, kicks, tmp_path):
@@ -167,12 +167,12 @@ def test_the_selection_makes_one_from_the_form(windows, kicks):
     page.evaluate("studio.select({ motion: 'kick_front_mid_right_p0', start: 0, end: 70 })")
     go(page, "parametric")
     form = page.locator("loom-parametric-form")
-    form.get_by_label("how alike").fill("0.12")
+    form.get_by_label("maximum distance").fill("0.12")
     form.locator("#frame").fill("33")
     form.locator("#frame").press("Tab")
     form.locator("#name").fill("made here")
-    form.get_by_label("blends tried").fill("30")
-    form.get_by_label("blends tried").press("Tab")
+    form.get_by_label("samples").fill("30")
+    form.get_by_label("samples").press("Tab")
     form.locator("#build").click()
     page.wait_for_function(READY, timeout=60_000)
     assert page.evaluate(f"{VIEW}.opened.by") == ["right_ankle@33"]

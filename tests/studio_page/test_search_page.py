@@ -68,7 +68,7 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     expect(cards.first).to_be_visible()
     query = f"{KICK}:{chosen['start']}-{chosen['end']}"
     assert page.locator("loom-search-view #query").input_value() == query
-    found = page.evaluate(f"{SEARCH}.found.matches")
+    found = page.evaluate(f"{SEARCH}.results.matches")
     assert (found[0]["motion"], found[0]["distance"]) == (KICK, 0.0)
 
     cards.nth(0).locator(".yes").click()
@@ -109,13 +109,13 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
     slider.evaluate("(it) => { it.value = 0.6 * it.max; it.dispatchEvent(new Event('input')); }")
     expect(page.locator("#count")).not_to_have_text(str(before))
     limit = page.evaluate(f"{SEARCH}.settings.max_distance")
-    far = page.evaluate(f"{SEARCH}.found.matches.map((one) => one.distance)")
+    far = page.evaluate(f"{SEARCH}.results.matches.map((one) => one.distance)")
     assert 1 < cards.count() == sum(one <= limit for one in far) < before
     line = page.locator("loom-search-view loom-code code").first
     expect(line).to_contain_text(f"--max-distance {limit:g}")
     assert not [url for url in asked if url.endswith("/api/search")]  # all was here already
 
-    number = page.evaluate(f"{SEARCH}.found.matches.map((one) => one.motion)").index(OTHER)
+    number = page.evaluate(f"{SEARCH}.results.matches.map((one) => one.motion)").index(OTHER)
     cards.nth(number).click()
     _two(page, OTHER)
     for moment in (0.0, 0.8, 1.6):  # also in the middle of the kick: aligned in time, too
@@ -175,7 +175,7 @@ def test_nodes_of_the_family_are_played_left_out_and_passed_on(page):
     name = page.evaluate(f"{FAMILY}.family.nodes[2].motion")
     _two(page, name)
     assert _gap(page, "hips", 0.0) < 0.15
-    expect(page.locator("loom-family-graph .told")).to_contain_text(f"{name}:")
+    expect(page.locator("loom-family-graph .caption")).to_contain_text(f"{name}:")
 
     page.locator("loom-family-view #leave-out").click()
     expect(nodes.nth(2)).to_have_class("node current out")
@@ -200,7 +200,7 @@ def _cell(page, row: int, column: int):
     """Where a cell is drawn on the page."""
     box = page.locator("loom-grid-map").bounding_box()
     place = page.evaluate(
-        f"([row, column]) => {GRID}.map.placeOf({{ row, column }})", [row, column]
+        f"([row, column]) => {GRID}.map.positionOf({{ row, column }})", [row, column]
     )
     return box["x"] + place["x"], box["y"] + place["y"]
 

@@ -65,7 +65,7 @@ def test_keys_typed_into_a_field_are_left_alone(page):
     page.locator("#find").fill("walk")
     page.keyboard.press("Space")
     page.keyboard.press("b")
-    assert page.evaluate("() => [studio.stage.clock.playing, studio.stage.look.body]") == [
+    assert page.evaluate("() => [studio.stage.clock.playing, studio.stage.display.body]") == [
         False, False,
     ]  # fmt: skip
 
@@ -161,7 +161,7 @@ def test_ghosts_and_trails_are_drawn_beside_the_character(page):
     plain = stage_pixels(page)
     before = page.evaluate("""() => {
         const one = studio.lead, out = one.points.slice();
-        one.sample(one.frame - studio.stage.look.spacing, out);
+        one.sample(one.frame - studio.stage.display.spacing, out);
         const keep = one.points; one.points = out;
         const place = studio.stage.project(0, one.motion.roles.right_ankle);
         one.points = keep;
@@ -219,7 +219,7 @@ def test_streamed_motion_plays_as_far_as_it_has_come(page):
             contacts: motion.contacts.subarray(from * 4, to * 4) } });
         window.push = push;
         push(0, 15);
-        studio.cast([{ motion: grown }]);
+        studio.show([{ motion: grown }]);
         studio.stage.clock.play();
         return studio.stage.clock.end; }""")
     assert end == float("inf")
@@ -237,6 +237,6 @@ def test_streamed_motion_plays_as_far_as_it_has_come(page):
 
 def test_the_keys_are_shown(page):
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("play or pause")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("play or pause")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keys")).to_have_count(0)
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_count(0)

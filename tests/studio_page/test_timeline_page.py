@@ -57,7 +57,7 @@ def test_a_range_is_selected_adjusted_copied_and_cleared(page):
     drag(page, place(page, 4.0, 60), place(page, 6.0, 60))
     assert selection(page) == pytest.approx([120, 180], abs=1)
     start, end = selection(page)
-    expect(page.locator("#range")).to_have_text(f"dance_groove_p0:{start}-{end}")
+    expect(page.locator("#segment")).to_have_text(f"dance_groove_p0:{start}-{end}")
     assert f"range={start}-{end}" in page.url
     drag(page, place(page, end / 30, 60), place(page, 8.0, 60))  # its right handle
     assert selection(page) == pytest.approx([start, 240], abs=1)

@@ -1,10 +1,10 @@
-// Beats of the music above, beats of the motion below, and the moment between them.
+// Beats of the music (top) and of the motion (bottom), around the current time.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 
-const SHOWN = 8; // seconds at a time
+const SHOWN = 8; // visible seconds
 const HEIGHT = 84;
 
 @customElement("loom-beats")
@@ -17,7 +17,7 @@ export class BeatStrip extends LitElement {
   @property({ type: Number }) seconds = 0;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     canvas { width: 100%; height: ${HEIGHT}px; background: #12151a; border-radius: 5px; display: block; }
     p { font-size: 12px; }
@@ -35,18 +35,18 @@ export class BeatStrip extends LitElement {
     const ratio = devicePixelRatio || 1;
     canvas.width = width * ratio;
     canvas.height = HEIGHT * ratio;
-    const pen = canvas.getContext("2d")!;
-    pen.scale(ratio, ratio);
+    const context = canvas.getContext("2d")!;
+    context.scale(ratio, ratio);
     const from = Math.min(Math.max(this.time - SHOWN / 2, 0), Math.max(this.seconds - SHOWN, 0));
     const x = (seconds: number) => ((seconds - from) / SHOWN) * width;
     const shown = (seconds: number) => seconds >= from - 0.1 && seconds <= from + SHOWN + 0.1;
     const line = (at: number, top: number, bottom: number, colour: string, thick: number) => {
-      pen.strokeStyle = colour;
-      pen.lineWidth = thick;
-      pen.beginPath();
-      pen.moveTo(x(at), top);
-      pen.lineTo(x(at), bottom);
-      pen.stroke();
+      context.strokeStyle = colour;
+      context.lineWidth = thick;
+      context.beginPath();
+      context.moveTo(x(at), top);
+      context.lineTo(x(at), bottom);
+      context.stroke();
     };
     const down = new Set(this.downbeats);
     this.music.forEach((at, number) => {
@@ -56,15 +56,16 @@ export class BeatStrip extends LitElement {
       const off = Math.min(...this.music.map((beat) => Math.abs(beat - at)));
       line(at, 44, 68, off <= this.tolerance + 1e-6 ? "#7cb85c" : "#d86464", 2);
     }
-    pen.fillStyle = "#8a93a3";
-    pen.font = "10px system-ui";
-    for (let second = Math.ceil(from); second <= from + SHOWN; second++) pen.fillText(`${second} s`, x(second) + 2, 81);
+    context.fillStyle = "#8a93a3";
+    context.font = "10px system-ui";
+    for (let second = Math.ceil(from); second <= from + SHOWN; second++)
+      context.fillText(`${second} s`, x(second) + 2, 81);
     line(this.time, 2, HEIGHT, "#e0823d", 1.5);
   }
 
   render() {
     return html`<canvas aria-label="Beats of music and motion"></canvas>
       <p class="faint"><i style="background:#4f9fd8;margin-left:0"></i>music
-        <i style="background:#7cb85c"></i>motion, within a frame <i style="background:#d86464"></i>motion, off</p>`;
+        <i style="background:#7cb85c"></i>motion, within one frame <i style="background:#d86464"></i>motion, off</p>`;
   }
 }

@@ -1,56 +1,56 @@
-// Crowds: couples in a ballroom or soldiers on a street, all of them on the stage at once.
+// Crowd view: couples in a ballroom, or marching soldiers.
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
 import type { CrowdResult } from "../net/answers";
 import { FloorLines } from "../stage/floor";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { SoundTrack } from "./sound";
-import { motionsFrom } from "../motion/motion";
+import { crowdMotions } from "../motion/motion";
 import { View } from "../page/view";
 
 type Query = Record<string, string>;
 
-/** A slider: its key in the address, its words, its bounds and what it is at first. */
+/** A slider: its key in the address, label, bounds and default. */
 interface Slider {
   key: string;
-  words: string;
+  label: string;
   min: number;
   max: number;
   step?: number;
-  at: number;
+  value: number;
 }
 
 const BALLROOM: Slider[] = [
-  { key: "couples", words: "couples", min: 1, max: 40, at: 20 },
-  { key: "width", words: "m wide", min: 5, max: 30, at: 14 },
-  { key: "depth", words: "m deep", min: 5, max: 30, at: 10 },
-  { key: "tempo", words: "beats a minute", min: 60, max: 180, at: 90 },
+  { key: "couples", label: "couples", min: 1, max: 40, value: 20 },
+  { key: "width", label: "m wide", min: 5, max: 30, value: 14 },
+  { key: "depth", label: "m deep", min: 5, max: 30, value: 10 },
+  { key: "tempo", label: "beats per minute", min: 60, max: 180, value: 90 },
 ];
 const MARCH: Slider[] = [
-  { key: "ranks", words: "ranks", min: 1, max: 20, at: 10 },
-  { key: "files", words: "files", min: 1, max: 8, at: 4 },
-  { key: "tempo", words: "beats a minute", min: 60, max: 150, at: 96 },
+  { key: "ranks", label: "ranks", min: 1, max: 20, value: 10 },
+  { key: "files", label: "files", min: 1, max: 8, value: 4 },
+  { key: "tempo", label: "beats per minute", min: 60, max: 150, value: 96 },
 ];
-const BOTH: Slider[] = [{ key: "seconds", words: "seconds", min: 5, max: 60, at: 20 }];
+const BOTH: Slider[] = [{ key: "seconds", label: "seconds", min: 5, max: 60, value: 20 }];
 const LEADER = 0x4f9fd8;
 const FOLLOWER = 0xe0823d;
-const FILES = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
+const FILE_COLOURS = [0x7cb85c, 0x4f9fd8, 0xd8c14f, 0xc56ac0, 0x5cc4b8, 0xe0823d, 0xd86464, 0x9a86e0];
 
 @customElement("loom-crowd-view")
 export class CrowdView extends View {
-  @state() private told: CrowdResult | null = null;
+  @state() private crowd: CrowdResult | null = null;
   @state() private busy = "";
-  @state() private quiet = false;
-  /** Values of sliders that are still being dragged. */
-  @state() private held: Query = {};
+  @state() private muted = false;
+  /** Values of sliders while they are dragged. */
+  @state() private dragged: Query = {};
   private track: SoundTrack | null = null;
   private floor: FloorLines | null = null;
   private shown = "";
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     section { border-bottom: 1px solid var(--line); padding-bottom: 10px; margin-bottom: 10px; }
     .kinds { display: grid; grid-template-columns: 1fr 1fr; gap: 6px; margin-bottom: 10px; }
@@ -67,15 +67,15 @@ export class CrowdView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.floor = new FloorLines(this.studio.stage);
-    this.follow("found", () => {
+    this.listen("connected", () => {
       this.shown = "";
-      this.routed(this.query);
+      this.routeChanged(this.query);
     });
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.silence();
+    this.stopSound();
     this.floor?.clear();
   }
 
@@ -89,13 +89,13 @@ export class CrowdView extends View {
     return [...(this.kind === "march" ? MARCH : BALLROOM), ...BOTH];
   }
 
-  private silence(): void {
+  private stopSound(): void {
     this.track?.release();
     this.track = null;
   }
 
   private settings(query: Query): Body<"crowds"> {
-    const numbers = this.sliders.map((one) => [one.key, Number(query[one.key] ?? one.at)]);
+    const numbers = this.sliders.map((one) => [one.key, Number(query[one.key] ?? one.value)]);
     return {
       kind: this.kind,
       ...Object.fromEntries(numbers),
@@ -104,8 +104,8 @@ export class CrowdView extends View {
     };
   }
 
-  /** The address says which crowd; without a kind nothing is made yet. */
-  protected routed(query: Query): void {
+  /** Make the crowd of the address, if that names a kind. */
+  protected routeChanged(query: Query): void {
     const wanted = JSON.stringify(query);
     if (!query.kind || wanted === this.shown) return;
     this.shown = wanted;
@@ -116,46 +116,47 @@ export class CrowdView extends View {
     this.busy = "moving the crowd";
     try {
       const job = await send("post", "crowds", { body: this.settings(query) });
-      const told = await finished(job, (one) => (this.busy = one.title));
-      if (wanted !== this.shown) return; // something else is wanted by now
-      const message = await getArrays("crowds/{id}", { path: { id: told.id } });
+      const crowd = await finished(job, (one) => (this.busy = one.title));
+      if (wanted !== this.shown) return; // the address has changed in the meantime
+      const message = await getArrays("crowds/{id}", { path: { id: crowd.id } });
       if (wanted !== this.shown || !this.isConnected) return;
-      this.told = told;
-      this.silence();
+      this.crowd = crowd;
+      this.stopSound();
       const { clock } = this.studio.stage;
       clock.pause();
       const { bodies } = message.meta;
       const files = Number(query.files ?? 4);
-      this.studio.cast(
-        motionsFrom(message).map((motion, number) => ({
+      this.studio.show(
+        crowdMotions(message).map((motion, number) => ({
           motion,
-          colour: bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILES[(number % files) % FILES.length],
+          colour:
+            bodies === 2 ? (number % 2 ? FOLLOWER : LEADER) : FILE_COLOURS[(number % files) % FILE_COLOURS.length],
         })),
       );
       this.floor!.show(message.meta.room, message.arrays.street as Float32Array | undefined);
       clock.seek(0);
-      const track = await SoundTrack.load(clock, getBytes("crowds/{id}/sound", { path: { id: told.id } }));
+      const track = await SoundTrack.load(clock, getBytes("crowds/{id}/sound", { path: { id: crowd.id } }));
       if (wanted !== this.shown || !this.isConnected) {
         track.release();
         return;
       }
       this.track = track;
-      track.muted = this.quiet;
+      track.muted = this.muted;
       track.bind();
       clock.play();
     } catch (error) {
       if (wanted === this.shown) {
         this.shown = "";
-        this.told = null;
+        this.crowd = null;
       }
-      this.studio.say(error);
+      this.studio.notify(error);
     } finally {
       if (wanted === this.shown || !this.shown) this.busy = "";
     }
   }
 
   private change(values: Record<string, string | number | undefined>): void {
-    this.held = {};
+    this.dragged = {};
     this.studio.go("crowd", { ...this.query, kind: this.kind, ...values });
   }
 
@@ -164,47 +165,47 @@ export class CrowdView extends View {
   }
 
   private mute(): void {
-    this.quiet = !this.quiet;
-    if (this.track) this.track.muted = this.quiet;
+    this.muted = !this.muted;
+    if (this.track) this.track.muted = this.muted;
   }
 
   private slider(one: Slider) {
-    const value = this.held[one.key] ?? this.query[one.key] ?? String(one.at);
-    const show = (event: Event) => (this.held = { [one.key]: (event.target as HTMLInputElement).value });
-    return html`<label><span><b>${value}</b> ${one.words}</span>
+    const value = this.dragged[one.key] ?? this.query[one.key] ?? String(one.value);
+    const show = (event: Event) => (this.dragged = { [one.key]: (event.target as HTMLInputElement).value });
+    return html`<label><span><b>${value}</b> ${one.label}</span>
       <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
         @input=${show} @change=${(event: Event) => this.change({ [one.key]: (event.target as HTMLInputElement).value })} /></label>`;
   }
 
   private result() {
-    if (!this.told) return "";
-    const { characters, beats_total: total, beats_within_one_frame: on } = this.told;
+    if (!this.crowd) return "";
+    const { characters, beats_total: total, beats_within_one_frame: on } = this.crowd;
     const cm = (metres: number) => `${(100 * metres).toFixed(1)} cm`;
     return html`<section><h2>${characters} characters</h2>
       <div class="figures" id="figures">
         <b class=${on >= 0.95 * total ? "good" : "off"}>${((100 * on) / Math.max(total, 1)).toFixed(1)} %</b>
-        <span>of ${total} beats, a foot lands within a frame</span>
+        <span>of ${total} beats have a footstep within one frame</span>
         ${
-          this.told.clearance_m !== undefined
-            ? html`<b class=${this.told.clearance_m >= 0 ? "good" : "off"}>${cm(this.told.clearance_m)}</b>
-          <span>between the nearest couples, ever</span>`
+          this.crowd.clearance_m !== undefined
+            ? html`<b class=${this.crowd.clearance_m >= 0 ? "good" : "off"}>${cm(this.crowd.clearance_m)}</b>
+          <span>smallest distance between couples</span>`
             : ""
         }
         ${
-          this.told.left_feet_in_step !== undefined
-            ? html`<b>${(100 * this.told.left_feet_in_step).toFixed(1)} %</b><span>of the left feet are in step</span>
-          <b>${cm(this.told.misplacement_m!)}</b><span>from the place in the formation, on average</span>`
+          this.crowd.left_feet_in_step !== undefined
+            ? html`<b>${(100 * this.crowd.left_feet_in_step).toFixed(1)} %</b><span>of left footsteps are in step</span>
+          <b>${cm(this.crowd.misplacement_m!)}</b><span>mean distance from the position in the formation</span>`
             : ""
         }
       </div>
       <div class="row"><button id="export" @click=${() => this.export()}>Export GLB</button>
-        <button aria-pressed=${this.quiet} @click=${() => this.mute()}>${this.quiet ? "Muted" : "Sound on"}</button></div></section>
-      <loom-code cli=${this.told.cli} python=${this.told.python}></loom-code>`;
+        <button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button></div></section>
+      <loom-code cli=${this.crowd.cli} python=${this.crowd.python}></loom-code>`;
   }
 
   private export(): void {
-    void download(`${this.kind}.glb`, "crowds/{id}/file", { path: { id: this.told!.id } }).catch((error) =>
-      this.studio.say(error),
+    void download(`${this.kind}.glb`, "crowds/{id}/file", { path: { id: this.crowd!.id } }).catch((error) =>
+      this.studio.notify(error),
     );
   }
 
@@ -212,23 +213,23 @@ export class CrowdView extends View {
     const kind = this.kind;
     const made = Boolean(this.query.kind);
     const within = this.query.within ?? "";
-    return html`<section><h2>A crowd that moves to one music</h2>
+    return html`<section><h2>A crowd that moves to music</h2>
       <div class="kinds" role="group" aria-label="Scene">
         <button id="ballroom" aria-pressed=${made && kind === "ballroom"} @click=${() => this.choose("ballroom")}>Ballroom</button>
         <button id="march" aria-pressed=${made && kind === "march"} @click=${() => this.choose("march")}>March</button></div>
       ${this.sliders.map((one) => this.slider(one))}
       <div class="row"><label>Seed <input id="seed" type="number" min="0" .value=${this.query.seed ?? "0"}
           @change=${(event: Event) => this.change({ seed: (event.target as HTMLInputElement).value })} /></label>
-        <label>They move as <select id="within" @change=${(event: Event) => this.change({ within: (event.target as HTMLSelectElement).value })}>
+        <label>Movements <select id="within" @change=${(event: Event) => this.change({ within: (event.target as HTMLSelectElement).value })}>
           <option value="" ?selected=${!within}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
-          ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes labelled ${label}</option>`)}</select></label></div>
+          ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes with label ${label}</option>`)}</select></label></div>
     </section>
     ${this.busy ? html`<p role="status">${this.busy}…</p>` : ""}
     ${
       made
         ? this.result()
-        : html`<p class="faint">Choose a ballroom, where couples waltz around each other, or a march along a street.
-      Everybody's steps fall on the beats, and nobody bumps into anybody.</p>`
+        : html`<p class="faint">Choose a ballroom with waltzing couples, or a march along a street.
+      All steps fall on the beats, and nobody collides.</p>`
     }`;
   }
 }

@@ -1,4 +1,4 @@
-// A dance that is made while it is watched: after the pointer, at the slider's tempo.
+// A live dance: synthesized while it plays, following the pointer, at the tempo of the slider.
 
 import * as THREE from "three";
 import type { LiveHeads } from "../net/answers";
@@ -7,13 +7,13 @@ import { Feed, StreamedMotion } from "../motion/streamed";
 import type { Studio } from "../page/studio";
 import type { Message } from "../net/message";
 
-const LEAD = 0.35; // seconds held ready: little, so that pointer and slider act soon
+const LEAD = 0.35; // seconds buffered: few, so that pointer and slider act soon
 
-/** Fires "ended", also when the server has gone. */
+/** Fires "ended", also when the connection is lost. */
 export class LiveDance extends EventTarget {
   private feed?: Feed<"dance/read">;
   private target: [number, number] | null = null;
-  private counted = 0; // beats that were knocked
+  private nextBeat = 0;
   private ended = false;
   private readonly metronome = new Metronome();
   private readonly aim = new THREE.Mesh(
@@ -23,7 +23,7 @@ export class LiveDance extends EventTarget {
 
   constructor(
     private readonly studio: Studio,
-    private readonly steps: string,
+    private readonly choreography: string,
     private readonly meter: number,
     public tempo: number,
     private readonly seed: number,
@@ -39,16 +39,20 @@ export class LiveDance extends EventTarget {
 
   async start(): Promise<void> {
     const { live, stage } = this.studio;
-    const { meta } = await live.ask("dance/start", { choreography: this.steps, tempo: this.tempo, seed: this.seed });
+    const { meta } = await live.request("dance/start", {
+      choreography: this.choreography,
+      tempo: this.tempo,
+      seed: this.seed,
+    });
     const dancers = meta.characters.map((one, number) => new StreamedMotion(`dancer ${number + 1}`, meta.fps, one));
     this.feed = new Feed(live, meta.player, dancers, stage.clock, {
       kind: "dance/read",
       lead: LEAD,
-      steered: () => ({ tempo: this.tempo, ...(this.target && { target: this.target }) }),
-      heard: (message) => this.knock(message, meta.fps),
-      failed: (error) => {
+      controls: () => ({ tempo: this.tempo, ...(this.target && { target: this.target }) }),
+      onRead: (message) => this.scheduleClicks(message, meta.fps),
+      onError: (error) => {
         if (!this.ended) {
-          this.studio.say(error);
+          this.studio.notify(error);
           this.stop();
         }
       },
@@ -56,10 +60,10 @@ export class LiveDance extends EventTarget {
     if (this.ended) {
       this.feed.end();
       return;
-    } // stopped before it began
+    } // stopped before it started
     await this.feed.read();
     if (this.ended) return;
-    this.studio.cast(dancers.map((motion) => ({ motion })));
+    this.studio.show(dancers.map((motion) => ({ motion })));
     stage.scene.add(this.aim);
     stage.clock.seek(0);
     stage.clock.play();
@@ -89,15 +93,15 @@ export class LiveDance extends EventTarget {
     this.aim.visible = true;
   };
 
-  /** Knock where the new frames pass a beat, when the clock gets there. */
-  private knock({ meta, arrays }: Message<LiveHeads["dance/read"]>, fps: number): void {
+  /** Schedule metronome clicks for the beats in new frames. */
+  private scheduleClicks({ meta, arrays }: Message<LiveHeads["dance/read"]>, fps: number): void {
     const { clock } = this.studio.stage;
     arrays.beats?.forEach((beat, index) => {
       const number = Math.floor(beat + 1e-6);
-      if (number < this.counted) return;
-      this.counted = number + 1;
+      if (number < this.nextBeat) return;
+      this.nextBeat = number + 1;
       const due = (meta.start + index) / fps - clock.time;
-      this.metronome.knock(due / clock.speed, number % this.meter === 0);
+      this.metronome.click(due / clock.speed, number % this.meter === 0);
     });
   }
 }

@@ -1,16 +1,16 @@
-// Sound that the stage's clock follows: what is seen is what is heard.
+// Sound synchronized with the clock of the stage.
 
 import type { Clock } from "../stage/clock";
 
-const APART = 0.12; // seconds between clock and sound beyond which the sound is begun anew
+const MAX_DRIFT = 0.12; // seconds between clock and sound from which the sound is restarted
 
-/** A piece of music played along with the clock. The browser wants a click before any sound. */
+/** Music played in time with the clock. Browsers require a click before the first sound. */
 export class SoundTrack {
   private readonly context = new AudioContext();
   private readonly volume = this.context.createGain();
   private buffer?: AudioBuffer;
   private source?: AudioBufferSourceNode;
-  private begun = 0;
+  private startedAt = 0;
   private offset = 0;
   private rate = 1;
 
@@ -18,7 +18,7 @@ export class SoundTrack {
     this.volume.connect(this.context.destination);
   }
 
-  /** A sound of the server, ready to be bound to the clock. */
+  /** Decode a sound, ready to be bound to the clock. */
   static async load(clock: Clock, sound: Promise<ArrayBuffer>): Promise<SoundTrack> {
     const track = new SoundTrack(clock);
     try {
@@ -30,44 +30,44 @@ export class SoundTrack {
     return track;
   }
 
-  /** Seconds of the music that are heard now; null while nothing plays. */
+  /** The audible time of the music in seconds; null while nothing plays. */
   get time(): number | null {
     if (!this.source || this.context.state !== "running") return null;
-    const late = this.context.outputLatency || 0; // what was sent is heard a little later
-    return Math.max(this.offset, this.offset + (this.context.currentTime - late - this.begun) * this.rate);
+    const latency = this.context.outputLatency || 0; // sound is audible a little after it was sent
+    return Math.max(this.offset, this.offset + (this.context.currentTime - latency - this.startedAt) * this.rate);
   }
 
   set muted(muted: boolean) {
     this.volume.gain.value = muted ? 0 : 1;
   }
 
-  /** From now on the clock takes its time from the sound, and the sound obeys the clock. */
+  /** Take the clock's time from the sound, and start and stop the sound with the clock. */
   bind(): void {
-    this.clock.master = this.heard;
-    this.clock.addEventListener("change", this.obey);
-    void this.context.resume().then(this.obey);
+    this.clock.master = this.audibleTime;
+    this.clock.addEventListener("change", this.followClock);
+    void this.context.resume().then(this.followClock);
   }
 
   release(): void {
-    this.clock.removeEventListener("change", this.obey);
-    if (this.clock.master === this.heard) this.clock.master = null;
+    this.clock.removeEventListener("change", this.followClock);
+    if (this.clock.master === this.audibleTime) this.clock.master = null;
     this.stop();
     void this.context.close();
   }
 
-  private readonly heard = (): number | null => this.time;
+  private readonly audibleTime = (): number | null => this.time;
 
-  private readonly obey = (): void => {
+  private readonly followClock = (): void => {
     if (!this.clock.playing) {
       this.stop();
       return;
     }
-    const heard = this.time;
-    const apart = heard === null || Math.abs(heard - this.clock.time) > APART;
-    if (apart || this.rate !== this.clock.speed) this.begin(this.clock.time, this.clock.speed);
+    const audible = this.time;
+    const drifted = audible === null || Math.abs(audible - this.clock.time) > MAX_DRIFT;
+    if (drifted || this.rate !== this.clock.speed) this.play(this.clock.time, this.clock.speed);
   };
 
-  private begin(offset: number, rate: number): void {
+  private play(offset: number, rate: number): void {
     this.stop();
     if (!this.buffer || offset >= this.buffer.duration) return;
     this.source = this.context.createBufferSource();
@@ -75,7 +75,7 @@ export class SoundTrack {
     this.source.playbackRate.value = rate;
     this.source.connect(this.volume);
     this.source.start(0, offset);
-    this.begun = this.context.currentTime;
+    this.startedAt = this.context.currentTime;
     this.offset = offset;
     this.rate = rate;
     const ended = this.source;
@@ -90,7 +90,7 @@ export class SoundTrack {
   }
 }
 
-/** A knock on every beat, for dances without music. */
+/** A click on every beat, for dances without music. */
 export class Metronome {
   private readonly context = new AudioContext();
   private readonly volume = this.context.createGain();
@@ -104,8 +104,8 @@ export class Metronome {
     this.volume.gain.value = muted ? 0 : 1;
   }
 
-  /** Knock in `seconds` from now; downbeats are higher. */
-  knock(seconds: number, downbeat: boolean): void {
+  /** Click in `seconds` from now; downbeats have a higher pitch. */
+  click(seconds: number, downbeat: boolean): void {
     const at = this.context.currentTime + Math.max(seconds, 0);
     const tone = this.context.createOscillator();
     const fade = this.context.createGain();

@@ -1,20 +1,20 @@
-// Takes as bars, and over them arcs where one may be left for another.
+// Takes as bars, with arcs for the transitions between them.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 
-/** Two frames that are alike, and the transitions between them, one or both ways. */
-export interface Spot {
+/** Two similar frames, and the transitions between them in one or both directions. */
+export interface TransitionPair {
   a: number;
   i: number;
   b: number;
   j: number;
   error: number;
-  there: number;
-  back: number;
+  forward: number;
+  backward: number;
 }
-export interface Drawn {
+export interface DrawnGraph {
   names: string[];
   frames: number[];
   fps: number;
@@ -33,45 +33,45 @@ const STEPS = 24;
 const NEAR = 7;
 const INK: Record<string, string> = { played: "#e0823d", locked: "#7cb85c", removed: "#d86464", "cut off": "#8a93a3" };
 
-/** The spots of a graph, each once. */
-export function spotsOf(drawn: Drawn): Spot[] {
-  const found = new Map<string, Spot>();
+/** The transitions of a graph, both directions of a pair together. */
+export function transitionPairs(drawn: DrawnGraph): TransitionPair[] {
+  const pairs = new Map<string, TransitionPair>();
   for (let k = 0; k < drawn.errors.length; k++) {
     const [a, i, b, j] = [drawn.source[2 * k], drawn.source[2 * k + 1], drawn.target[2 * k], drawn.target[2 * k + 1]];
     const forward = a < b || (a === b && i <= j);
     const key = forward ? `${a},${i},${b},${j}` : `${b},${j},${a},${i}`;
-    const spot =
-      found.get(key) ??
+    const pair =
+      pairs.get(key) ??
       (forward
-        ? { a, i, b, j, error: drawn.errors[k], there: -1, back: -1 }
-        : { a: b, i: j, b: a, j: i, error: drawn.errors[k], there: -1, back: -1 });
-    if (forward) spot.there = k;
-    else spot.back = k;
-    found.set(key, spot);
+        ? { a, i, b, j, error: drawn.errors[k], forward: -1, backward: -1 }
+        : { a: b, i: j, b: a, j: i, error: drawn.errors[k], forward: -1, backward: -1 });
+    if (forward) pair.forward = k;
+    else pair.backward = k;
+    pairs.set(key, pair);
   }
-  return [...found.values()].sort((x, y) => x.a - y.a || x.i - y.i || x.b - y.b || x.j - y.j);
+  return [...pairs.values()].sort((x, y) => x.a - y.a || x.i - y.i || x.b - y.b || x.j - y.j);
 }
 
 /** A transition as the command line writes it. */
-export function spotText(drawn: Drawn, number: number): string {
+export function transitionText(drawn: DrawnGraph, number: number): string {
   const at = (places: Int32Array) => `${drawn.names[places[2 * number]]}:${places[2 * number + 1]}`;
   return `${at(drawn.source)},${at(drawn.target)}`;
 }
 
-/** Fires "pick" (a spot was chosen) and "act" (a key for it: "play", "remove", "lock"). */
+/** Fires "pick" (a pair was chosen) and "act" (a key for it: "play", "remove", "lock"). */
 @customElement("loom-arcs")
 export class Arcs extends LitElement {
-  @property({ attribute: false }) drawn: Drawn | null = null;
-  @property({ attribute: false }) picked: Spot | null = null;
-  @state() private hovered: Spot | null = null;
-  @state() private take = -1; // the take whose arcs alone are drawn; -1: all
-  spots: Spot[] = [];
+  @property({ attribute: false }) drawn: DrawnGraph | null = null;
+  @property({ attribute: false }) picked: TransitionPair | null = null;
+  @state() private hovered: TransitionPair | null = null;
+  @state() private take = -1; // only arcs of this take are drawn; -1: all
+  pairs: TransitionPair[] = [];
   private lines: Float32Array[] = [];
   private width = 0;
   private readonly watcher = new ResizeObserver(() => this.resized());
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: block; position: relative; }
     canvas { display: block; width: 100%; border-radius: 6px; background: #12151a; }
@@ -98,7 +98,7 @@ export class Arcs extends LitElement {
 
   protected updated(changed: PropertyValues): void {
     if (changed.has("drawn") && this.drawn) {
-      this.spots = spotsOf(this.drawn);
+      this.pairs = transitionPairs(this.drawn);
       this.take = -1;
       this.layOut();
     }
@@ -121,10 +121,10 @@ export class Arcs extends LitElement {
 
   private layOut(): void {
     if (!this.drawn || !this.width) return;
-    this.lines = this.spots.map((spot) => this.arc(spot));
+    this.lines = this.pairs.map((pair) => this.arc(pair));
   }
 
-  private arc({ a, i, b, j }: Spot): Float32Array {
+  private arc({ a, i, b, j }: TransitionPair): Float32Array {
     const [x0, y0, x3, y3] = [this.x(i), this.y(a), this.x(j), this.y(b)];
     const lift = Math.min(this.row * 0.62, 8 + Math.abs(x0 - x3) * 0.2);
     const [y1, y2] = a === b ? [y0 - lift * 1.33, y3 - lift * 1.33] : [y0 + (y3 - y0) * 0.5, y0 + (y3 - y0) * 0.5];
@@ -138,9 +138,11 @@ export class Arcs extends LitElement {
     return out;
   }
 
-  /** The state of a spot: that of its better way. */
-  stateOf(spot: Spot): string {
-    const states = [spot.there, spot.back].filter((k) => k >= 0).map((k) => this.drawn!.states[this.drawn!.state[k]]);
+  /** The state of a pair: the better one of its directions. */
+  stateOf(pair: TransitionPair): string {
+    const states = [pair.forward, pair.backward]
+      .filter((k) => k >= 0)
+      .map((k) => this.drawn!.states[this.drawn!.state[k]]);
     return ["locked", "played", "cut off", "removed"].find((one) => states.includes(one)) ?? "played";
   }
 
@@ -164,12 +166,13 @@ export class Arcs extends LitElement {
     if (!context) return;
     const { names, frames, playable } = this.drawn!;
     const worst = Math.max(...this.drawn!.errors, 1e-9);
-    const crowded = Math.min(1, 60 / Math.max(this.spots.length, 1));
-    this.spots.forEach((spot, index) => {
-      if (this.take >= 0 && spot.a !== this.take && spot.b !== this.take) return;
-      const state = this.stateOf(spot);
-      const alike = 1 - 0.7 * (spot.error / worst);
-      const alpha = this.take >= 0 ? 0.75 : state === "played" ? Math.max(0.16, crowded * 0.8) * alike + 0.05 : 0.7;
+    const crowded = Math.min(1, 60 / Math.max(this.pairs.length, 1));
+    this.pairs.forEach((pair, index) => {
+      if (this.take >= 0 && pair.a !== this.take && pair.b !== this.take) return;
+      const state = this.stateOf(pair);
+      const similarity = 1 - 0.7 * (pair.error / worst);
+      const alpha =
+        this.take >= 0 ? 0.75 : state === "played" ? Math.max(0.16, crowded * 0.8) * similarity + 0.05 : 0.7;
       this.stroke(
         context,
         this.lines[index],
@@ -191,13 +194,13 @@ export class Arcs extends LitElement {
       context.textBaseline = "middle";
       context.fillText(fitted(context, name, LABEL - 16), 8, y);
     });
-    for (const [spot, colour] of [
+    for (const [pair, colour] of [
       [this.hovered, "#ffffff"],
       [this.picked, "#ffffff"],
     ] as const) {
-      const index = spot ? this.spots.indexOf(spot) : -1;
+      const index = pair ? this.pairs.indexOf(pair) : -1;
       if (index < 0) continue;
-      this.stroke(context, this.lines[index], colour, 1, spot === this.picked ? 3 : 2, []);
+      this.stroke(context, this.lines[index], colour, 1, pair === this.picked ? 3 : 2, []);
       for (const at of [0, STEPS]) {
         context.fillStyle = colour;
         context.beginPath();
@@ -226,13 +229,13 @@ export class Arcs extends LitElement {
     context.setLineDash([]);
   }
 
-  /** Where a walk is now; null: nowhere. */
-  showPlace(place: { name: string; frame: number } | null): void {
+  /** Mark the position of a walk; null: none. */
+  showPosition(position: { name: string; frame: number } | null): void {
     const context = this.drawn && this.context("#head");
-    if (!context || !place) return;
-    const take = this.drawn!.names.indexOf(place.name);
+    if (!context || !position) return;
+    const take = this.drawn!.names.indexOf(position.name);
     if (take < 0) return;
-    const x = this.x(place.frame);
+    const x = this.x(position.frame);
     const y = this.y(take);
     context.fillStyle = "#ffffff";
     context.shadowColor = "#e0823d";
@@ -242,52 +245,52 @@ export class Arcs extends LitElement {
     context.fill();
   }
 
-  /** Where a spot is drawn, in pixels of the page: the middle of its arc. */
-  middleOf(spot: Spot): { x: number; y: number } {
+  /** The middle of the arc of a pair, in pixels of the page. */
+  middleOf(pair: TransitionPair): { x: number; y: number } {
     const box = this.renderRoot.querySelector("#arcs")!.getBoundingClientRect();
-    const line = this.lines[this.spots.indexOf(spot)];
+    const line = this.lines[this.pairs.indexOf(pair)];
     return { x: box.left + line[STEPS], y: box.top + line[STEPS + 1] };
   }
 
-  private under(event: MouseEvent): { spot: Spot | null; take: number } {
+  private under(event: MouseEvent): { pair: TransitionPair | null; take: number } {
     const box = this.renderRoot.querySelector("#arcs")!.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     if (x < LABEL - 8) {
       const take = Math.floor((y - MARGIN) / this.row);
-      return { spot: null, take: take < (this.drawn?.names.length ?? 0) ? take : -1 };
+      return { pair: null, take: take < (this.drawn?.names.length ?? 0) ? take : -1 };
     }
     let best = NEAR;
-    let found: Spot | null = null;
+    let found: TransitionPair | null = null;
     this.lines.forEach((line, index) => {
-      const spot = this.spots[index];
-      if (this.take >= 0 && spot.a !== this.take && spot.b !== this.take) return;
+      const pair = this.pairs[index];
+      if (this.take >= 0 && pair.a !== this.take && pair.b !== this.take) return;
       for (let k = 0; k <= STEPS; k++) {
         const far = Math.hypot(line[2 * k] - x, line[2 * k + 1] - y);
         if (far < best) {
           best = far;
-          found = spot;
+          found = pair;
         }
       }
     });
-    return { spot: found, take: -1 };
+    return { pair: found, take: -1 };
   }
 
   private clicked(event: MouseEvent): void {
-    const { spot, take } = this.under(event);
+    const { pair, take } = this.under(event);
     if (take >= 0) this.take = take === this.take ? -1 : take;
-    else this.choose(spot);
+    else this.choose(pair);
   }
 
-  private choose(spot: Spot | null): void {
-    this.dispatchEvent(new CustomEvent("pick", { detail: spot }));
+  private choose(pair: TransitionPair | null): void {
+    this.dispatchEvent(new CustomEvent("pick", { detail: pair }));
   }
 
   private key(event: KeyboardEvent): void {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     const act = { Enter: "play", Delete: "remove", l: "lock" }[event.key];
     if (step) {
-      const at = this.picked ? this.spots.indexOf(this.picked) : step > 0 ? -1 : 0;
-      this.choose(this.spots[(at + step + this.spots.length) % this.spots.length]);
+      const at = this.picked ? this.pairs.indexOf(this.picked) : step > 0 ? -1 : 0;
+      this.choose(this.pairs[(at + step + this.pairs.length) % this.pairs.length]);
     } else if (act && this.picked) this.dispatchEvent(new CustomEvent("act", { detail: act }));
     else return;
     event.preventDefault();
@@ -296,17 +299,16 @@ export class Arcs extends LitElement {
 
   render() {
     return html`<canvas id="arcs" tabindex="0" role="application"
-      aria-label="Transitions between takes: arrow keys choose, Enter plays, Delete removes, l locks"
+      aria-label="Transitions between takes: arrow keys select, Enter plays, Delete removes, L locks"
       style="cursor:${this.hovered ? "pointer" : "default"}"
       @click=${this.clicked} @keydown=${this.key} @mouseleave=${() => (this.hovered = null)}
-      @mousemove=${(event: MouseEvent) => (this.hovered = this.under(event).spot)}></canvas><canvas id="head"></canvas>
+      @mousemove=${(event: MouseEvent) => (this.hovered = this.under(event).pair)}></canvas><canvas id="head"></canvas>
       <div id="legend" class="faint">${Object.entries(INK).map(([state, ink]) => html`<span><i style="border-color:${ink};border-top-style:${state === "removed" ? "dashed" : state === "cut off" ? "dotted" : "solid"}"></i>${state}</span>`)}
-        <span>click a name to see its arcs alone</span></div>`;
+        <span>click a name to show its arcs only</span></div>`;
   }
 }
-export type ArcsElement = Arcs;
 
-/** A text that is not wider than so many pixels. */
+/** A text shortened to a width in pixels. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let short = text;

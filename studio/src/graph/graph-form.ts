@@ -1,23 +1,23 @@
-// Which takes a motion graph is made of, and how alike they must be where one is left for another.
+// Settings of a motion graph: its takes, the distance, and the threshold of transitions.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { getJson, type Answer, type Body } from "../net/api";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import type { Studio } from "../page/studio";
 
 export type GraphQuery = Record<string, string | undefined>;
 
-/** Settings of a graph as the server reads them, from what the address says. */
-export function settingsOf(query: GraphQuery): Body<"graphs"> {
-  const several = (text?: string) =>
+/** The body of a graph request, from the query of the address. */
+export function graphSettings(query: GraphQuery): Body<"graphs"> {
+  const list = (text?: string) =>
     (text ?? "")
       .split(",")
       .map((one) => one.trim())
       .filter(Boolean);
   return {
-    ...(query.within && { within: several(query.within) }),
-    ...(query.only && { only: several(query.only) }),
+    ...(query.within && { within: list(query.within) }),
+    ...(query.only && { only: list(query.only) }),
     ...(query.distance && { distance: query.distance }),
     ...(query.threshold
       ? { threshold: Number(query.threshold) }
@@ -35,7 +35,7 @@ export class GraphForm extends LitElement {
   @state() private menu: Answer<"get", "graphs/menu"> | null = null;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     form { display: flex; gap: 8px 10px; align-items: end; flex-wrap: wrap; }
     label { font-size: 12px; color: var(--faint); }
@@ -49,23 +49,23 @@ export class GraphForm extends LitElement {
     try {
       this.menu = await getJson("graphs/menu");
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
   private submit(event: Event): void {
     event.preventDefault();
     const value = (id: string) => this.renderRoot.querySelector<HTMLInputElement>(`#${id}`)!.value.trim() || undefined;
-    const usual = (id: string, text: string) => (value(id) === text ? undefined : value(id));
+    const changed = (id: string, text: string) => (value(id) === text ? undefined : value(id));
     this.dispatchEvent(
       new CustomEvent("build", {
         detail: {
           within: value("within"),
           only: value("only"),
-          distance: usual("distance", "jrd"),
+          distance: changed("distance", "jrd"),
           threshold: value("threshold"),
-          per_minute: usual("per_minute", "60"),
-          blend: usual("blend", "0.4"),
+          per_minute: changed("per_minute", "60"),
+          blend: changed("blend", "0.4"),
         },
       }),
     );
@@ -74,12 +74,12 @@ export class GraphForm extends LitElement {
   render() {
     const { query, menu } = this;
     return html`<form @submit=${this.submit}>
-      <label>takes labelled <select id="within"><option value="">any</option>
+      <label>takes with label <select id="within"><option value="">any</option>
         ${Object.entries(menu?.labels ?? {}).map(([label, count]) => html`<option value=${label} ?selected=${label === query.within}>${label} (${count})</option>`)}</select></label>
-      <label>or these takes <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
-      <label>compared by <select id="distance">
+      <label>or names <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
+      <label>distance <select id="distance">
         ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option ?selected=${one === (query.distance ?? "jrd")}>${one}</option>`)}</select></label>
-      <label>per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
+      <label>transitions per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
       <label>or threshold <input id="threshold" type="number" min="0" step="any" placeholder="–" .value=${query.threshold ?? ""} /></label>
       <label>blend, s <input id="blend" type="number" min="0.1" max="5" step="0.1" .value=${query.blend ?? "0.4"} /></label>
       <button class="main" id="build" ?disabled=${this.busy}>Find transitions</button></form>`;

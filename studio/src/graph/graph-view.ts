@@ -1,33 +1,33 @@
-// Graph: where takes may be left for one another; watched, edited, walked in.
+// Graph view: transitions of a motion graph, to play and edit, and walks along it.
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
-import { spotText, type ArcsElement, type Drawn, type Spot } from "./arcs";
+import { transitionText, type Arcs, type DrawnGraph, type TransitionPair } from "./arcs";
 import "./arcs";
 import type { GraphHead } from "../net/answers";
-import { FloorPath, strays } from "../stage/floor";
-import { settingsOf, type GraphQuery } from "./graph-form";
+import { FloorPath, meanDistanceToPath } from "../stage/floor";
+import { graphSettings, type GraphQuery } from "./graph-form";
 import "./graph-form";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { motionFrom } from "../motion/motion";
 import "./movement-graph";
 import "../page/progress-line";
-import { literal, word } from "../page/command-line";
+import { pythonLiteral, shellWord } from "../page/command-line";
 import { View } from "../page/view";
 import { Walker } from "./walker";
 
 @customElement("loom-graph-view")
 export class GraphView extends View {
-  @state() private drawn: Drawn | null = null;
-  @state() private picked: Spot | null = null;
+  @state() private drawn: DrawnGraph | null = null;
+  @state() private picked: TransitionPair | null = null;
   @state() private job: Job | null = null;
   @state() private walker: Walker | null = null;
   @state() private seed = 1;
   @state() private automatic = true;
   @state() private drawing = false;
   @state() private busy = "";
-  @state() private strayed: number | null = null; // metres that a walk keeps from its path
+  @state() private pathError: number | null = null; // mean distance of the walk from its path, metres
   @state() private path: [number, number][] = [];
   private head: GraphHead | null = null;
   private shown = "";
@@ -35,11 +35,11 @@ export class GraphView extends View {
   private last: { steered: Walker["steered"]; frames: number } | null = null;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     section { margin: 10px 0; }
     nav { display: flex; gap: 6px; margin-bottom: 10px; }
-    .ways { display: grid; grid-template-columns: 1fr auto auto; gap: 6px 10px; align-items: center; background: #12151a; border-radius: 6px; padding: 8px 12px; }
+    .directions { display: grid; grid-template-columns: 1fr auto auto; gap: 6px 10px; align-items: center; background: #12151a; border-radius: 6px; padding: 8px 12px; }
     .chip { font-size: 12px; padding: 1px 8px; border-radius: 9px; background: var(--raised); }
     .locked { color: var(--good); } .removed { color: var(--bad); }
     .check { display: flex; gap: 6px; align-items: center; } .check input { width: auto; }
@@ -49,11 +49,11 @@ export class GraphView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.follow("frame", () => this.tick(), this.studio.stage);
-    this.follow("found", () => {
+    this.listen("frame", () => this.tick(), this.studio.stage);
+    this.listen("connected", () => {
       this.shown = "";
       this.halt();
-      this.routed(this.query);
+      this.routeChanged(this.query);
     });
     this.floor = new FloorPath(this.studio.stage);
     this.floor.addEventListener("drawn", () => {
@@ -73,16 +73,16 @@ export class GraphView extends View {
     return this.studio.route.query;
   }
   private get settings(): Body<"graphs"> {
-    return settingsOf(this.query);
+    return graphSettings(this.query);
   }
-  private get arcs(): ArcsElement | null {
+  private get arcs(): Arcs | null {
     return this.renderRoot.querySelector("loom-arcs");
   }
 
-  /** within, only, distance, per_minute, threshold, blend: the graph; seed; show: "movements". */
-  protected routed(query: GraphQuery): void {
+  /** Query: within, only, distance, per_minute, threshold, blend (of the graph), seed, show ("movements"). */
+  protected routeChanged(query: GraphQuery): void {
     this.seed = Number(query.seed ?? this.seed);
-    const wanted = JSON.stringify(settingsOf(query));
+    const wanted = JSON.stringify(graphSettings(query));
     if (query.show === "movements" || (!query.within && !query.only) || wanted === this.shown) {
       this.requestUpdate();
       return;
@@ -106,7 +106,7 @@ export class GraphView extends View {
     try {
       await work();
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     } finally {
       this.busy = "";
     }
@@ -126,27 +126,25 @@ export class GraphView extends View {
 
   private tick(): void {
     if (!this.walker) return;
-    const place = this.walker.place();
-    this.arcs?.showPlace(place);
-    const words = this.renderRoot.querySelector("#place"); // for every frame: too often to render
-    if (words && place)
-      words.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.seen} transitions so far`;
+    const place = this.walker.position();
+    this.arcs?.showPosition(place);
+    const status = this.renderRoot.querySelector("#place"); // updated every frame, without rendering
+    if (status && place)
+      status.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.shownTransitions} transitions so far`;
   }
 
-  // --- transitions --------------------------------------------------------------------
-
-  private async pick(spot: Spot | null): Promise<void> {
-    this.picked = spot;
-    if (spot) await this.watch(spot.there >= 0 ? spot.there : spot.back);
+  private async pick(pair: TransitionPair | null): Promise<void> {
+    this.picked = pair;
+    if (pair) await this.watch(pair.forward >= 0 ? pair.forward : pair.backward);
   }
 
   private async watch(number: number): Promise<void> {
     this.halt();
     await this.attempt("", async () => {
       const message = await sendForArrays("graphs/transition", {
-        body: { graph: this.settings, transition: spotText(this.drawn!, number) },
+        body: { graph: this.settings, transition: transitionText(this.drawn!, number) },
       });
-      this.studio.cast([{ motion: motionFrom(message), title: "transition" }]);
+      this.studio.show([{ motion: motionFrom(message), title: "transition" }]);
       this.studio.stage.clock.play();
     });
   }
@@ -155,37 +153,35 @@ export class GraphView extends View {
     this.halt();
     const { a, i, b, j } = this.picked!;
     await this.attempt("", async () => {
-      const transition = spotText(this.drawn!, number);
+      const transition = transitionText(this.drawn!, number);
       await send("post", "graphs/edits", { body: { action, transition } });
       try {
         await this.fetch();
       } catch (error) {
-        // too much is gone: this one is needed
+        // the graph falls apart without it
         await send("post", "graphs/edits", { body: { action: "restore", transition } });
         await this.fetch();
         throw error;
       }
       await this.updateComplete;
       await this.arcs?.updateComplete;
-      this.picked = this.arcs?.spots.find((one) => one.a === a && one.i === i && one.b === b && one.j === j) ?? null;
+      this.picked = this.arcs?.pairs.find((one) => one.a === a && one.i === i && one.b === b && one.j === j) ?? null;
     });
   }
 
   private act(what: "play" | "remove" | "lock"): void {
-    const number = this.picked!.there >= 0 ? this.picked!.there : this.picked!.back;
+    const number = this.picked!.forward >= 0 ? this.picked!.forward : this.picked!.backward;
     const state = this.drawn!.states[this.drawn!.state[number]];
     if (what === "play") void this.watch(number);
     else void this.edit(state === (what === "remove" ? "removed" : "locked") ? "restore" : what, number);
   }
-
-  // --- walks --------------------------------------------------------------------------
 
   private halt(): void {
     if (!this.walker) return;
     this.last = { steered: this.walker.steered, frames: this.walker.shownFrame };
     this.walker.stop();
     this.walker = null;
-    this.arcs?.showPlace(null);
+    this.arcs?.showPosition(null);
   }
 
   private async walk(): Promise<void> {
@@ -199,10 +195,10 @@ export class GraphView extends View {
     walker.addEventListener("ended", () => {
       if (this.walker === walker) this.halt();
     });
-    walker.addEventListener("told", () => this.requestUpdate());
+    walker.addEventListener("change", () => this.requestUpdate());
     this.walker = walker;
     if (!this.automatic) walker.steer({ automatic: false });
-    await this.attempt("", () => walker.begin());
+    await this.attempt("", () => walker.start());
   }
 
   private draw(on: boolean): void {
@@ -212,31 +208,31 @@ export class GraphView extends View {
   private clearPath(): void {
     this.floor?.show([]);
     this.path = [];
-    this.strayed = null;
+    this.pathError = null;
   }
 
   private async walkAlong(path: [number, number][]): Promise<void> {
     this.halt();
     this.last = null;
     this.path = path;
-    this.strayed = null;
-    await this.attempt("looking for the best way along the path", async () => {
+    this.pathError = null;
+    await this.attempt("searching for the best route along the path", async () => {
       const message = await sendForArrays("graphs/walk", { body: { graph: this.settings, path, seed: this.seed } });
       const motion = motionFrom(message);
       const root = motion.parents.indexOf(-1);
       const width = motion.parents.length;
-      this.studio.cast([{ motion }]);
+      this.studio.show([{ motion }]);
       this.studio.stage.clock.play();
-      const way = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
+      const route = Array.from({ length: motion.frames }, (_, frame): [number, number] => {
         const at = (frame * width + root) * 3;
         return [motion.positions[at], motion.positions[at + 2]];
       });
-      this.strayed = strays(path, way);
+      this.pathError = meanDistanceToPath(path, route);
     });
   }
 
-  /** The walk that was seen, as the server can make it again. */
-  private walked(): Body<"graphs/walk"> {
+  /** The request that repeats the last walk. */
+  private walkRequest(): Body<"graphs/walk"> {
     const base = { graph: this.settings, seed: this.seed };
     if (this.path.length) return { ...base, path: this.path };
     const { steered, frames } = this.walker
@@ -248,7 +244,7 @@ export class GraphView extends View {
 
   private save(suffix: "bvh" | "glb"): void {
     void this.attempt("writing the file", () =>
-      download(`walk.${suffix}`, "graphs/walk/file", { body: { ...this.walked(), suffix } }),
+      download(`walk.${suffix}`, "graphs/walk/file", { body: { ...this.walkRequest(), suffix } }),
     );
   }
 
@@ -257,12 +253,10 @@ export class GraphView extends View {
     saveFile(new Blob([`${text}\n`], { type: "text/csv" }), "path.csv");
   }
 
-  // --- what they see ------------------------------------------------------------------
-
-  private way(number: number) {
+  private direction(number: number) {
     if (number < 0) return "";
     const drawn = this.drawn!;
-    const text = spotText(drawn, number);
+    const text = transitionText(drawn, number);
     const state = drawn.states[drawn.state[number]];
     const [from, to] = text.split(/,(?=[^,]*:\d+$)/);
     return html`<span><b>${from}</b> → <b>${to}</b></span><span class="chip ${state}">${state}</span>
@@ -275,18 +269,18 @@ export class GraphView extends View {
   }
 
   private chosen() {
-    const spot = this.picked;
-    if (!spot)
-      return html`<p class="faint">Click an arc to watch its transition; then remove it, or lock it so that it stays whatever the threshold.</p>`;
-    const number = spot.there >= 0 ? spot.there : spot.back;
-    const text = spotText(this.drawn!, number);
+    const pair = this.picked;
+    if (!pair)
+      return html`<p class="faint">Click an arc to play its transition; then remove it, or lock it to keep it at any threshold.</p>`;
+    const number = pair.forward >= 0 ? pair.forward : pair.backward;
+    const text = transitionText(this.drawn!, number);
     const removed = this.drawn!.states[this.drawn!.state[number]] === "removed";
     const lib = this.studio.library.path;
     const action = removed ? "restore" : "remove";
-    return html`<div class="ways">${this.way(spot.there)}${this.way(spot.back)}</div>
-      <p class="faint">error ${spot.error.toPrecision(3)}; what you change is kept with the library.</p>
-      <loom-code cli=${`motionloom graph ${word(lib)} ${action} --transition ${word(text)} ${this.head!.flags.map(word).join(" ")}`}
-        python=${`import motionloom as ml; from motionloom.motion_graph.edits import edit; edit(ml.Library(${literal(lib)}), "${action}", ${literal(text)})`}></loom-code>`;
+    return html`<div class="directions">${this.direction(pair.forward)}${this.direction(pair.backward)}</div>
+      <p class="faint">error ${pair.error.toPrecision(3)}; edits are saved with the library.</p>
+      <loom-code cli=${`motionloom graph ${shellWord(lib)} ${action} --transition ${shellWord(text)} ${this.head!.flags.map(shellWord).join(" ")}`}
+        python=${`import motionloom as ml; from motionloom.motion_graph.edits import edit; edit(ml.Library(${pythonLiteral(lib)}), "${action}", ${pythonLiteral(text)})`}></loom-code>`;
   }
 
   private walkPanel() {
@@ -297,7 +291,7 @@ export class GraphView extends View {
       <label class="check"><input type="checkbox" .checked=${this.automatic} @change=${(e: Event) => {
         this.automatic = (e.target as HTMLInputElement).checked;
         steer({ automatic: this.automatic });
-      }} />of its own accord</label>
+      }} />automatic transitions</label>
       <button id="draw" aria-pressed=${this.drawing} @click=${() => this.draw(!this.drawing)}>Draw a path</button>
       <label class="row">seed <input id="seed" type="number" min="0" .value=${String(this.seed)}
         @change=${(e: Event) => {
@@ -314,25 +308,25 @@ export class GraphView extends View {
           ? `${this.busy}…`
           : this.drawing
             ? "Draw on the floor of the stage with the mouse."
-            : this.strayed !== null
-              ? `${(100 * this.strayed).toFixed(0)} cm from the path on average`
+            : this.pathError !== null
+              ? `${(100 * this.pathError).toFixed(0)} cm from the path on average`
               : this.walker
                 ? ""
-                : "At random, steered by the button, or along a path that you draw."
+                : "A random walk, steered by the button, or a walk along a drawn path."
       }</p>
       </section>`;
   }
 
   private walkLines() {
-    const lib = word(this.studio.library.path);
-    const flags = this.head!.flags.map(word).join(" ");
+    const lib = shellWord(this.studio.library.path);
+    const flags = this.head!.flags.map(shellWord).join(" ");
     const { lines } = this.head!;
     if (this.path.length) {
       return html`<loom-code cli=${`motionloom walk ${lib} ${flags} --path path.csv --seed ${this.seed} -o walk.bvh`}
           python=${`${lines.python}; graph.walk(path=[${this.path.map(([x, z]) => `(${x}, ${z})`).join(", ")}], seed=${this.seed}).save("walk.bvh")`}></loom-code>`;
     }
     const steered = (this.walker?.steered ?? this.last?.steered ?? []).length;
-    return html`${steered ? html`<p class="faint">What you steered by hand is in the file that you save, not in this line.</p>` : ""}
+    return html`${steered ? html`<p class="faint">Manual transitions are included in saved files, but not in this line.</p>` : ""}
       <loom-code cli=${`motionloom walk ${lib} ${flags} --seconds 20 --seed ${this.seed} -o walk.bvh`}
       python=${`${lines.python}; graph.walk(seconds=20, seed=${this.seed}).save("walk.bvh")`}></loom-code>`;
   }
@@ -340,9 +334,9 @@ export class GraphView extends View {
   private summary() {
     const { info } = this.head!;
     const cut = info.removed.motions.length ? `; cut off: ${info.removed.motions.join(", ")}` : "";
-    const hand = info.removed.by_hand ? `; ${info.removed.by_hand} removed by hand` : "";
-    return html`<p><b>${info.transitions}</b> transitions between <b>${info.motions}</b> takes, ${info.transitions_per_minute.toFixed(0)} a minute,
-      by ${info.distance} below ${info.threshold.toPrecision(3)}<span class="faint">${hand}${cut}</span></p>`;
+    const edited = info.removed.by_hand ? `; ${info.removed.by_hand} removed by hand` : "";
+    return html`<p><b>${info.transitions}</b> transitions between <b>${info.motions}</b> takes, ${info.transitions_per_minute.toFixed(0)} per minute,
+      by ${info.distance} below ${info.threshold.toPrecision(3)}<span class="faint">${edited}${cut}</span></p>`;
   }
 
   private takes() {
@@ -353,13 +347,13 @@ export class GraphView extends View {
       ${
         this.drawn
           ? html`${this.summary()}${this.walkPanel()}
-        <loom-arcs .drawn=${this.drawn} .picked=${this.picked} @pick=${(e: CustomEvent<Spot | null>) => this.pick(e.detail)} @act=${(e: CustomEvent) => this.act(e.detail)}></loom-arcs>
+        <loom-arcs .drawn=${this.drawn} .picked=${this.picked} @pick=${(e: CustomEvent<TransitionPair | null>) => this.pick(e.detail)} @act=${(e: CustomEvent) => this.act(e.detail)}></loom-arcs>
         <section>${this.chosen()}</section>
-        <section><h2>The same from a terminal or a notebook</h2>
+        <section><h2>Command line and Python</h2>
           <loom-code cli=${this.head!.lines.cli} python=${this.head!.lines.python}></loom-code>${this.walkLines()}</section>`
           : this.job
             ? ""
-            : html`<p class="faint">Choose a label, say walk, or name a few takes, and find where one may be left for another.</p>`
+            : html`<p class="faint">Choose a label, such as walk, or enter names of takes, to find transitions between them.</p>`
       }`;
   }
 

@@ -1,14 +1,14 @@
-// The movement transition graph: nodes of movements that are alike, edges with how likely they are.
+// The movement transition graph: nodes of similar movements, edges with their likelihood.
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { shortName } from "../search/match-card";
 import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
 import { motionFrom } from "../motion/motion";
 import "../page/progress-line";
-import { word } from "../page/command-line";
+import { shellWord } from "../page/command-line";
 import type { Studio } from "../page/studio";
 
 const SIZE = 460;
@@ -18,16 +18,16 @@ const RING = 166;
 export class Movements extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() name = "";
-  @state() private kept: string[] = [];
-  @state() private steps: MovementGraphData | null = null;
+  @state() private saved: string[] = [];
+  @state() private graph: MovementGraphData | null = null;
   @state() private job: Job | null = null;
-  @state() private from = ""; // the chosen node, or where the chosen edge begins
+  @state() private from = ""; // the chosen node, or the source of the chosen edge
   @state() private to = "";
-  /** Whether the chosen node is being given another name. */
+  /** Whether the chosen node is being renamed. */
   @state() private renaming = false;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     svg { width: 100%; max-height: 54vh; background: #12151a; border-radius: 6px; display: block; }
     .edge { fill: none; stroke: var(--accent); cursor: pointer; } .edge.chosen { stroke: #fff; }
@@ -45,15 +45,15 @@ export class Movements extends LitElement {
   connectedCallback(): void {
     super.connectedCallback();
     void this.list();
-    this.studio.addEventListener("kept", this.again);
+    this.studio.addEventListener("artifacts", this.again);
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.studio.removeEventListener("kept", this.again);
+    this.studio.removeEventListener("artifacts", this.again);
   }
 
-  /** Somebody has kept or refined a dance. */
+  /** A choreography was saved or edited, here or in another window. */
   private readonly again = (): void => {
     void this.list();
     if (this.name) void this.attempt(() => this.read());
@@ -63,30 +63,30 @@ export class Movements extends LitElement {
     if (changed.has("name")) void this.open();
   }
 
-  /** Whether it went well; what did not is told. */
+  /** Run a request, showing its error; returns whether it succeeded. */
   private async attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
       return true;
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
       return false;
     }
   }
 
   private list(): Promise<boolean> {
-    return this.attempt(async () => (this.kept = await getJson("movements")));
+    return this.attempt(async () => (this.saved = await getJson("movements")));
   }
 
   private async open(): Promise<void> {
     this.from = this.to = "";
     this.renaming = false;
     if (this.name) await this.attempt(() => this.read());
-    else this.steps = null;
+    else this.graph = null;
   }
 
   private async read(): Promise<void> {
-    this.steps = await getJson("movements/{name}", { path: { name: this.name } });
+    this.graph = await getJson("movements/{name}", { path: { name: this.name } });
   }
 
   private go(name: string): void {
@@ -116,7 +116,7 @@ export class Movements extends LitElement {
   private dance(...nodes: string[]): Promise<boolean> {
     return this.attempt(async () => {
       const message = await sendForArrays("movements/{name}/dance", { path: { name: this.name }, body: { nodes } });
-      this.studio.cast([{ motion: motionFrom(message) }]);
+      this.studio.show([{ motion: motionFrom(message) }]);
       this.studio.stage.clock.play();
     });
   }
@@ -131,7 +131,7 @@ export class Movements extends LitElement {
   private edit(change: Body<"movements/{name}/edits">): Promise<boolean> {
     return this.attempt(
       async () =>
-        (this.steps = await send("post", "movements/{name}/edits", { path: { name: this.name }, body: change })),
+        (this.graph = await send("post", "movements/{name}/edits", { path: { name: this.name }, body: change })),
     );
   }
 
@@ -146,27 +146,27 @@ export class Movements extends LitElement {
     this.renaming = false;
   }
 
-  /** The chosen node's name, to be changed. */
-  private renamer() {
-    if (!this.renaming) return html`<button id="rename" @click=${() => this.beginRenaming()}>Rename</button>`;
-    const leave = (event: KeyboardEvent) => {
+  /** A button, or the form, to rename the chosen node. */
+  private renameForm() {
+    if (!this.renaming) return html`<button id="rename" @click=${() => this.startRenaming()}>Rename</button>`;
+    const cancel = (event: KeyboardEvent) => {
       if (event.key === "Escape") {
         event.stopPropagation();
         this.renaming = false;
       }
     };
-    return html`<form class="row" @submit=${this.rename}><input id="renamed" aria-label="Another name for this node" maxlength="60"
-      .value=${this.from} @keydown=${leave} /><button>Keep</button></form>`;
+    return html`<form class="row" @submit=${this.rename}><input id="renamed" aria-label="New name of this node" maxlength="60"
+      .value=${this.from} @keydown=${cancel} /><button>Rename</button></form>`;
   }
 
-  private async beginRenaming(): Promise<void> {
+  private async startRenaming(): Promise<void> {
     this.renaming = true;
     await this.updateComplete;
     this.renderRoot.querySelector<HTMLInputElement>("#renamed")!.select();
   }
 
   private place(index: number): [number, number] {
-    const angle = (index / this.steps!.nodes.length) * 2 * Math.PI - Math.PI / 2;
+    const angle = (index / this.graph!.nodes.length) * 2 * Math.PI - Math.PI / 2;
     return [SIZE / 2 + RING * Math.cos(angle), SIZE / 2 + RING * Math.sin(angle)];
   }
 
@@ -174,9 +174,9 @@ export class Movements extends LitElement {
     return Math.min(14 + 3 * Math.sqrt(node.members.length), 30);
   }
 
-  /** From rim to rim, bent to the right so that there and back are told apart. */
+  /** A curve from circle to circle, bent so that both directions are visible. */
   private curve(edge: MovementEdge): string {
-    const { nodes } = this.steps!;
+    const { nodes } = this.graph!;
     const at = nodes.findIndex((one) => one.name === edge.from);
     const to = nodes.findIndex((one) => one.name === edge.to);
     const [x0, y0] = this.place(at);
@@ -201,7 +201,7 @@ export class Movements extends LitElement {
   }
 
   private picture() {
-    const { nodes, edges } = this.steps!;
+    const { nodes, edges } = this.graph!;
     return html`<svg viewBox="0 0 ${SIZE} ${SIZE}" role="group" aria-label="Movement transition graph">
       <defs><marker id="tip" viewBox="0 0 8 8" refX="1" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 8,4 0,8z" fill="#e0823d" /></marker></defs>
       ${edges.map((edge) => {
@@ -229,21 +229,21 @@ export class Movements extends LitElement {
   }
 
   private chosen() {
-    const { nodes, edges } = this.steps!;
+    const { nodes, edges } = this.graph!;
     if (!this.from)
-      return html`<p class="faint">Click a node to see its movement, an arrow to see the one after the other.</p>`;
+      return html`<p class="faint">Click a node to play its movement, an arrow to play both movements in sequence.</p>`;
     const out = edges.filter((edge) => edge.from === this.from).sort((a, b) => b.likelihood - a.likelihood);
     const node = nodes.find((one) => one.name === this.from);
     const likely = edges.find((edge) => edge.from === this.from && edge.to === this.to)?.likelihood;
     const set = (target: string, likelihood: number) =>
       this.edit({ action: "connect", source: this.from, target, likelihood });
     const lib = this.studio.library.path;
-    return html`<div class="box"><b>${this.from}</b> <span class="faint">${node?.members.length ?? 0} movements; after it comes</span>
+    return html`<div class="box"><b>${this.from}</b> <span class="faint">${node?.members.length ?? 0} movements; followed by</span>
       ${out.map(
         (
           edge,
         ) => html`<div class="part"><button aria-pressed=${edge.to === this.to} @click=${() => this.choose(edge.from, edge.to)}>${edge.to}</button>
-        <input type="range" min="0.01" max="1" step="0.01" .value=${String(edge.likelihood)} aria-label=${`How likely ${edge.to} comes after ${edge.from}`}
+        <input type="range" min="0.01" max="1" step="0.01" .value=${String(edge.likelihood)} aria-label=${`Likelihood of ${edge.to} after ${edge.from}`}
           @change=${(e: Event) => set(edge.to, Number((e.target as HTMLInputElement).value))} />
         <span>${(100 * edge.likelihood).toFixed(0)} %</span></div>`,
       )}
@@ -255,11 +255,11 @@ export class Movements extends LitElement {
           this.to = target;
           void set(target, 0.25);
         }}>Connect</button>
-        ${this.renamer()}</div></div>
+        ${this.renameForm()}</div></div>
       ${
         this.to
           ? html`<loom-code
-        cli=${likely !== undefined ? `motionloom movements ${word(lib)} --kept ${word(this.name)} --add ${word(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${word(this.name)}` : `motionloom movements ${word(lib)} --kept ${word(this.name)} --remove ${word(`${this.from}:${this.to}`)} --keep ${word(this.name)}`}></loom-code>`
+        cli=${likely !== undefined ? `motionloom movements ${shellWord(lib)} --kept ${shellWord(this.name)} --add ${shellWord(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${shellWord(this.name)}` : `motionloom movements ${shellWord(lib)} --kept ${shellWord(this.name)} --remove ${shellWord(`${this.from}:${this.to}`)} --keep ${shellWord(this.name)}`}></loom-code>`
           : ""
       }`;
   }
@@ -268,18 +268,18 @@ export class Movements extends LitElement {
     const labels = [...this.studio.labels.keys()];
     const first = labels.find((one) => /dance|waltz/.test(one));
     return html`<form class="row" @submit=${this.cut}>
-        <select id="steps" aria-label="Kept choreographies" @change=${(e: Event) => this.go((e.target as HTMLSelectElement).value)}>
-          <option value="">${this.kept.length ? "choose a dance that is kept" : "no dance is kept yet"}</option>${this.kept.map((one) => html`<option ?selected=${one === this.name}>${one}</option>`)}</select>
-        <span class="faint">or cut takes labelled</span><select id="label" aria-label="Label">${labels.map((one) => html`<option ?selected=${one === first}>${one}</option>`)}</select>
+        <select id="steps" aria-label="Saved choreographies" @change=${(e: Event) => this.go((e.target as HTMLSelectElement).value)}>
+          <option value="">${this.saved.length ? "choose a saved choreography" : "no saved choreographies"}</option>${this.saved.map((one) => html`<option ?selected=${one === this.name}>${one}</option>`)}</select>
+        <span class="faint">or cut takes with the label</span><select id="label" aria-label="Label">${labels.map((one) => html`<option ?selected=${one === first}>${one}</option>`)}</select>
         <input id="meter" type="number" min="1" max="16" placeholder="beats" style="width:76px" aria-label="Beats per movement" />
-        <input id="keep" placeholder="keep as" style="width:110px" aria-label="Name to keep it by" />
+        <input id="keep" placeholder="name" style="width:110px" aria-label="Name of the choreography" />
         <button class="main" ?disabled=${this.job !== null}>Cut movements</button></form>
       <loom-progress .job=${this.job}></loom-progress>
       ${
-        this.steps
-          ? html`<p><b>${this.steps.nodes.reduce((sum, node) => sum + node.members.length, 0)}</b> movements of ${this.steps.meter} beats in <b>${this.steps.nodes.length}</b> nodes,
-          ${this.steps.edges.length} transitions</p>${this.picture()}<section>${this.chosen()}</section>`
-          : html`<p class="faint">Dances are cut into movements at their beats; the graph says what may follow what, and you refine it.</p>`
+        this.graph
+          ? html`<p><b>${this.graph.nodes.reduce((sum, node) => sum + node.members.length, 0)}</b> movements of ${this.graph.meter} beats in <b>${this.graph.nodes.length}</b> nodes,
+          ${this.graph.edges.length} transitions</p>${this.picture()}<section>${this.chosen()}</section>`
+          : html`<p class="faint">Dances are cut into movements at their beats; edit here which movement may follow which.</p>`
       }`;
   }
 }

@@ -1,4 +1,4 @@
-// An endless walk in a motion graph: read a little ahead of the clock, steered, and remembered.
+// An endless walk along a motion graph: streamed, steered, and recorded.
 
 import { Feed, StreamedMotion } from "../motion/streamed";
 import type { Studio } from "../page/studio";
@@ -10,13 +10,13 @@ export interface Steered {
   controls: { transition?: boolean; automatic?: boolean };
 }
 
-const LEAD = 0.4; // seconds held ready: little, so that "now" is soon
-const KEPT = 200; // sources that are remembered
+const LEAD = 0.4; // seconds buffered: few, so that controls act soon
+const RECORDED = 200; // sources and seams that are recorded
 
-/** Fires "told" when something about it has changed, and "ended". */
+/** Fires "change" when frames were read, and "ended". */
 export class Walker extends EventTarget {
   readonly steered: Steered[] = [];
-  taken = 0;
+  transitions = 0;
   motion?: StreamedMotion;
   private feed?: Feed<"player/read">;
   private next: Steered["controls"] | null = null;
@@ -28,40 +28,44 @@ export class Walker extends EventTarget {
     private readonly studio: Studio,
     private readonly graph: object,
     readonly seed: number,
-    private readonly start?: string,
+    private readonly startAt?: string,
   ) {
     super();
   }
 
-  async begin(): Promise<void> {
+  async start(): Promise<void> {
     const { live, stage } = this.studio;
-    const begun = await live.ask("graph/start", { graph: this.graph, seed: this.seed, start: this.start ?? null });
+    const answer = await live.request("graph/start", {
+      graph: this.graph,
+      seed: this.seed,
+      start: this.startAt ?? null,
+    });
     if (this.stopped) {
-      live.ask("player/close", { player: begun.meta.player }).catch(() => {});
+      live.request("player/close", { player: answer.meta.player }).catch(() => {});
       return;
     }
-    this.motion = new StreamedMotion("walk", begun.meta.fps, begun.meta);
-    this.feed = new Feed(live, begun.meta.player, [this.motion], stage.clock, {
+    this.motion = new StreamedMotion("walk", answer.meta.fps, answer.meta);
+    this.feed = new Feed(live, answer.meta.player, [this.motion], stage.clock, {
       kind: "player/read",
       lead: LEAD,
-      steered: () => ({ controls: this.due() }),
-      heard: (message) => this.heard(message),
-      failed: (error) => {
+      controls: () => ({ controls: this.takeControls() }),
+      onRead: (message) => this.onRead(message),
+      onError: (error) => {
         if (!this.stopped) {
-          this.studio.say(error);
+          this.studio.notify(error);
           this.stop();
         }
       },
     });
     await this.feed.read();
     if (this.stopped) return;
-    this.studio.cast([{ motion: this.motion }]);
+    this.studio.show([{ motion: this.motion }]);
     stage.clock.seek(0);
     stage.clock.play();
     stage.addEventListener("frame", this.feed.pump);
   }
 
-  /** Tell the player something, before the next frames that it makes. */
+  /** Set controls for the next frames of the player. */
   steer(controls: Steered["controls"]): void {
     this.next = { ...this.next, ...controls };
   }
@@ -76,24 +80,24 @@ export class Walker extends EventTarget {
     this.dispatchEvent(new Event("ended"));
   }
 
-  /** Where in which take the walk is now on the stage. */
-  place(): { name: string; frame: number } | null {
+  /** The take and its frame on the stage now. */
+  position(): { name: string; frame: number } | null {
     const frame = this.shownFrame;
-    const found = this.sources.find((one) => frame >= one.start && frame < one.end);
-    return found ? { name: found.motion, frame: found.start_frame + frame - found.start } : null;
+    const source = this.sources.find((one) => frame >= one.start && frame < one.end);
+    return source ? { name: source.motion, frame: source.start_frame + frame - source.start } : null;
   }
 
-  /** Frames that were seen so far. */
+  /** Frames shown so far. */
   get shownFrame(): number {
     return this.motion ? Math.floor(this.studio.stage.clock.time * this.motion.fps + 1e-4) : 0;
   }
 
-  /** Transitions that were seen so far. */
-  get seen(): number {
-    return this.taken - this.seams.filter((seam) => seam > this.shownFrame).length;
+  /** Transitions shown so far. */
+  get shownTransitions(): number {
+    return this.transitions - this.seams.filter((seam) => seam > this.shownFrame).length;
   }
 
-  private due(): object {
+  private takeControls(): object {
     const controls = this.next;
     if (!controls) return {};
     this.next = null;
@@ -101,10 +105,10 @@ export class Walker extends EventTarget {
     return controls;
   }
 
-  private heard(message: Message<LiveHeads["player/read"]>): void {
-    this.sources = [...this.sources, ...message.meta.sources].slice(-KEPT);
-    this.taken += message.meta.seams.length;
-    this.seams = [...this.seams, ...message.meta.seams].slice(-KEPT);
-    this.dispatchEvent(new Event("told"));
+  private onRead(message: Message<LiveHeads["player/read"]>): void {
+    this.sources = [...this.sources, ...message.meta.sources].slice(-RECORDED);
+    this.transitions += message.meta.seams.length;
+    this.seams = [...this.seams, ...message.meta.seams].slice(-RECORDED);
+    this.dispatchEvent(new Event("change"));
   }
 }

@@ -1,4 +1,4 @@
-// The distance grid to look at: heat map, lines upon it, scales at its sides, a cross-hair.
+// The distance grid: heat map, lines over it, axes, cross-hair.
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
@@ -6,9 +6,9 @@ import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { HeatMap, type Seen } from "./heat-map";
 import type { GridSide } from "../net/answers";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 
-/** Lines upon the cells: (row, column) pairs, one line after the other. */
+/** Lines over the cells: (row, column) pairs, split by `offsets`; lines [from, to) are drawn. */
 export interface Lines {
   cells: Float32Array;
   offsets: Int32Array;
@@ -38,22 +38,22 @@ export interface Cell {
   column: number;
 }
 
-const LEFT = 46;
-const BOTTOM = 26; // pixels of the scales
-const NEAREST = 60; // pixels per cell, at most
+const LEFT = 46; // pixels of the axes
+const BOTTOM = 26;
+const NEAREST = 60; // pixels per cell at the highest zoom
 
 @customElement("loom-grid-map")
 export class GridMap extends LitElement {
   @property({ attribute: false }) data: GridData | null = null;
   @property({ attribute: false }) marks: Uint8Array | null = null;
   @property({ attribute: false }) layers: Layer[] = [];
-  /** In the unit of the distances. */
+  /** Distances above it are darkened. */
   @property({ type: Number }) threshold = Infinity;
-  /** 1 minima, 2 the valid region. */
+  /** Marks to show, as bits: 1 minima, 2 valid region. */
   @property({ type: Number }) shown = 0;
   @property({ attribute: false }) chosen: Cell | null = null;
   seen: Seen = { column: 0, row: 0, columns: 1, rows: 1 };
-  /** What is seen without zoom; the transform of d3-zoom is relative to it. */
+  /** Visible cells at scale 1; the transform of d3-zoom is relative to them. */
   private base: Seen = this.seen;
   private readonly zooming = zoom<GridMap, unknown>()
     .filter((event) => !event.button && !(event.type === "wheel" && event.shiftKey))
@@ -66,14 +66,14 @@ export class GridMap extends LitElement {
   private readonly paths = new WeakMap<Lines, Path2D>();
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden;
       touch-action: none; cursor: crosshair; }
     canvas { position: absolute; }
     #heat { left: ${LEFT}px; top: 0; width: calc(100% - ${LEFT}px); height: calc(100% - ${BOTTOM}px); }
     #lines { inset: 0; width: 100%; height: 100%; }
-    .told { position: absolute; right: 8px; top: 8px; background: rgba(23, 26, 32, 0.86); padding: 4px 9px; border-radius: 5px;
+    .caption { position: absolute; right: 8px; top: 8px; background: rgba(23, 26, 32, 0.86); padding: 4px 9px; border-radius: 5px;
       font-size: 12px; pointer-events: none; font-variant-numeric: tabular-nums; }
   `,
   ];
@@ -90,7 +90,7 @@ export class GridMap extends LitElement {
     });
     this.addEventListener("pointerleave", () => {
       this.pointer = null;
-      this.again();
+      this.redraw();
     });
     this.addEventListener("dblclick", () => this.home());
   }
@@ -110,16 +110,16 @@ export class GridMap extends LitElement {
     }
     if (changed.has("data") || changed.has("marks"))
       this.map.setMarks(this.data && this.marks?.length === this.data.cells.length ? this.marks : null);
-    this.again();
+    this.redraw();
   }
 
-  /** All of it. */
+  /** Show the whole grid. */
   home(): void {
     if (!this.data) return;
     this.see({ column: 0, row: 0, columns: this.data.columns, rows: this.data.rows });
   }
 
-  /** Bring some cells into view. */
+  /** Show the cells from `first` to `last`, with a margin. */
   look(first: Cell, last: Cell): void {
     const margin = 0.5;
     const rows = Math.max(last.row - first.row, 4);
@@ -132,7 +132,7 @@ export class GridMap extends LitElement {
     });
   }
 
-  /** The cell under a point of the page; null beside the grid. */
+  /** The cell under a point of the page; null outside of the grid. */
   cellAt(clientX: number, clientY: number): Cell | null {
     if (!this.data) return null;
     const box = this.getBoundingClientRect();
@@ -141,8 +141,8 @@ export class GridMap extends LitElement {
     return row >= 0 && column >= 0 && row < this.data.rows && column < this.data.columns ? { row, column } : null;
   }
 
-  /** Where a cell's middle is drawn: pixels within this element. */
-  placeOf({ row, column }: Cell): { x: number; y: number } {
+  /** The centre of a cell, in pixels of this element. */
+  positionOf({ row, column }: Cell): { x: number; y: number } {
     const { width, height } = this.inner;
     return {
       x: LEFT + ((column + 0.5 - this.seen.column) / this.seen.columns) * width,
@@ -182,10 +182,10 @@ export class GridMap extends LitElement {
       columns: base.columns / k,
       rows: base.rows / k,
     };
-    this.again();
+    this.redraw();
   }
 
-  /** Shift + wheel: zoom along the columns alone, which d3-zoom cannot. */
+  /** Shift + wheel zooms the columns only, which d3-zoom cannot do. */
   private zoomColumns(event: WheelEvent): void {
     if (!event.shiftKey || !this.data) return;
     event.preventDefault();
@@ -201,11 +201,11 @@ export class GridMap extends LitElement {
     this.pointer = { x: event.clientX, y: event.clientY };
     const cell = event.buttons ? null : this.cellAt(event.clientX, event.clientY);
     if (cell) this.dispatchEvent(new CustomEvent("hover", { detail: cell }));
-    this.again();
+    this.redraw();
   }
 
-  /** Draw at the next frame, once. */
-  again(): void {
+  /** Draw once, at the next animation frame. */
+  redraw(): void {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -228,29 +228,29 @@ export class GridMap extends LitElement {
         canvas.width = Math.round(w * ratio);
         canvas.height = Math.round(h * ratio);
       }
-    const pen = sheet.getContext("2d")!;
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, this.clientWidth, this.clientHeight);
+    const context = sheet.getContext("2d")!;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.clientWidth, this.clientHeight);
     if (!this.data) return;
     this.map.draw(
       this.seen,
       Number.isFinite(this.threshold) ? (this.threshold / this.data.high) * (254 / 255) : 2,
       this.marks ? this.shown : 0,
     );
-    pen.save();
-    pen.beginPath();
-    pen.rect(LEFT, 0, width, height);
-    pen.clip();
-    for (const layer of this.layers) this.strokes(pen, layer);
-    if (this.chosen) this.cross(pen, this.chosen, "rgba(255, 255, 255, 0.85)", true);
-    pen.restore();
-    this.scales(pen);
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, 0, width, height);
+    context.clip();
+    for (const layer of this.layers) this.strokes(context, layer);
+    if (this.chosen) this.cross(context, this.chosen, "rgba(255, 255, 255, 0.85)", true);
+    context.restore();
+    this.axes(context);
     const cell = this.pointer && this.cellAt(this.pointer.x, this.pointer.y);
-    if (cell) this.cross(pen, cell, "rgba(255, 255, 255, 0.35)", false);
-    this.tell(cell ?? this.chosen);
+    if (cell) this.cross(context, cell, "rgba(255, 255, 255, 0.35)", false);
+    this.showCaption(cell ?? this.chosen);
   }
 
-  private strokes(pen: CanvasRenderingContext2D, { lines, colour, width, glow, thin }: Layer): void {
+  private strokes(context: CanvasRenderingContext2D, { lines, colour, width, glow, thin }: Layer): void {
     let path = this.paths.get(lines);
     if (!path) {
       path = new Path2D();
@@ -279,50 +279,50 @@ export class GridMap extends LitElement {
         h + (seen.row * h) / seen.rows,
       ]),
     );
-    pen.lineJoin = pen.lineCap = "round";
-    pen.strokeStyle = "rgba(0, 0, 0, 0.55)"; // around lines, so that they show on anything
-    pen.lineWidth = width + 2;
-    if (!thin) pen.stroke(placed);
-    pen.strokeStyle = colour;
-    pen.globalAlpha = glow || thin ? 0.8 : 1;
-    pen.lineWidth = width;
-    pen.stroke(placed);
-    pen.globalAlpha = 1;
+    context.lineJoin = context.lineCap = "round";
+    context.strokeStyle = "rgba(0, 0, 0, 0.55)"; // an outline, visible on any colour
+    context.lineWidth = width + 2;
+    if (!thin) context.stroke(placed);
+    context.strokeStyle = colour;
+    context.globalAlpha = glow || thin ? 0.8 : 1;
+    context.lineWidth = width;
+    context.stroke(placed);
+    context.globalAlpha = 1;
   }
 
-  private cross(pen: CanvasRenderingContext2D, cell: Cell, colour: string, ring: boolean): void {
-    const { x, y } = this.placeOf(cell);
+  private cross(context: CanvasRenderingContext2D, cell: Cell, colour: string, ring: boolean): void {
+    const { x, y } = this.positionOf(cell);
     const { width, height } = this.inner;
-    pen.strokeStyle = colour;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    pen.moveTo(LEFT, y);
-    pen.lineTo(LEFT + width, y);
-    pen.moveTo(x, 0);
-    pen.lineTo(x, height);
-    pen.stroke();
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(LEFT, y);
+    context.lineTo(LEFT + width, y);
+    context.moveTo(x, 0);
+    context.lineTo(x, height);
+    context.stroke();
     if (!ring) return;
-    pen.lineWidth = 2;
-    pen.beginPath();
-    pen.arc(x, y, 6, 0, 2 * Math.PI);
-    pen.stroke();
+    context.lineWidth = 2;
+    context.beginPath();
+    context.arc(x, y, 6, 0, 2 * Math.PI);
+    context.stroke();
   }
 
-  /** The frame, as stored, that a row or column stands for. */
+  /** The frame of a row or column, in the stored motion. */
   frame(side: "rows" | "columns", cell: number): number {
     const { rate, step, sides } = this.data!;
     const { first, fps, frames } = sides[side];
     return Math.min(Math.round(((first + cell * step) * fps) / rate), frames - 1);
   }
 
-  private scales(pen: CanvasRenderingContext2D): void {
+  private axes(context: CanvasRenderingContext2D): void {
     const { width, height } = this.inner;
     const { seen, data } = this;
     const { rate, step, sides } = data!;
-    pen.fillStyle = "#9aa3b2";
-    pen.strokeStyle = "#3a424e";
-    pen.font = "11px system-ui, sans-serif";
-    pen.lineWidth = 1;
+    context.fillStyle = "#9aa3b2";
+    context.strokeStyle = "#3a424e";
+    context.font = "11px system-ui, sans-serif";
+    context.lineWidth = 1;
     for (const side of ["columns", "rows"] as const) {
       const { first, fps } = sides[side];
       const long = side === "columns";
@@ -332,38 +332,38 @@ export class GridMap extends LitElement {
       const every = nice((count * (long ? 70 : 40)) / pixels);
       for (let frame = Math.ceil(Math.max(from, 0) / every) * every; frame < from + count; frame += every) {
         const at = ((frame - from) / count) * pixels;
-        pen.beginPath();
+        context.beginPath();
         if (long) {
-          pen.moveTo(LEFT + at, height);
-          pen.lineTo(LEFT + at, height + 5);
+          context.moveTo(LEFT + at, height);
+          context.lineTo(LEFT + at, height + 5);
         } else {
-          pen.moveTo(LEFT - 5, height - at);
-          pen.lineTo(LEFT, height - at);
+          context.moveTo(LEFT - 5, height - at);
+          context.lineTo(LEFT, height - at);
         }
-        pen.stroke();
-        pen.textAlign = long ? "center" : "right";
-        pen.textBaseline = long ? "top" : "middle";
-        if (long && at > 14 && at < width - 14) pen.fillText(String(frame), LEFT + at, height + 8);
-        if (!long && at > 8 && at < height - 8) pen.fillText(String(frame), LEFT - 8, height - at);
+        context.stroke();
+        context.textAlign = long ? "center" : "right";
+        context.textBaseline = long ? "top" : "middle";
+        if (long && at > 14 && at < width - 14) context.fillText(String(frame), LEFT + at, height + 8);
+        if (!long && at > 8 && at < height - 8) context.fillText(String(frame), LEFT - 8, height - at);
       }
     }
   }
 
-  private tell(cell: Cell | null): void {
-    const words = this.renderRoot.querySelector<HTMLElement>(".told")!;
-    words.hidden = !cell;
+  private showCaption(cell: Cell | null): void {
+    const caption = this.renderRoot.querySelector<HTMLElement>(".caption")!;
+    caption.hidden = !cell;
     if (!cell) return;
     const far = this.distance(cell);
     const { high, unit } = this.data!;
-    words.textContent = `frame ${this.frame("rows", cell.row)} – ${this.frame("columns", cell.column)}: ${far === null ? `over ${high.toFixed(3)}` : far.toFixed(3)} ${unit}`;
+    caption.textContent = `frame ${this.frame("rows", cell.row)} – ${this.frame("columns", cell.column)}: ${far === null ? `over ${high.toFixed(3)}` : far.toFixed(3)} ${unit}`;
   }
 
   render() {
-    return html`<canvas id="heat"></canvas><canvas id="lines"></canvas><div class="told" hidden></div>`;
+    return html`<canvas id="heat"></canvas><canvas id="lines"></canvas><div class="caption" hidden></div>`;
   }
 }
 
-/** 1, 2 or 5 times a power of ten, at least so much. */
+/** The smallest of 1, 2, 5 times a power of ten that is not below `least`. */
 function nice(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
   return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);

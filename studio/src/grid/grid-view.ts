@@ -1,4 +1,4 @@
-// Distance grid: every frame of the query against every frame of a take; click to see both poses.
+// Grid view: distances between all frames of two motions; a click shows both poses.
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
@@ -8,17 +8,17 @@ import "./grid-map";
 import type { Cell, GridData, GridMap, Layer, Lines } from "./grid-map";
 import { colourAt } from "./heat-map";
 import { Latest } from "../net/live";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { distanceText } from "../search/match-card";
 import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
-import { asText } from "../page/studio";
-import { counted, fetchTogether } from "../motion/aligned";
+import { segmentText } from "../page/studio";
+import { frameNumbers, fetchAligned } from "../motion/aligned";
 import { View } from "../page/view";
 
 interface Paths extends Lines {
   distances: Float32Array;
 }
-interface Asked {
+interface GridQuery {
   a: string;
   b: string;
   distance: string;
@@ -33,21 +33,21 @@ const LAYERS = [
   ["path", "DTW paths", "#ffffff"],
 ] as const;
 type LayerName = (typeof LAYERS)[number][0];
-const AROUND = 15; // frames before and after a clicked one, to be played
-const MANY = 300; // chains from which lines are thin
-const USUAL = 0.08; // metres per cell: as families are joined
+const AROUND = 15; // frames before and after a clicked one that can be played
+const MANY = 300; // chains from which lines are drawn thin
+const DEFAULT_THRESHOLD = 0.08; // metres per cell, as for families
 
 @customElement("loom-grid-view")
 export class GridView extends View {
-  @state() private asked: Asked = { a: "", b: "", distance: "pc11" };
+  @state() private request: GridQuery = { a: "", b: "", distance: "pc11" };
   @state() private menu: SearchMenu | null = null;
   @state() private data: GridData | null = null;
   @state() private marks: Uint8Array | null = null;
   @state() private web: { chains: Lines; bridges: Lines; matches: Paths } | null = null;
   @state() private dtw: Paths | null = null;
-  @state() private found: GridMatch[] = [];
+  @state() private dtwMatches: GridMatch[] = [];
   @state() private on: ReadonlySet<LayerName> = new Set<LayerName>(["chains", "bridges", "path"]);
-  @state() private threshold: number | null = USUAL;
+  @state() private threshold: number | null = DEFAULT_THRESHOLD;
   @state() private chosen: Cell | null = null;
   @state() private busy = false;
   @state() private lines: CodeLines = { cli: "", python: "" };
@@ -55,13 +55,13 @@ export class GridView extends View {
   @state() private live = false;
   @state() private whole: { chains: number; bridges: number } | null = null;
   private readonly posing = new Latest<Cell>((cell) => this.pose(cell));
-  private readonly describing = new Latest<Asked & { threshold?: number }>(
+  private readonly describing = new Latest<GridQuery & { threshold?: number }>(
     async (query) => (this.lines = await getJson("grid/lines", { query })),
   );
   private generation = 0;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); min-height: 100%; grid-template-rows: auto auto minmax(300px, 1fr) auto auto; }
     .row label { flex: 1; min-width: 150px; }
@@ -87,43 +87,44 @@ export class GridView extends View {
     return this.renderRoot.querySelector("loom-grid-map");
   }
 
-  protected routed(query: Record<string, string>): void {
+  protected routeChanged(query: Record<string, string>): void {
     const { selection, take } = this.studio;
-    const a = query.a || (selection ? asText(selection) : "") || take || "";
+    const a = query.a || (selection ? segmentText(selection) : "") || take || "";
     const next = { a, b: query.b || a.replace(/:\d+-\d+$/, ""), distance: query.distance || "pc11" };
     if (query.layers !== undefined)
       this.on = new Set(LAYERS.map(([name]) => name).filter((name) => query.layers.split(".").includes(name)));
     if (query.threshold) this.threshold = query.threshold === "any" ? null : Number(query.threshold);
     const at = /^(\d+),(\d+)$/.exec(query.at ?? "");
     this.chosen = at ? { row: Number(at[1]), column: Number(at[2]) } : null;
-    if (JSON.stringify(next) === JSON.stringify(this.asked) && this.data) return;
-    this.asked = next;
+    if (JSON.stringify(next) === JSON.stringify(this.request) && this.data) return;
+    this.request = next;
     if (!a) return;
-    if (!query.a) this.note(); // the address must tell all: it may be reloaded
-    void this.ask();
+    if (!query.a) this.storeState(); // so that a reload shows the same
+    void this.load();
   }
 
-  private note(): void {
+  private storeState(): void {
     const { chosen, threshold } = this;
-    this.studio.note({
-      ...this.asked,
-      distance: this.asked.distance === "pc11" ? undefined : this.asked.distance,
-      threshold: threshold === null ? "any" : threshold === USUAL ? undefined : Number(threshold.toPrecision(4)),
+    this.studio.replaceQuery({
+      ...this.request,
+      distance: this.request.distance === "pc11" ? undefined : this.request.distance,
+      threshold:
+        threshold === null ? "any" : threshold === DEFAULT_THRESHOLD ? undefined : Number(threshold.toPrecision(4)),
       layers: [...this.on].join(".") || "none",
       at: chosen ? `${chosen.row},${chosen.column}` : undefined,
     });
   }
 
-  private change(changes: Partial<Asked>): void {
-    this.asked = { ...this.asked, ...changes };
+  private change(changes: Partial<GridQuery>): void {
+    this.request = { ...this.request, ...changes };
     this.chosen = null;
-    this.note();
-    if (this.asked.a && this.asked.b) void this.ask();
+    this.storeState();
+    if (this.request.a && this.request.b) void this.load();
   }
 
-  private async ask(): Promise<void> {
+  private async load(): Promise<void> {
     const now = ++this.generation;
-    const query = { ...this.asked };
+    const query = { ...this.request };
     this.busy = true;
     try {
       this.menu ??= await getJson("search/menu");
@@ -131,7 +132,7 @@ export class GridView extends View {
       if (now !== this.generation) return;
       const [rows, columns] = shapes.cells;
       this.marks = this.web = this.dtw = this.whole = null;
-      this.found = [];
+      this.dtwMatches = [];
       this.data = {
         ...meta,
         rows,
@@ -139,37 +140,37 @@ export class GridView extends View {
         cells: arrays.cells as Uint8Array,
         sides: { rows: meta.rows, columns: meta.columns },
       };
-      if (this.data.unit !== "m" && this.threshold === USUAL) this.threshold = null; // means metres
+      if (this.data.unit !== "m" && this.threshold === DEFAULT_THRESHOLD) this.threshold = null; // the default is in metres
       this.lines = meta.lines;
       this.describe();
       await this.updateComplete;
-      if (this.chosen) this.posing.ask(this.chosen);
-      await this.fill();
+      if (this.chosen) this.posing.submit(this.chosen);
+      await this.loadLayers();
     } catch (error) {
-      if (now === this.generation) this.studio.say(error);
+      if (now === this.generation) this.studio.notify(error);
     } finally {
       if (now === this.generation) this.busy = false;
     }
   }
 
-  /** Ask for what the layers that are on need, and is not there yet. */
-  private async fill(): Promise<void> {
+  /** Load what the visible layers need. */
+  private async loadLayers(): Promise<void> {
     const now = this.generation;
     const { on } = this;
     const is = (...names: LayerName[]) => names.some((name) => on.has(name));
     try {
       if (is("path") && !this.dtw) {
-        const { meta, arrays } = await getArrays("grid/paths", { query: this.asked });
+        const { meta, arrays } = await getArrays("grid/paths", { query: this.request });
         if (now !== this.generation) return;
         this.dtw = linesFrom(arrays, 0, meta.matches.length);
-        this.found = meta.matches;
+        this.dtwMatches = meta.matches;
       }
       if (is("minima", "region") && !this.marks) {
-        const { arrays } = await getArrays("grid/marks", { query: this.asked });
+        const { arrays } = await getArrays("grid/marks", { query: this.request });
         if (now === this.generation) this.marks = arrays.marks as Uint8Array;
       }
       if (is("chains", "bridges", "matches") && !this.web) {
-        const { meta, arrays } = await getArrays("grid/web", { query: this.asked });
+        const { meta, arrays } = await getArrays("grid/web", { query: this.request });
         if (now !== this.generation) return;
         const { chains, bridges, matches } = meta;
         this.whole = meta.whole;
@@ -180,15 +181,15 @@ export class GridView extends View {
         };
       }
     } catch (error) {
-      if (now === this.generation) this.studio.say(error);
+      if (now === this.generation) this.studio.notify(error);
     }
   }
 
   private describe(): void {
-    // The command takes 0.08 where nothing is said: "any" must be said, too.
-    this.describing.ask({
-      ...this.asked,
-      threshold: this.threshold === USUAL ? undefined : (this.threshold ?? this.data!.high),
+    // The command's default is 0.08, so no threshold must be written as the highest distance.
+    this.describing.submit({
+      ...this.request,
+      threshold: this.threshold === DEFAULT_THRESHOLD ? undefined : (this.threshold ?? this.data!.high),
     });
   }
 
@@ -196,18 +197,18 @@ export class GridView extends View {
     const on = new Set(this.on);
     if (!on.delete(name)) on.add(name);
     this.on = on;
-    this.note();
-    void this.fill();
+    this.storeState();
+    void this.loadLayers();
   }
 
   private limit(event: Event): void {
     const value = Number((event.target as HTMLInputElement).value);
     this.threshold = value >= this.data!.high * 0.999 ? null : value;
-    this.note();
+    this.storeState();
     this.describe();
   }
 
-  /** Lines within the threshold only, where lines have distances. */
+  /** The lines with a distance within the threshold. */
   private near(paths: Paths): Lines[] {
     const limit = this.threshold ?? Infinity;
     return Array.from(paths.distances, (far, k) => ({ far, k }))
@@ -223,7 +224,7 @@ export class GridView extends View {
       layers.push(
         ...this.near(web.matches).map((lines) => ({ lines, colour: colour("matches"), width: 6, glow: true })),
       );
-    const thin = web !== null && web.chains.to > MANY; // of whole takes: a drawing, not a tangle
+    const thin = web !== null && web.chains.to > MANY; // whole takes have many lines
     if (web && on.has("bridges"))
       layers.push({ lines: web.bridges, colour: colour("bridges"), width: thin ? 0.7 : 1.4, thin });
     if (web && on.has("chains"))
@@ -235,11 +236,11 @@ export class GridView extends View {
 
   private choose(cell: Cell): void {
     this.chosen = cell;
-    this.note();
-    this.posing.ask(cell);
+    this.storeState();
+    this.posing.submit(cell);
   }
 
-  /** Both poses, aligned, with a little of what is before and after. */
+  /** Show both poses, aligned, with a few frames before and after. */
   private async pose({ row, column }: Cell): Promise<void> {
     const { rows, columns } = this.data!.sides;
     const moments = [
@@ -249,10 +250,10 @@ export class GridView extends View {
     try {
       const clips = moments.map(({ motion, frame, frames }) => {
         const first = Math.max(frame - AROUND, 0);
-        return { motion, frames: counted(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
+        return { motion, frames: frameNumbers(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
       });
-      const shown = await fetchTogether({ motion: moments[0].motion, frame: moments[0].frame }, clips);
-      this.studio.cast(
+      const shown = await fetchAligned({ motion: moments[0].motion, frame: moments[0].frame }, clips);
+      this.studio.show(
         shown.map((motion, k) => ({
           motion,
           colour: [QUERY_COLOUR, MATCH_COLOUR][k],
@@ -263,11 +264,11 @@ export class GridView extends View {
       this.studio.stage.clock.pause();
       this.studio.stage.clock.seek(0);
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
-  /** Play a path: the take in the query's time, over the query. */
+  /** Play the match of a DTW path in the query's time, over the query. */
   private play(match: GridMatch, number: number): void {
     const { rows } = this.data!.sides;
     const { cells, offsets, from } = this.dtw!;
@@ -291,20 +292,20 @@ export class GridView extends View {
       fps: rows.fps,
     };
     showMatch(this.studio, query, match, frames, { timing: "query", beside: false }).catch((error) =>
-      this.studio.say(error),
+      this.studio.notify(error),
     );
   }
 
   private form() {
-    const { asked, menu } = this;
-    const typed = (key: keyof Asked) => (event: Event) =>
+    const { request, menu } = this;
+    const typed = (key: keyof GridQuery) => (event: Event) =>
       this.change({ [key]: (event.target as HTMLInputElement).value.trim() });
     return html`<div class="row">
-      <label><span>rows</span><input id="a" class="name" placeholder="NAME or NAME:START-END" .value=${asked.a} @change=${typed("a")} list="takes" /></label>
-      <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${asked.b} @change=${typed("b")} list="takes" /></label>
+      <label><span>rows</span><input id="a" class="name" placeholder="NAME or NAME:START-END" .value=${request.a} @change=${typed("a")} list="takes" /></label>
+      <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${request.b} @change=${typed("b")} list="takes" /></label>
       <label style="flex: 0.5; min-width: 90px"><span>distance</span><select id="distance" @change=${typed("distance")}>
         ${[...(menu?.distances ?? []), ...(menu?.features ?? []).filter((one) => !one.name.startsWith("pca"))].map(
-          (one) => html`<option .value=${one.name} ?selected=${one.name === asked.distance}>${one.name}</option>`,
+          (one) => html`<option .value=${one.name} ?selected=${one.name === request.distance}>${one.name}</option>`,
         )}</select></label>
       <datalist id="takes">${this.studio.library.motions.slice(0, 3000).map((row) => html`<option value=${row.name}></option>`)}</datalist></div>`;
   }
@@ -321,13 +322,13 @@ export class GridView extends View {
   }
 
   private foot() {
-    const { found, whole } = this;
-    const near = found
+    const { dtwMatches, whole } = this;
+    const near = dtwMatches
       .map((match, number) => ({ match, number }))
       .filter(({ match }) => match.distance <= (this.threshold ?? Infinity));
     return html`<div>${this.legend()}
       ${
-        this.on.has("path") && found.length
+        this.on.has("path") && dtwMatches.length
           ? html`<div class="chips" role="list" aria-label="DTW paths">${near.length ? "" : html`<span class="faint">No path within this distance.</span>`}
         ${near.map(
           ({ match, number }) => html`<button role="listitem" @click=${() => this.play(match, number)}>
@@ -338,7 +339,7 @@ export class GridView extends View {
       <p class="faint small">${
         this.data
           ? html`${this.data.rows} × ${this.data.columns} cells${this.data.step > 1 ? `, every ${this.data.step}th frame` : ""}${whole ? ` · whole takes: ${whole.chains} chains, ${whole.bridges} bridges` : ""}
-        · click: both poses · wheel: zoom · drag: move`
+        · click: show both poses · wheel: zoom · drag: pan`
           : ""
       }</p>
       ${this.data ? html`<loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>` : ""}</div>`;
@@ -350,17 +351,17 @@ export class GridView extends View {
         ([name, title, colour]) => html`<button data-layer=${name} aria-pressed=${this.on.has(name)}
           @click=${() => this.toggle(name)}><i style="background: ${colour}"></i>${title}</button>`,
       )}
-        <span class="grow"></span><span class="faint">${this.busy ? "comparing…" : ""}</span>
-        <button aria-pressed=${this.live} title="Poses follow the pointer" @click=${() => (this.live = !this.live)}>follow pointer</button></div>
+        <span class="grow"></span><span class="faint">${this.busy ? "computing distances…" : ""}</span>
+        <button aria-pressed=${this.live} title="Show the poses under the pointer" @click=${() => (this.live = !this.live)}>follow pointer</button></div>
       ${
-        this.asked.a
+        this.request.a
           ? html`<loom-grid-map .data=${this.data} .marks=${this.marks} .layers=${this.layers} .chosen=${this.chosen}
           .threshold=${this.threshold ?? Infinity} .shown=${(this.on.has("minima") ? 1 : 0) | (this.on.has("region") ? 2 : 0)}
           @cell=${(event: CustomEvent<Cell>) => this.choose(event.detail)}
           @hover=${(event: CustomEvent<Cell>) => {
             if (this.live) this.choose(event.detail);
           }}></loom-grid-map>`
-          : html`<div class="empty">Select a range on the timeline below a take,<br>or type one above: <code>walk_p0:10-60</code></div>`
+          : html`<div class="empty">Select a segment on the timeline,<br>or enter one above: <code>walk_p0:10-60</code></div>`
       }
       ${this.foot()}`;
   }

@@ -1,6 +1,6 @@
-// Bytes as a heat map: one texture, coloured on the graphics card, so that zooming costs nothing.
+// A heat map of bytes: one texture, coloured by a shader, so that zooming costs nothing.
 
-/** What is seen of the cells: the left column and the bottom row, and how many of each. */
+/** The visible cells: first column and row, and their numbers. */
 export interface Seen {
   column: number;
   row: number;
@@ -8,7 +8,7 @@ export interface Seen {
   rows: number;
 }
 
-// Inferno, from near to far: what is alike glows.
+// Inferno, bright for small distances.
 const ANCHORS = [
   "#fcffa4",
   "#f7d03c",
@@ -43,12 +43,12 @@ const COLOURS = `#version 300 es
   in vec2 part;
   uniform sampler2D cells, marks, scale;
   uniform vec4 seen; // column, row, columns, rows
-  uniform vec2 size; // columns, rows of all
+  uniform vec2 size; // columns, rows of the whole grid
   uniform vec2 pixel; // cells per pixel
-  uniform float threshold; // 0 to 1 of a byte
+  uniform float threshold; // as a fraction of 255
   uniform int shown; // 1 minima, 2 region
   out vec4 colour;
-  // Where a pixel covers several cells it shows the nearest of them, and every mark among them.
+  // A pixel that covers several cells shows the smallest distance, and all marks among them.
   void main() {
     vec2 cell = seen.xy + part * seen.zw;
     if (any(lessThan(cell, vec2(0))) || any(greaterThanEqual(cell, size))) { colour = vec4(0.09, 0.1, 0.125, 1); return; }

@@ -1,13 +1,13 @@
-// Files and folders dropped anywhere on the page are imported, with progress and all failures.
+// Import of files and folders, dropped on the page or chosen in a dialog, with progress and failures.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, send, type Job } from "../net/api";
 import type { ImportResult } from "../net/answers";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import type { Studio } from "../page/studio";
 
-interface Found {
+interface LocalFile {
   path: string;
   file: File;
 }
@@ -15,7 +15,7 @@ type Failure = ImportResult["failed"][number];
 type State =
   { kind: "sending" | "importing"; done: number; total: number; job?: Job } | { kind: "done"; outcome: ImportResult };
 
-const AT_ONCE = 4; // files on their way
+const PARALLEL = 4; // parallel uploads
 
 @customElement("loom-drop")
 export class Drop extends LitElement {
@@ -25,7 +25,7 @@ export class Drop extends LitElement {
   private stopped = false;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     .veil { position: fixed; inset: 8px; z-index: 20; display: grid; place-content: center; background: #14171ddd; pointer-events: none;
       border: 2px dashed var(--accent); border-radius: 12px; font-size: 20px; }
@@ -71,12 +71,12 @@ export class Drop extends LitElement {
       const found = entries.length
         ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
         : plain.map((file) => ({ path: file.name, file }));
-      await this.bring(
+      await this.importFiles(
         found,
         entries.some((entry) => entry.isDirectory),
       );
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
@@ -85,11 +85,11 @@ export class Drop extends LitElement {
     const found = [...(input.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
     const folder = input.id === "folder";
     input.value = "";
-    void this.bring(found, folder);
+    void this.importFiles(found, folder);
   };
 
-  /** Send all files, then import them; what went wrong with one does not stop the others. */
-  private async bring(found: Found[], folders: boolean): Promise<void> {
+  /** Upload all files, then import them; a failed file does not stop the others. */
+  private async importFiles(found: LocalFile[], folders: boolean): Promise<void> {
     const wanted = found.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
     if (!wanted.length || this.busy) return;
     this.stopped = false;
@@ -116,12 +116,12 @@ export class Drop extends LitElement {
       if (outcome.names.length) this.studio.go("library", { take: outcome.names[0] });
     } catch (error) {
       this.state = null;
-      this.studio.say(error);
-      await this.studio.refresh(); // some may have come in before
+      this.studio.notify(error);
+      await this.studio.refresh(); // some may have been imported
     }
   }
 
-  private async sendAll(batch: string, wanted: Found[]): Promise<Failure[]> {
+  private async sendAll(batch: string, wanted: LocalFile[]): Promise<Failure[]> {
     const failed: Failure[] = [];
     const waiting = [...wanted];
     let done = 0;
@@ -136,7 +136,7 @@ export class Drop extends LitElement {
         this.state = { kind: "sending", done: ++done, total: wanted.length };
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, one));
+    await Promise.all(Array.from({ length: PARALLEL }, one));
     return failed;
   }
 
@@ -151,14 +151,14 @@ export class Drop extends LitElement {
   };
 
   private outcome({ added, replaced, skipped, failed }: ImportResult) {
-    const told = [
+    const counts = [
       [added, "added"],
       [replaced, "replaced"],
       [skipped, "already there"],
       [failed.length, "failed"],
     ] as const;
     return html`<div class="row"><b>${
-      told
+      counts
         .filter(([count]) => count)
         .map(([count, what]) => `${count} ${what}`)
         .join(", ") || "nothing to import"
@@ -182,17 +182,17 @@ export class Drop extends LitElement {
   }
 }
 
-/** All files under an entry, with their paths. */
-async function walk(entry: FileSystemEntry, folder: string): Promise<Found[]> {
+/** All files of a dropped entry, with their paths. */
+async function walk(entry: FileSystemEntry, folder: string): Promise<LocalFile[]> {
   const path = folder ? `${folder}/${entry.name}` : entry.name;
   if (entry.isFile) {
     const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
     return [{ path, file }];
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
-  const found: Found[] = [];
+  const found: LocalFile[] = [];
   for (;;) {
-    // a reader gives a hundred at a time, and none when it is through
+    // a reader returns at most a hundred entries at a time, and none at the end
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
     if (!some.length) return found;
     for (const one of some) found.push(...(await walk(one, path)));

@@ -1,11 +1,11 @@
-// The library: its takes as live cards, found by name and label, opened and laid over each other.
+// Library view: takes as animated cards, filtered by name and label, shown and overlaid.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
-import { look } from "../page/style";
-import { literal, word } from "../page/command-line";
-import { asText, type Row, type Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
+import { pythonLiteral, shellWord } from "../page/command-line";
+import { segmentText, type Row, type Studio } from "../page/studio";
 import { ThumbnailStore } from "./thumbnails";
 import { View } from "../page/view";
 import "./take-cards";
@@ -23,23 +23,23 @@ const SORTS = {
 };
 type Sort = keyof typeof SORTS;
 
-interface Asked {
+interface LibraryState {
   take: string;
   over: string[];
   find: string;
   label: string;
   sort: Sort;
-  range: string;
+  segment: string;
 }
 
 @customElement("loom-library-view")
 export class LibraryView extends View {
-  @state() private asked: Asked = readAsked({});
+  @state() private state: LibraryState = parseState({});
   private readonly store = new ThumbnailStore();
   private opened = "";
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: flex; flex-direction: column; height: 100%; gap: 8px; min-height: 0; }
     .find { display: flex; gap: 6px; }
@@ -57,56 +57,56 @@ export class LibraryView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.follow("selection", () => this.noteRange());
-    this.follow("motions", () => this.store.forget());
-    this.follow("cast", () => this.requestUpdate(), this.studio.stage);
+    this.listen("selection", () => this.storeSegment());
+    this.listen("motions", () => this.store.clear());
+    this.listen("characters", () => this.requestUpdate(), this.studio.stage);
   }
 
-  protected routed(query: Record<string, string>): void {
-    this.asked = readAsked(query);
+  protected routeChanged(query: Record<string, string>): void {
+    this.state = parseState(query);
     void this.show();
   }
 
   private async show(): Promise<void> {
-    const { take, over, range } = this.asked;
+    const { take, over, segment } = this.state;
     const wanted = [take, ...over].join("\n");
     if (take && (wanted !== this.opened || this.studio.take !== take)) {
       this.opened = wanted;
       await this.studio.open(take, over);
     }
-    const found = /^(\d+)-(\d+)$/.exec(range);
-    if (take && found && this.studio.take === take)
-      this.studio.select({ motion: take, start: Number(found[1]), end: Number(found[2]) });
+    const frames = /^(\d+)-(\d+)$/.exec(segment);
+    if (take && frames && this.studio.take === take)
+      this.studio.select({ motion: take, start: Number(frames[1]), end: Number(frames[2]) });
     await this.updateComplete;
     if (take) this.renderRoot.querySelector("loom-take-cards")?.reveal(take);
   }
 
-  /** The selected range goes into the address, so that the link shows it too. */
-  private noteRange(): void {
+  /** Put the selected segment into the address, so that a link restores it. */
+  private storeSegment(): void {
     const { selection } = this.studio;
-    const range = selection && selection.motion === this.asked.take ? `${selection.start}-${selection.end}` : "";
-    if (range === this.asked.range || this.studio.route.view !== this.viewPath) return;
-    this.asked = { ...this.asked, range };
-    this.studio.note(written(this.asked));
+    const segment = selection && selection.motion === this.state.take ? `${selection.start}-${selection.end}` : "";
+    if (segment === this.state.segment || this.studio.route.view !== this.viewPath) return;
+    this.state = { ...this.state, segment };
+    this.studio.replaceQuery(queryOf(this.state));
   }
 
-  private ask(change: Partial<Asked>, quietly = false): void {
-    const asked = { ...this.asked, ...change };
-    if (quietly) {
-      this.asked = asked;
-      this.studio.note(written(asked));
-    } else this.studio.go(this.viewPath, written(asked));
+  private change(changes: Partial<LibraryState>, replace = false): void {
+    const state = { ...this.state, ...changes };
+    if (replace) {
+      this.state = state;
+      this.studio.replaceQuery(queryOf(state));
+    } else this.studio.go(this.viewPath, queryOf(state));
   }
 
   private readonly pick = (event: CustomEvent<Pick>): void => {
-    const { name, over } = event.detail;
-    const { take, over: others } = this.asked;
-    if (!over || !take || take === name) this.ask({ take: name, over: [], range: "" });
-    else this.ask({ over: others.includes(name) ? others.filter((one) => one !== name) : [...others, name] });
+    const { name, overlay } = event.detail;
+    const { take, over: others } = this.state;
+    if (!overlay || !take || take === name) this.change({ take: name, over: [], segment: "" });
+    else this.change({ over: others.includes(name) ? others.filter((one) => one !== name) : [...others, name] });
   };
 
   private rows(): Row[] {
-    const { find, label, sort } = this.asked;
+    const { find, label, sort } = this.state;
     const words = find.toLowerCase().split(/\s+/).filter(Boolean);
     const found = this.studio.library.motions.filter(
       (row) =>
@@ -127,13 +127,13 @@ export class LibraryView extends View {
   private finder(labels: ReadonlyMap<string, number>) {
     const value = (event: Event) => (event.target as HTMLInputElement).value;
     return html`<div class="find">
-      <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.asked.find)}
-        @input=${(event: Event) => this.ask({ find: value(event) }, true)} />
+      <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.state.find)}
+        @input=${(event: Event) => this.change({ find: value(event) }, true)} />
       ${
         labels.size
-          ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.ask({ label: value(event) }, true)}>
-        <option value="" ?selected=${!this.asked.label}>all labels</option>
-        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.asked.label}>${label} (${count})</option>`)}</select>`
+          ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.change({ label: value(event) }, true)}>
+        <option value="" ?selected=${!this.state.label}>all labels</option>
+        ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.state.label}>${label} (${count})</option>`)}</select>`
           : nothing
       }</div>`;
   }
@@ -142,10 +142,10 @@ export class LibraryView extends View {
     const minutes = rows.reduce((sum, row) => sum + row.seconds, 0) / 60;
     const value = (event: Event) => (event.target as HTMLSelectElement).value as Sort;
     return html`<div class="facts"><span class="faint" id="count">${rows.length.toLocaleString("en")} takes, ${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min</span>
-      <span class="row"><select aria-label="Order" @change=${(event: Event) => this.ask({ sort: value(event) }, true)}>
-        ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.asked.sort}>${title}</option>`)}</select>
-      <button id="import" title="Import files; or drop them anywhere on the page" @click=${() => this.studio.wantFiles(false)}>Import…</button>
-      <button title="Import a folder and all below it; its folders become labels" @click=${() => this.studio.wantFiles(true)}>Folder…</button></span></div>`;
+      <span class="row"><select aria-label="Order" @change=${(event: Event) => this.change({ sort: value(event) }, true)}>
+        ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.state.sort}>${title}</option>`)}</select>
+      <button id="import" title="Import files, or drop them anywhere on the page" @click=${() => this.studio.openImportDialog(false)}>Import…</button>
+      <button title="Import a folder with its subfolders; folder names become labels" @click=${() => this.studio.openImportDialog(true)}>Folder…</button></span></div>`;
   }
 
   private open(labels: ReadonlyMap<string, number>) {
@@ -153,12 +153,12 @@ export class LibraryView extends View {
     const row = library.motions.find((one) => one.name === take);
     if (!row) return nothing;
     const range = selection?.motion === take ? selection : null;
-    const name = `${library.path}:${range ? asText(range) : row.name}`;
+    const name = `${library.path}:${range ? segmentText(range) : row.name}`;
     return html`<div class="open">
       <div><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span></div>
       <loom-take-labels .studio=${this.studio} .row=${row} .known=${[...labels.keys()]}></loom-take-labels>
-      <loom-code .cli=${`motionloom show ${word(name)}`}
-        .python=${`ml.Library(${literal(library.path)})[${literal(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
+      <loom-code .cli=${`motionloom show ${shellWord(name)}`}
+        .python=${`ml.Library(${pythonLiteral(library.path)})[${pythonLiteral(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
   }
 
   render() {
@@ -166,21 +166,21 @@ export class LibraryView extends View {
     if (library.name && !library.motions.length)
       return html`<div class="hint faint"><p>This library is empty.</p>
       <p>Drop motion files (BVH, glTF, Acclaim AMC with ASF, AMASS) or a folder anywhere on this page.</p>
-      <div class="row"><button class="main" @click=${() => this.studio.wantFiles(false)}>Import files…</button>
-        <button @click=${() => this.studio.wantFiles(true)}>Import a folder…</button></div></div>`;
+      <div class="row"><button class="main" @click=${() => this.studio.openImportDialog(false)}>Import files…</button>
+        <button @click=${() => this.studio.openImportDialog(true)}>Import a folder…</button></div></div>`;
     const { labels } = this.studio;
     const rows = this.rows();
     return html`${this.finder(labels)}${this.facts(rows)}
       ${
         rows.length || !library.name
           ? html`<loom-take-cards .rows=${rows} .colours=${this.colours()} .store=${this.store} @pick=${this.pick}></loom-take-cards>`
-          : html`<div class="hint faint">No take is called so.</div>`
+          : html`<div class="hint faint">No take matches.</div>`
       }
       ${this.open(labels)}`;
   }
 }
 
-function readAsked(query: Record<string, string>): Asked {
+function parseState(query: Record<string, string>): LibraryState {
   const over = query.with ? query.with.split("|") : [];
   const sort = query.sort && query.sort in SORTS ? (query.sort as Sort) : "name";
   return {
@@ -189,15 +189,15 @@ function readAsked(query: Record<string, string>): Asked {
     find: query.find ?? "",
     label: query.label ?? "",
     sort,
-    range: query.range ?? "",
+    segment: query.range ?? "",
   };
 }
 
-function written({ take, over, find, label, sort, range }: Asked): Record<string, string> {
-  return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range };
+function queryOf({ take, over, find, label, sort, segment }: LibraryState): Record<string, string> {
+  return { take, with: over.join("|"), find, label, sort: sort === "name" ? "" : sort, range: segment };
 }
 
-/** The labels of one take, editable. */
+/** The labels of a take, editable. */
 @customElement("loom-take-labels")
 export class TakeLabels extends LitElement {
   @property({ attribute: false }) studio!: Studio;
@@ -205,7 +205,7 @@ export class TakeLabels extends LitElement {
   @property({ attribute: false }) known!: string[];
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: flex; flex-wrap: wrap; gap: 5px; align-items: center; font-size: 12px; }
     .chip { display: inline-flex; align-items: center; background: #303844; border-radius: 10px; padding: 1px 3px 1px 9px; }
@@ -215,12 +215,12 @@ export class TakeLabels extends LitElement {
   `,
   ];
 
-  private async keep(labels: string[]): Promise<void> {
+  private async save(labels: string[]): Promise<void> {
     try {
-      const kept = await send("put", "library/labels/{name}", { path: { name: this.row.name }, body: { labels } });
-      this.studio.relabel(this.row.name, kept.labels);
+      const saved = await send("put", "library/labels/{name}", { path: { name: this.row.name }, body: { labels } });
+      this.studio.relabel(this.row.name, saved.labels);
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
@@ -228,13 +228,13 @@ export class TakeLabels extends LitElement {
     const input = event.target as HTMLInputElement;
     const label = input.value.trim();
     input.value = "";
-    if (label && !this.row.labels.includes(label)) void this.keep([...this.row.labels, label]);
+    if (label && !this.row.labels.includes(label)) void this.save([...this.row.labels, label]);
   };
 
   render() {
     return html`${this.row.labels.map(
       (label) => html`<span class="chip">${label}<button aria-label="Remove the label ${label}"
-        @click=${() => this.keep(this.row.labels.filter((one) => one !== label))}>×</button></span>`,
+        @click=${() => this.save(this.row.labels.filter((one) => one !== label))}>×</button></span>`,
     )}
       <input list="known" placeholder="add a label" aria-label="Add a label" @change=${this.add} />
       <datalist id="known">${this.known.map((label) => html`<option value=${label}></option>`)}</datalist>`;

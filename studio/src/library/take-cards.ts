@@ -1,24 +1,24 @@
-// Cards of takes in a grid that scrolls; only those in sight exist.
+// A scrolling grid of take cards; only visible cards are rendered.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import type { Row } from "../page/studio";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
 
-const WIDE = 116; // pixels a card needs
+const WIDE = 116; // minimum width of a card, in pixels
 const TALL = 160;
 const PICTURE = 94;
 const FINE = 2; // canvas pixels per pixel
-const BEAT = 80; // milliseconds between pictures
+const INTERVAL = 80; // milliseconds between frames
 
 export interface Pick {
   name: string;
-  over: boolean;
+  overlay: boolean;
 }
 
-/** Fires "pick" with { name, over }: over, when the take is to be laid over the others. */
+/** Fires "pick" with { name, overlay }: whether the take is added to those on the stage. */
 @customElement("loom-take-cards")
 export class TakeCards extends LitElement {
   @property({ attribute: false }) rows: Row[] = [];
@@ -30,7 +30,7 @@ export class TakeCards extends LitElement {
   private height = 0;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: block; overflow-y: auto; overflow-x: hidden; position: relative; min-height: 0; contain: strict; }
     .all { position: relative; }
@@ -48,7 +48,7 @@ export class TakeCards extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.timer = window.setInterval(() => this.drawAll(), BEAT);
+    this.timer = window.setInterval(() => this.drawAll(), INTERVAL);
     this.addEventListener("scroll", () => this.requestUpdate(), { passive: true });
     new ResizeObserver(() => {
       if (this.clientWidth === this.width && this.clientHeight === this.height) return;
@@ -66,7 +66,7 @@ export class TakeCards extends LitElement {
     return Math.max(Math.floor(this.width / WIDE), 1);
   }
 
-  /** Bring a take into sight. */
+  /** Scroll to a take. */
   reveal(name: string): void {
     const index = this.rows.findIndex((row) => row.name === name);
     if (index < 0) return;
@@ -81,20 +81,20 @@ export class TakeCards extends LitElement {
     for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
       const name = canvas.dataset.name!;
       const figure = this.store.get(name);
-      const pen = canvas.getContext("2d")!;
-      if (figure) drawThumbnail(pen, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? "#aab4c4");
-      else pen.clearRect(0, 0, canvas.width, canvas.height);
+      const context = canvas.getContext("2d")!;
+      if (figure) drawThumbnail(context, figure, seconds, PICTURE * FINE, this.colours.get(name) ?? "#aab4c4");
+      else context.clearRect(0, 0, canvas.width, canvas.height);
     }
   }
 
   protected updated(): void {
-    this.store.onlyWant(new Set([...this.renderRoot.querySelectorAll("canvas")].map((one) => one.dataset.name!)));
+    this.store.keepRequests(new Set([...this.renderRoot.querySelectorAll("canvas")].map((one) => one.dataset.name!)));
     this.drawAll();
   }
 
   private pick(name: string, event: MouseEvent): void {
-    const over = event.shiftKey || event.ctrlKey || event.metaKey;
-    this.dispatchEvent(new CustomEvent<Pick>("pick", { detail: { name, over } }));
+    const overlay = event.shiftKey || event.ctrlKey || event.metaKey;
+    this.dispatchEvent(new CustomEvent<Pick>("pick", { detail: { name, overlay } }));
   }
 
   private card(row: Row, index: number) {
@@ -103,7 +103,7 @@ export class TakeCards extends LitElement {
     const place = `left:${(index % columns) * wide}px;top:${Math.floor(index / columns) * TALL}px;width:${wide - 6}px;height:${TALL - 6}px`;
     const own = this.colours.get(row.name);
     return html`<button class="card" data-take=${row.name} aria-pressed=${own ? "true" : "false"}
-      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames at ${row.fps} a second. Shift + click lays it over the others."
+      style="${place};--own:${own ?? "transparent"}" title="${row.name}: ${row.frames} frames, ${row.fps} fps. Shift + click overlays it."
       @click=${(event: MouseEvent) => this.pick(row.name, event)}>
       <canvas data-name=${row.name} width=${PICTURE * FINE} height=${PICTURE * FINE}></canvas>
       <span class="name">${row.name.split(/(?<=[_./ -])/).map((part) => html`${part}<wbr>`)}</span>

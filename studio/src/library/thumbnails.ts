@@ -1,4 +1,4 @@
-// Small moving figures of the library's takes: fetched when seen, a sheet at a time.
+// Animated thumbnails of takes, loaded when visible, several per request.
 
 import { getArrays } from "../net/api";
 
@@ -9,45 +9,45 @@ export interface Thumbnail {
   fps: number;
 }
 
-const SHEET = 16; // figures of one request
-const KEPT = 3000; // about a kilobyte each
+const SHEET = 16; // thumbnails per request
+const CACHED = 3000; // cached thumbnails, about a kilobyte each
 
-/** Fires "arrived" when figures have come. */
+/** Fires "arrived" when thumbnails have been loaded. */
 export class ThumbnailStore extends EventTarget {
-  private readonly held = new Map<string, Thumbnail | null>(); // null: cannot be drawn
+  private readonly cache = new Map<string, Thumbnail | null>(); // null: cannot be drawn
   private wanted: string[] = [];
-  private asking = false;
+  private loading = false;
 
-  /** The figure, if it is here; else it is asked for, before those wanted earlier. */
+  /** A thumbnail from the cache; if it is not there, it is requested. */
   get(name: string): Thumbnail | null {
-    const found = this.held.get(name);
-    if (found === undefined && !this.wanted.includes(name)) {
+    const cached = this.cache.get(name);
+    if (cached === undefined && !this.wanted.includes(name)) {
       this.wanted.push(name);
       void this.fetch();
     }
-    return found ?? null;
+    return cached ?? null;
   }
 
-  /** What is no longer in sight need not come. */
-  onlyWant(names: ReadonlySet<string>): void {
+  /** Drop requests for thumbnails that are no longer visible. */
+  keepRequests(names: ReadonlySet<string>): void {
     this.wanted = this.wanted.filter((name) => names.has(name));
   }
 
-  forget(): void {
-    this.held.clear();
+  clear(): void {
+    this.cache.clear();
   }
 
   private async fetch(): Promise<void> {
-    if (this.asking) return;
-    this.asking = true;
-    await Promise.resolve(); // those asked for in the same breath go together
+    if (this.loading) return;
+    this.loading = true;
+    await Promise.resolve(); // collect requests of the same task
     while (this.wanted.length) {
       const names = this.wanted.splice(0, SHEET);
       try {
         const { meta, arrays, shapes } = await getArrays("thumbnails", { query: { names } });
         meta.motions.forEach((row, index) => {
           const places = arrays[index] as Uint8Array | undefined;
-          this.held.set(
+          this.cache.set(
             row.name,
             places && row.parents
               ? { places, parents: row.parents, frames: shapes[index][0], fps: row.fps ?? 12.5 }
@@ -55,20 +55,20 @@ export class ThumbnailStore extends EventTarget {
           );
         });
       } catch {
-        // The server has gone; what is still in sight is asked for again when it is back.
+        // Disconnected: what is still visible is requested again later.
         await new Promise((resolve) => setTimeout(resolve, 1000));
         continue;
       }
-      while (this.held.size > KEPT) this.held.delete(this.held.keys().next().value!);
+      while (this.cache.size > CACHED) this.cache.delete(this.cache.keys().next().value!);
       this.dispatchEvent(new Event("arrived"));
     }
-    this.asking = false;
+    this.loading = false;
   }
 }
 
-/** Draw one picture of a figure into a square of `size` pixels. */
+/** Draw a frame of a thumbnail into a square of `size` pixels. */
 export function drawThumbnail(
-  pen: CanvasRenderingContext2D,
+  context: CanvasRenderingContext2D,
   figure: Thumbnail,
   seconds: number,
   size: number,
@@ -77,39 +77,39 @@ export function drawThumbnail(
   const { places, parents, frames, fps } = figure;
   const scale = size / 256;
   const start = (Math.floor(seconds * fps) % frames) * parents.length * 2;
-  pen.clearRect(0, 0, size, size);
-  pen.lineCap = pen.lineJoin = "round";
-  // The far side first and fainter, so that left and right can be told apart.
-  pen.lineWidth = Math.max(size / 42, 1.5);
-  pen.strokeStyle = colour;
+  context.clearRect(0, 0, size, size);
+  context.lineCap = context.lineJoin = "round";
+  // The far side first and fainter, to distinguish left and right.
+  context.lineWidth = Math.max(size / 42, 1.5);
+  context.strokeStyle = colour;
   const half = parents.length >= 18 ? 11 : parents.length;
   for (const [from, to, alpha] of [
     [half, parents.length, 0.5],
     [1, half, 1],
   ] as const) {
-    pen.globalAlpha = alpha;
-    pen.beginPath();
+    context.globalAlpha = alpha;
+    context.beginPath();
     for (let joint = from; joint < to; joint++) {
       if (parents[joint] < 0) continue;
       const a = start + joint * 2;
       const b = start + parents[joint] * 2;
-      pen.moveTo(places[b] * scale, places[b + 1] * scale);
-      pen.lineTo(places[a] * scale, places[a + 1] * scale);
+      context.moveTo(places[b] * scale, places[b + 1] * scale);
+      context.lineTo(places[a] * scale, places[a + 1] * scale);
     }
-    pen.stroke();
+    context.stroke();
   }
-  pen.globalAlpha = 1;
+  context.globalAlpha = 1;
   if (half === parents.length) return;
   const neck = start + 2 * 2;
   const top = start + 3 * 2;
-  pen.fillStyle = colour;
-  pen.beginPath();
-  pen.arc(
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(
     ((places[neck] + 2 * places[top]) / 3) * scale,
     ((places[neck + 1] + 2 * places[top + 1]) / 3) * scale,
     size / 24,
     0,
     7,
   );
-  pen.fill();
+  context.fill();
 }

@@ -1,4 +1,4 @@
-// Stretches of takes that the server has brought to one place, heading and time.
+// Segments of takes that the server has aligned in place, heading and time.
 
 import { sendForArrays, type Body } from "../net/api";
 import type { FigureBody } from "../net/answers";
@@ -26,8 +26,8 @@ export async function fetchFigures(onto: Moment, clips: FrameList[], signal?: Ab
   });
 }
 
-/** Whole bodies for the stage; `fps` of the first where all are played in its time. */
-export async function fetchTogether(onto: Moment, clips: FrameList[], fps?: number): Promise<MotionData[]> {
+/** Motions for the stage; `fps` overrides their own, to play all of them in the time of one. */
+export async function fetchAligned(onto: Moment, clips: FrameList[], fps?: number): Promise<MotionData[]> {
   const { meta, arrays } = await sendForArrays("poses", { body: { onto, clips } });
   const all = arrays.positions as Float32Array;
   const feet = arrays.contacts as Uint8Array;
@@ -41,14 +41,14 @@ export async function fetchTogether(onto: Moment, clips: FrameList[], fps?: numb
   });
 }
 
-/** Some of `frames`, evenly, the first and the last among them. */
-export function thinned(frames: ArrayLike<number>, most: number): number[] {
+/** At most `most` of the frames, evenly spaced, with the first and the last. */
+export function subsample(frames: ArrayLike<number>, most: number): number[] {
   const count = Math.min(frames.length, most);
   if (count === 1) return [frames[0]];
   return Array.from({ length: count }, (_, k) => frames[Math.round((k * (frames.length - 1)) / (count - 1))]);
 }
 
-/** start, start + 1, ... end - 1 */
-export function counted(start: number, end: number): number[] {
+/** start, start + 1, ..., end - 1 */
+export function frameNumbers(start: number, end: number): number[] {
   return Array.from({ length: end - start }, (_, k) => start + k);
 }

@@ -1,4 +1,4 @@
-// A motion as the page holds it: sent once, played here.
+// Motions in the page: joint positions and contacts of every frame, cached by name.
 
 import { getArrays } from "../net/api";
 import type { Bones, CrowdHead, MotionHead } from "../net/answers";
@@ -7,11 +7,11 @@ import type { Message } from "../net/message";
 export interface MotionData extends Bones {
   name: string;
   fps: number;
-  /** End of what there is: frames [first, frames). */
+  /** Number of frames so far; the arrays hold frames [first, frames). */
   frames: number;
-  /** Oldest frame still held; only streamed motion forgets any. */
+  /** First frame in the arrays; 0 unless the motion is streamed. */
   first?: number;
-  /** Frames the arrays hold, where new ones overwrite old ones; default: all of them. */
+  /** Size of the ring buffer of a streamed motion; undefined if the arrays hold all frames. */
   capacity?: number;
   positions: Float32Array; // (frames, joints, 3)
   contacts: Uint8Array; // (frames, 4): left heel, left ball, right heel, right ball
@@ -32,7 +32,7 @@ export function motionFrom(message: Message<MotionHead>): MotionData {
 }
 
 /** The motions of several characters in one message. */
-export function motionsFrom(message: Message<CrowdHead>): MotionData[] {
+export function crowdMotions(message: Message<CrowdHead>): MotionData[] {
   const { fps, frames, characters } = message.meta;
   return characters.map((one, number) => ({
     ...one,
@@ -43,7 +43,7 @@ export function motionsFrom(message: Message<CrowdHead>): MotionData[] {
   }));
 }
 
-/** Which row of the arrays holds a frame. */
+/** The row of a frame in the arrays. */
 export function rowOf(motion: MotionData, frame: number): number {
   return motion.capacity ? frame % motion.capacity : frame;
 }
@@ -51,18 +51,18 @@ export function rowOf(motion: MotionData, frame: number): number {
 const CACHE = new Map<string, Promise<MotionData>>();
 const CACHED = 40;
 
-/** A motion of the library; asked for once while it is among the latest few. */
+/** A motion of the library, from the cache or from the server. */
 export function fetchMotion(name: string): Promise<MotionData> {
-  const known = CACHE.get(name);
-  if (known) return known;
-  const wanted = getArrays("motions/{name}/frames", { path: { name } }).then(motionFrom);
-  wanted.catch(() => CACHE.delete(name));
-  CACHE.set(name, wanted);
+  const cached = CACHE.get(name);
+  if (cached) return cached;
+  const request = getArrays("motions/{name}/frames", { path: { name } }).then(motionFrom);
+  request.catch(() => CACHE.delete(name));
+  CACHE.set(name, request);
   if (CACHE.size > CACHED) CACHE.delete(CACHE.keys().next().value!);
-  return wanted;
+  return request;
 }
 
-/** Drop what is held of the library's motions, as after an import. */
-export function forgetMotions(): void {
+/** Empty the cache, as after an import. */
+export function clearMotionCache(): void {
   CACHE.clear();
 }

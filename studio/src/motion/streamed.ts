@@ -1,4 +1,4 @@
-// Motion that is still being made: frames come in while the earlier ones are played.
+// Streamed motion: frames arrive while earlier ones are played.
 
 import type { Clock } from "../stage/clock";
 import type { Live } from "../net/live";
@@ -6,11 +6,11 @@ import type { Bones, LiveHeads } from "../net/answers";
 import type { MotionData } from "./motion";
 import type { Message } from "../net/message";
 
-const KEPT_SECONDS = 30;
+const BUFFER_SECONDS = 30;
 
 type ReadKind = "player/read" | "dance/read";
 
-/** A motion that grows. Put it on the stage like any other; older frames are forgotten. */
+/** A motion that grows, in a ring buffer of the latest frames. */
 export class StreamedMotion implements MotionData {
   readonly joints: string[];
   readonly parents: number[];
@@ -25,7 +25,7 @@ export class StreamedMotion implements MotionData {
     readonly name: string,
     readonly fps: number,
     bones: Bones,
-    seconds = KEPT_SECONDS,
+    seconds = BUFFER_SECONDS,
   ) {
     this.joints = bones.joints;
     this.parents = bones.parents;
@@ -35,7 +35,7 @@ export class StreamedMotion implements MotionData {
     this.contacts = new Uint8Array(this.capacity * 4);
   }
 
-  /** Add the frames of a message: positions (N, joints, 3) and contacts (N, 4), of one among several by its suffix. */
+  /** Append frames: positions (N, joints, 3) and contacts (N, 4); the suffix selects one of several characters. */
   push(message: Pick<Message, "arrays">, suffix = ""): void {
     const positions = message.arrays[`positions${suffix}`] as Float32Array;
     const contacts = message.arrays[`contacts${suffix}`] as Uint8Array | undefined;
@@ -51,30 +51,30 @@ export class StreamedMotion implements MotionData {
     this.first = Math.max(0, this.frames - this.capacity);
   }
 
-  /** Seconds that are there beyond a time on the clock (`at`: where its frame 0 stands). */
+  /** Seconds of motion after a time on the clock; `at` is the time of frame 0. */
   ahead(time: number, at = 0): number {
     return (this.frames - 1) / this.fps - (time - at);
   }
 }
 
 export interface FeedOptions<Kind extends ReadKind> {
-  /** The live request that reads the player. */
+  /** Kind of the live request that reads the player. */
   kind: Kind;
-  /** Seconds to hold ready; short, so that what is steered answers soon. */
+  /** Seconds to buffer; short, so that steering acts soon. */
   lead?: number;
-  /** Frames asked for at once. */
+  /** Frames per request. */
   count?: number;
-  /** What goes along with every request, as what steers the player now. */
-  steered?: () => object;
-  /** Told of every answer, as for its seams. */
-  heard?: (message: Message<LiveHeads[Kind]>) => void;
-  /** Told of a mistake; the feed has then ended. */
-  failed?: (error: unknown) => void;
+  /** Values sent with every request, such as controls of the player. */
+  controls?: () => object;
+  /** Called with every answer. */
+  onRead?: (message: Message<LiveHeads[Kind]>) => void;
+  /** Called with an error; the feed has ended then. */
+  onError?: (error: unknown) => void;
 }
 
-/** Keeps the streamed motions of one player a little ahead of the clock. */
+/** Keeps the streamed motions of a player ahead of the clock. */
 export class Feed<Kind extends ReadKind> {
-  private asking = false;
+  private reading = false;
   private ended = false;
 
   constructor(
@@ -85,34 +85,34 @@ export class Feed<Kind extends ReadKind> {
     private readonly options: FeedOptions<Kind>,
   ) {}
 
-  /** Ask for more where that is due; call it for every drawn frame. */
+  /** Request frames if the buffer is short; called for every drawn frame. */
   readonly pump = (): void => {
     const { lead = 0.3 } = this.options;
-    if (this.ended || this.asking || !this.live.connected) return;
+    if (this.ended || this.reading || !this.live.connected) return;
     if (this.motions[0].ahead(this.clock.time) < lead) void this.read();
   };
 
   async read(): Promise<void> {
-    const { kind, count = 6, steered, heard, failed } = this.options;
-    this.asking = true;
+    const { kind, count = 6, controls, onRead, onError } = this.options;
+    this.reading = true;
     try {
-      const message = await this.live.ask(kind, { player: this.player, count, ...steered?.() });
+      const message = await this.live.request(kind, { player: this.player, count, ...controls?.() });
       if (this.ended) return;
       const alone = "positions" in message.arrays;
       this.motions.forEach((motion, number) => motion.push(message, alone ? "" : `_${number}`));
-      heard?.(message);
+      onRead?.(message);
     } catch (error) {
       this.ended = true;
-      failed?.(error);
+      onError?.(error);
     } finally {
-      this.asking = false;
+      this.reading = false;
     }
   }
 
-  /** End the player too. */
+  /** Stop reading, and close the player. */
   end(): void {
     if (this.ended) return;
     this.ended = true;
-    this.live.ask("player/close", { player: this.player }).catch(() => {});
+    this.live.request("player/close", { player: this.player }).catch(() => {});
   }
 }

@@ -1,7 +1,7 @@
-// Answers of the server that its OpenAPI document leaves open: JSON without a response model, and the JSON heads of
-// array messages. A route that gets a response model loses its line here.
+// Answers that the server's OpenAPI document does not describe: JSON without a response model, and the JSON headers of
+// array messages. When a route gets a response model, its line here is deleted.
 
-/** Lines that do the same from a terminal and in Python. */
+/** The command line and the Python code of a request. */
 export interface CodeLines {
   cli: string;
   python: string;
@@ -18,7 +18,7 @@ export interface Job<Result = unknown> {
   result: Result;
 }
 
-/** A segment of a motion, and what a search found out about it. */
+/** A segment of a motion, with its result in a search. */
 export interface Clip {
   motion: string;
   start_frame: number;
@@ -48,7 +48,7 @@ export interface SearchMenu {
   labels: { name: string; count: number }[];
   defaults: { k: number };
 }
-/** Match webs that a search needs and that nobody has built. */
+/** Match webs that a search needs and that are not built yet. */
 export interface MissingWebs {
   what: string;
   pairs: number;
@@ -255,7 +255,7 @@ export interface AlignedHead {
   bodies: (FigureBody & Bones)[];
 }
 
-/** Frames of a take that a player has played: `start` to `end` of the stream. */
+/** Frames of a take in a streamed motion: frames [start, end) of the stream. */
 export interface PlayedSource {
   motion: string;
   start_frame: number;
@@ -272,7 +272,7 @@ export interface ReachHead {
   milliseconds: number;
 }
 
-/** Heads of the answers to live requests, by kind. */
+/** Headers of the answers to live requests, by kind. */
 export interface LiveHeads {
   "dance/read": { start: number };
   "dance/start": { player: number; fps: number; meter: number; characters: Bones[] };
@@ -312,7 +312,7 @@ export interface Answers {
   "put dance/music/{filename}": Music;
 }
 
-/** JSON heads of array messages, by path. */
+/** JSON headers of array messages, by path. */
 export interface Heads {
   "crowds/{id}": CrowdHead;
   "dance/performances": DanceHead;

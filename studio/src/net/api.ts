@@ -3,7 +3,7 @@
 import { withQuery } from "../page/route";
 import type { Answers, Heads, Job } from "./answers";
 import type { paths } from "./schema";
-import { unpack, type Message } from "./message";
+import { parseMessage, type Message } from "./message";
 
 export type { Job } from "./answers";
 
@@ -29,10 +29,10 @@ type BodyPart<O> = O extends { requestBody: { content: { "application/json": inf
   ? { body: Body }
   : { body?: Blob };
 type Options<O> = Part<O, "path"> & Part<O, "query"> & BodyPart<O> & { signal?: AbortSignal };
-/** Options may be left out where a request needs none. */
-type Given<O> = object extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
+/** Options are optional where no parameter is required. */
+type Arguments<O> = object extends Options<O> ? [options?: Options<O>] : [options: Options<O>];
 
-/** What a JSON request answers. */
+/** The JSON answer of a request. */
 export type Answer<M extends Method, P extends string> = `${M} ${P}` extends keyof Answers
   ? Answers[`${M} ${P}`]
   : Operation<M, P> extends { responses: { 200: { content: { "application/json": infer Body } } } }
@@ -52,22 +52,22 @@ interface AnyOptions {
 
 export async function getJson<P extends PathOf<"get">>(
   path: P,
-  ...[options]: Given<Operation<"get", P>>
+  ...[options]: Arguments<Operation<"get", P>>
 ): Promise<Answer<"get", P>> {
   return (await request("get", path, options)).json();
 }
 
 export async function getArrays<P extends PathOf<"get"> & keyof Heads>(
   path: P,
-  ...[options]: Given<Operation<"get", P>>
+  ...[options]: Arguments<Operation<"get", P>>
 ): Promise<Message<Heads[P]>> {
-  return unpack(await (await request("get", path, options)).arrayBuffer());
+  return parseMessage(await (await request("get", path, options)).arrayBuffer());
 }
 
-/** A body as it comes: a sound, for example. */
+/** The bytes of an answer, such as a sound. */
 export async function getBytes<P extends PathOf<"get">>(
   path: P,
-  ...[options]: Given<Operation<"get", P>>
+  ...[options]: Arguments<Operation<"get", P>>
 ): Promise<ArrayBuffer> {
   return (await request("get", path, options)).arrayBuffer();
 }
@@ -75,23 +75,23 @@ export async function getBytes<P extends PathOf<"get">>(
 export async function send<M extends "post" | "put" | "delete", P extends PathOf<M>>(
   method: M,
   path: P,
-  ...[options]: Given<Operation<M, P>>
+  ...[options]: Arguments<Operation<M, P>>
 ): Promise<Answer<M, P>> {
   return (await request(method, path, options)).json();
 }
 
 export async function sendForArrays<P extends PathOf<"post"> & keyof Heads>(
   path: P,
-  ...[options]: Given<Operation<"post", P>>
+  ...[options]: Arguments<Operation<"post", P>>
 ): Promise<Message<Heads[P]>> {
-  return unpack(await (await request("post", path, options)).arrayBuffer());
+  return parseMessage(await (await request("post", path, options)).arrayBuffer());
 }
 
 /** Request a file and hand it to the browser to save as `name`. */
 export async function download<P extends PathOf<"post">>(
   name: string,
   path: P,
-  ...[options]: Given<Operation<"post", P>>
+  ...[options]: Arguments<Operation<"post", P>>
 ): Promise<void> {
   saveFile(await (await request("post", path, options)).blob(), name);
 }
@@ -105,7 +105,7 @@ export function saveFile(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** Wait for a job; `progress` is called with every state of it. */
+/** The result of a job; `progress` is called with each state until then. */
 export async function finished<Result>(
   job: Job<Result>,
   progress: (job: Job<Result>) => void = () => {},
@@ -149,6 +149,6 @@ function errorMessage(text: string): string {
     const answer = JSON.parse(text);
     return answer.error ?? JSON.stringify(answer.detail ?? answer);
   } catch {
-    return text; // not JSON: shown as it is
+    return text; // not JSON
   }
 }

@@ -1,22 +1,22 @@
-// The live line: one websocket, for what must answer while the mouse moves.
+// The live connection: one websocket for requests that must be answered while the mouse moves.
 
 import type { LiveHeads } from "./answers";
 import { ServerError } from "./api";
-import { unpack, type Message } from "./message";
+import { parseMessage, type Message } from "./message";
 
 type LiveMessage = Message<{ id: number; error?: string; changed?: string }>;
 type Waiting = { resolve: (message: never) => void; reject: (error: Error) => void };
 
-/** A websocket that comes back after a restart of the server.
- * Fires "lost", "found", "refused" with the server's words where it is there but wants no more of us, and "changed" with
- * what somebody has changed in the library: "motions", "labels" or "kept". */
+/** A websocket that reconnects by itself.
+ * Fires "connected", "disconnected", "refused" with the server's message when it rejects the connection, and "changed"
+ * with what has changed in the library: "motions", "labels" or "kept" (artifacts). */
 export class Live extends EventTarget {
   connected = false;
   private socket?: WebSocket;
   private waiting = new Map<number, Waiting>();
   private number = 0;
   private tries = 0;
-  private told = false;
+  private reported = false;
 
   connect(): void {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
@@ -25,24 +25,24 @@ export class Live extends EventTarget {
     socket.onopen = () => {
       this.connected = true;
       this.tries = 0;
-      this.told = false;
-      this.dispatchEvent(new Event("found"));
+      this.reported = false;
+      this.dispatchEvent(new Event("connected"));
     };
-    socket.onmessage = (event) => this.take(unpack(event.data));
+    socket.onmessage = (event) => this.receive(parseMessage(event.data));
     socket.onclose = () => {
       const was = this.connected;
       this.connected = false;
-      for (const one of this.waiting.values()) one.reject(new ServerError("the server has gone"));
+      for (const one of this.waiting.values()) one.reject(new ServerError("the connection to the server is lost"));
       this.waiting.clear();
-      if (was || this.tries === 0) this.dispatchEvent(new Event("lost"));
-      if (this.tries >= 2 && !this.told) void this.askWhy();
+      if (was || this.tries === 0) this.dispatchEvent(new Event("disconnected"));
+      if (this.tries >= 2 && !this.reported) void this.reportRefusal();
       setTimeout(() => this.connect(), Math.min(200 * 2 ** this.tries++, 3000));
     };
     this.socket = socket;
   }
 
-  ask<Kind extends keyof LiveHeads>(kind: Kind, message: object = {}): Promise<Message<LiveHeads[Kind]>> {
-    if (!this.connected) return Promise.reject(new ServerError("the server has gone"));
+  request<Kind extends keyof LiveHeads>(kind: Kind, message: object = {}): Promise<Message<LiveHeads[Kind]>> {
+    if (!this.connected) return Promise.reject(new ServerError("the connection to the server is lost"));
     const id = ++this.number;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
@@ -50,15 +50,15 @@ export class Live extends EventTarget {
     });
   }
 
-  /** A browser does not tell why a socket was refused; a plain request does: a new token, mostly. */
-  private async askWhy(): Promise<void> {
+  /** A browser does not report why a websocket was refused; a plain request does: mostly a new token. */
+  private async reportRefusal(): Promise<void> {
     const response = await fetch("api/jobs").catch(() => null);
-    if (response?.status !== 403 || this.told) return;
-    this.told = true;
+    if (response?.status !== 403 || this.reported) return;
+    this.reported = true;
     this.dispatchEvent(new CustomEvent("refused", { detail: await response.text() }));
   }
 
-  private take(message: LiveMessage): void {
+  private receive(message: LiveMessage): void {
     if (message.meta.changed) {
       this.dispatchEvent(new CustomEvent("changed", { detail: message.meta.changed }));
       return;
@@ -70,20 +70,20 @@ export class Live extends EventTarget {
   }
 }
 
-/** At most one request in flight; of those that come meanwhile, only the latest is sent. */
-export class Latest<Asked> {
+/** Runs one request at a time; of those submitted in the meantime only the latest. */
+export class Latest<Request> {
   private busy = false;
-  private next?: Asked;
+  private next?: Request;
   private draining: Promise<void> = Promise.resolve();
 
-  constructor(private readonly run: (asked: Asked) => Promise<unknown>) {}
+  constructor(private readonly run: (request: Request) => Promise<unknown>) {}
 
-  ask(asked: Asked): void {
-    this.next = asked;
+  submit(request: Request): void {
+    this.next = request;
     if (!this.busy) this.draining = this.drain();
   }
 
-  /** When everything that was asked is answered. */
+  /** Resolves when all submitted requests are answered. */
   whenDone(): Promise<void> {
     return this.draining;
   }
@@ -91,10 +91,10 @@ export class Latest<Asked> {
   private async drain(): Promise<void> {
     this.busy = true;
     while (this.next !== undefined) {
-      const asked = this.next;
+      const request = this.next;
       this.next = undefined;
       try {
-        await this.run(asked);
+        await this.run(request);
       } catch (error) {
         console.warn(error);
       }

@@ -1,4 +1,4 @@
-// Arrays from the server: a short JSON head, then raw bytes (motionloom/studio/wire.py).
+// Binary messages of the server: a JSON header, then the bytes of its arrays.
 
 export type TypedArray = Float32Array | Int32Array | Uint8Array;
 
@@ -14,8 +14,8 @@ interface Entry {
   at: number;
 }
 
-/** Lay typed arrays over the bytes of a message; nothing is copied. */
-export function unpack<Meta>(buffer: ArrayBuffer): Message<Meta> {
+/** Typed arrays over the bytes of a message, without a copy. */
+export function parseMessage<Meta>(buffer: ArrayBuffer): Message<Meta> {
   const length = new DataView(buffer).getUint32(0, true);
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const arrays: Record<string, TypedArray> = {};

@@ -1,11 +1,11 @@
-// The whole page: tabs above, the view's panel beside the stage, the timeline below.
+// The page: tabs at the top, the panel of a view beside the stage, the timeline at the bottom.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import "./code-line";
 import "../library/import-panel";
-import { look } from "./style";
+import { sharedStyles } from "./style";
 import { address } from "./route";
 import { Stage } from "../stage/stage";
 import "../stage/stage-bar";
@@ -42,11 +42,11 @@ const VIEWS: ViewEntry[] = [
 @customElement("loom-app")
 export class App extends LitElement {
   @state() private ready = false;
-  @state() private lost = false;
+  @state() private disconnected = false;
   readonly studio = new Studio();
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: grid; height: 100vh; grid: auto minmax(0, 1fr) auto / var(--panel-width) minmax(0, 1fr); }
     header { grid-column: 1 / -1; display: flex; gap: 0 4px; align-items: center; flex-wrap: wrap; padding: 6px 10px; white-space: nowrap;
@@ -61,27 +61,27 @@ export class App extends LitElement {
     footer { grid-column: 1 / -1; min-width: 0; background: var(--panel); border-top: 1px solid var(--line); }
     .notice { position: absolute; left: 12px; bottom: 12px; max-width: 70%; padding: 8px 12px; overflow-wrap: anywhere;
       background: var(--raised); border-left: 3px solid var(--bad); border-radius: 4px; z-index: 2; }
-    .lost { color: var(--bad); }
+    .disconnected { color: var(--bad); }
   `,
   ];
 
   protected firstUpdated(): void {
     const again = () => this.requestUpdate();
     for (const name of ["route", "library", "notice"]) this.studio.addEventListener(name, again);
-    this.studio.addEventListener("lost", () => (this.lost = true));
-    this.studio.addEventListener("found", () => (this.lost = false));
+    this.studio.addEventListener("disconnected", () => (this.disconnected = true));
+    this.studio.addEventListener("connected", () => (this.disconnected = false));
     void this.studio.start();
     const stage = (this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!));
-    stage.addEventListener("blind", (event) =>
-      this.studio.say(
-        `This browser cannot draw in three dimensions (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`,
+    stage.addEventListener("no-webgl", (event) =>
+      this.studio.notify(
+        `This browser cannot draw in 3D (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`,
       ),
     );
-    const painted = () => requestAnimationFrame(() => setTimeout(() => stage.begin()));
+    const painted = () => requestAnimationFrame(() => setTimeout(() => stage.start()));
     this.studio.addEventListener("library", painted, { once: true });
-    this.studio.addEventListener("lost", painted, { once: true }); // no library: an empty stage at least
+    this.studio.addEventListener("disconnected", painted, { once: true }); // show an empty stage at least
     listenToKeys(this.studio);
-    window.studio = this.studio; // for the console, and for tests
+    window.studio = this.studio; // for the console and the tests
     this.ready = true;
   }
 
@@ -93,7 +93,7 @@ export class App extends LitElement {
     return VIEWS.find((one) => one.path === this.studio.route.view) ?? VIEWS[0];
   }
 
-  /** The library comes back as it was left; the other views begin with what is selected now. */
+  /** The library returns to its last state; other views start from the current selection. */
   private link(path: string): string {
     const left = path === "library" && this.view.path !== path ? this.studio.visited.get(path) : undefined;
     return left ? address(left) : `#/${path}`;
@@ -113,8 +113,8 @@ export class App extends LitElement {
     return html`
       <header><b>motionloom</b>
         ${VIEWS.map((one) => html`<a href=${this.link(one.path)} aria-current=${one === this.view ? "page" : "false"}>${one.title}</a>`)}
-        <span class="state ${this.lost ? "lost" : "faint"}" role="status">
-          ${this.lost ? "The server has gone; trying to reach it again…" : this.studio.library.name}</span></header>
+        <span class="state ${this.disconnected ? "disconnected" : "faint"}" role="status">
+          ${this.disconnected ? "Connection to the server lost; reconnecting…" : this.studio.library.name}</span></header>
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <main><div id="stage"></div>
         ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>

@@ -1,10 +1,10 @@
-// A line that does the same from a terminal or a notebook, with a button to copy it.
+// The command line and the Python code of what the page shows, with buttons to copy them.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { look } from "./style";
+import { sharedStyles } from "./style";
 
-/** Onto the clipboard; the old way where the page was not opened on this machine or by HTTPS. */
+/** Copy to the clipboard; without a secure context (HTTPS or localhost) by execCommand. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -22,7 +22,7 @@ export class CodeLine extends LitElement {
   @state() private copied = "";
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: block; min-width: 0; }
     div { display: flex; gap: 6px; align-items: start; margin: 4px 0; }

@@ -1,11 +1,11 @@
-// Words for a terminal and for Python, so that a copied line means what it says.
+// Quoting for command lines and Python code.
 
-/** A word that a shell takes as it is. */
-export function word(text: string): string {
+/** A text as one word of a POSIX shell, quoted if needed. */
+export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`;
 }
 
-/** A text as Python writes it. */
-export function literal(text: string): string {
+/** A text as a Python string literal. */
+export function pythonLiteral(text: string): string {
   return JSON.stringify(text);
 }

@@ -1,16 +1,16 @@
-// Long work: what is done, how far it is, and a button to stop it.
+// Progress of a job, with a button to stop it.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { send, type Job } from "../net/api";
-import { look } from "./style";
+import { sharedStyles } from "./style";
 
 @customElement("loom-progress")
 export class ProgressLine extends LitElement {
   @property({ attribute: false }) job: Job | null = null;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     progress { width: 100%; accent-color: var(--accent); height: 6px; }
     div { display: flex; gap: 8px; align-items: center; }
@@ -21,8 +21,8 @@ export class ProgressLine extends LitElement {
   render() {
     const { job } = this;
     if (job?.state !== "running") return "";
-    const counted = job.total ? ` ${job.done} of ${job.total}` : "";
-    return html`<div role="status"><span class="faint">${job.title}…${counted}</span>
+    const count = job.total ? ` ${job.done} of ${job.total}` : "";
+    return html`<div role="status"><span class="faint">${job.title}…${count}</span>
       <button @click=${() => send("delete", "jobs/{number}", { path: { number: job.id } }).catch(() => {})}>stop</button></div>
       ${job.total ? html`<progress max=${job.total} .value=${job.done}></progress>` : html`<progress></progress>`}`;
   }

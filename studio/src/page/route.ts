@@ -1,4 +1,4 @@
-// Deep links: #/view?key=value holds all that a view needs to show the same again.
+// Deep links: #/view?key=value holds the state of a view.
 
 export interface Route {
   view: string;
@@ -10,9 +10,9 @@ export function readRoute(): Route {
   return { view: path || "library", query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-export type Given = { view: string; query: Record<string, string | number | undefined> };
+export type RouteTarget = { view: string; query: Record<string, string | number | undefined> };
 
-export function address({ view, query }: Given): string {
+export function address({ view, query }: RouteTarget): string {
   return withQuery(`#/${view}`, query);
 }
 
@@ -24,12 +24,12 @@ export function withQuery(path: string, query: Record<string, unknown> = {}): st
   return text ? `${path}?${text}` : path;
 }
 
-export function writeRoute(route: Given): void {
+export function pushRoute(route: RouteTarget): void {
   location.hash = address(route);
 }
 
-/** Put it into the address without telling anybody, as while something is dragged. */
-export function noteRoute(route: Given): Route {
+/** Change the address without an event and without a new entry in the browser's history. */
+export function replaceRoute(route: RouteTarget): Route {
   history.replaceState(null, "", address(route));
   return readRoute();
 }

@@ -1,4 +1,4 @@
-// The keys, as plain data: what the help shows is what the page does.
+// Keyboard shortcuts, as one table that the help dialog shows too.
 
 import type { Studio } from "./studio";
 
@@ -11,7 +11,7 @@ export interface Shortcut {
 
 const SPEEDS = [0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4];
 
-/** Frames of the timeline's motion forwards or back, to whole frames. */
+/** Step by whole frames of the timeline's motion. */
 export function step(studio: Studio, frames: number): void {
   const { clock } = studio.stage;
   const one = studio.lead;
@@ -22,7 +22,7 @@ export function step(studio: Studio, frames: number): void {
   clock.seek(Math.min(start + frame / fps, (one?.end ?? clock.end) - 1 / fps));
 }
 
-function faster(studio: Studio, by: 1 | -1): void {
+function changeSpeed(studio: Studio, by: 1 | -1): void {
   const { clock } = studio.stage;
   const next =
     by > 0
@@ -41,13 +41,13 @@ export const SHORTCUTS: Shortcut[] = [
   {
     keys: ["ArrowRight", ".", ">"],
     shown: "→ or .",
-    does: "one frame on; with Shift ten",
+    does: "next frame; with Shift ten frames",
     act: (studio, event) => step(studio, event.shiftKey ? 10 : 1),
   },
   {
     keys: ["ArrowLeft", ",", "<"],
     shown: "← or ,",
-    does: "one frame back; with Shift ten",
+    does: "previous frame; with Shift ten frames",
     act: (studio, event) => step(studio, event.shiftKey ? -10 : -1),
   },
   { keys: ["ArrowUp"], shown: "↑", does: "to the start", act: ({ stage }) => stage.clock.seek(stage.clock.start) },
@@ -55,43 +55,48 @@ export const SHORTCUTS: Shortcut[] = [
   { keys: ["j"], shown: "J K L", does: "play backwards, stop, play", act: ({ stage }) => stage.clock.play(-1) },
   { keys: ["k"], shown: "", does: "", act: ({ stage }) => stage.clock.pause() },
   { keys: ["l"], shown: "", does: "", act: ({ stage }) => stage.clock.play() },
-  { keys: ["+", "="], shown: "+ and −", does: "faster, slower", act: (studio) => faster(studio, 1) },
-  { keys: ["-"], shown: "", does: "", act: (studio) => faster(studio, -1) },
-  { keys: ["i"], shown: "I and O", does: "the selected range begins, ends here", act: (studio) => studio.mark("in") },
+  { keys: ["+", "="], shown: "+ and −", does: "faster, slower", act: (studio) => changeSpeed(studio, 1) },
+  { keys: ["-"], shown: "", does: "", act: (studio) => changeSpeed(studio, -1) },
+  { keys: ["i"], shown: "I and O", does: "set start, end of the selected segment", act: (studio) => studio.mark("in") },
   { keys: ["o"], shown: "", does: "", act: (studio) => studio.mark("out") },
   {
     keys: ["Escape"],
     shown: "Esc",
-    does: "select nothing",
-    act: (studio) => (studio.helping ? studio.help(false) : studio.select(null)),
+    does: "clear the selection",
+    act: (studio) => (studio.helpOpen ? studio.showHelp(false) : studio.select(null)),
   },
   {
     keys: ["f"],
     shown: "F",
-    does: "look at the character; with Shift: follow it or not",
-    act: ({ stage }, event) => (event.shiftKey ? stage.set({ follow: !stage.look.follow }) : stage.frame()),
+    does: "frame the character; with Shift: toggle follow",
+    act: ({ stage }, event) => (event.shiftKey ? stage.set({ follow: !stage.display.follow }) : stage.frame()),
   },
-  { keys: ["Home"], shown: "Home", does: "camera back to where it began", act: ({ stage }) => stage.home() },
+  { keys: ["Home"], shown: "Home", does: "reset the camera", act: ({ stage }) => stage.home() },
   {
     keys: ["1"],
     shown: "1 3 7",
-    does: "from the front, the side, above; with Ctrl from the other side",
+    does: "front, side, top view; with Ctrl the opposite view",
     act: ({ stage }, event) => stage.view(event.ctrlKey ? "back" : "front"),
   },
   { keys: ["3"], shown: "", does: "", act: ({ stage }, event) => stage.view(event.ctrlKey ? "left" : "right") },
   { keys: ["7"], shown: "", does: "", act: ({ stage }) => stage.view("top") },
-  { keys: ["b"], shown: "B", does: "body or skeleton", act: ({ stage }) => stage.set({ body: !stage.look.body }) },
   {
-    keys: ["g"],
-    shown: "G",
-    does: "ghosts before and after",
-    act: ({ stage }) => stage.set({ ghosts: !stage.look.ghosts }),
+    keys: ["b"],
+    shown: "B",
+    does: "toggle body and skeleton",
+    act: ({ stage }) => stage.set({ body: !stage.display.body }),
   },
-  { keys: ["p"], shown: "P", does: "path on the floor", act: ({ stage }) => stage.set({ path: !stage.look.path }) },
-  { keys: ["?"], shown: "?", does: "these keys", act: (studio) => studio.help(!studio.helping) },
+  { keys: ["g"], shown: "G", does: "toggle ghosts", act: ({ stage }) => stage.set({ ghosts: !stage.display.ghosts }) },
+  {
+    keys: ["p"],
+    shown: "P",
+    does: "toggle the path on the floor",
+    act: ({ stage }) => stage.set({ path: !stage.display.path }),
+  },
+  { keys: ["?"], shown: "?", does: "show these shortcuts", act: (studio) => studio.showHelp(!studio.helpOpen) },
 ];
 
-/** Does the focused thing need this key itself? */
+/** Whether the focused element handles this key itself. */
 function typing(event: KeyboardEvent): boolean {
   const target = event.composedPath()[0] as HTMLElement;
   const tag = target?.tagName;
@@ -112,7 +117,7 @@ export function listenToKeys(studio: Studio): void {
     event.preventDefault();
     found.act(studio, event);
   });
-  // What was clicked gives the keys back, so that space plays instead of clicking it again.
+  // A clicked button loses the focus, so that Space plays instead of clicking it again.
   addEventListener("click", (event) => {
     const target = event
       .composedPath()

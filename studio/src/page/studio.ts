@@ -1,15 +1,15 @@
-// What all views share: the stage, the live line, the library's rows, the route, the selection.
+// State shared by all views: stage, live connection, library rows, route, selected segment.
 
 import { getJson, type Answer } from "../net/api";
 import { Live } from "../net/live";
-import { fetchMotion, forgetMotions } from "../motion/motion";
-import { noteRoute, readRoute, writeRoute, type Route } from "./route";
+import { fetchMotion, clearMotionCache } from "../motion/motion";
+import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
 import { StreamedMotion } from "../motion/streamed";
 
 export type LibraryRows = Answer<"get", "library">;
 export type Row = LibraryRows["motions"][number];
-export interface Selection {
+export interface Segment {
   motion: string;
   start: number;
   end: number;
@@ -21,25 +21,26 @@ declare global {
   }
 }
 
-/** Fires "library" (its rows), "motions" (they may be others now), "kept" (parametric motions or dances), "route", "take",
- * "selection", "notice", "help", "import" (somebody wants to), "lost", "found". */
+/** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
+ * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "disconnected" and
+ * "connected". */
 export class Studio extends EventTarget {
   readonly live = new Live();
-  /** For motion that is made while it plays; here so that the console has it too. */
+  /** Class for motion that is synthesized while it plays; here for use from the console. */
   readonly streamed = StreamedMotion;
   stage!: Stage;
   library: LibraryRows = { name: "", path: "", fps: null, motions: [] };
   route: Route = readRoute();
-  selection: Selection | null = null;
+  selection: Segment | null = null;
   notice = "";
-  /** Name of the take that the timeline belongs to; null while made motion is shown. */
+  /** Name of the take on the timeline; null while synthesized motion is shown. */
   take: string | null = null;
-  /** Whether the keys are shown. */
-  helping = false;
-  /** What each view showed when it was left. */
+  /** Whether the list of keyboard shortcuts is open. */
+  helpOpen = false;
+  /** The last route of each view. */
   readonly visited = new Map<string, Route>();
-  private asked = 0;
-  private gone = false;
+  private openings = 0;
+  private wasDisconnected = false;
 
   async start(): Promise<void> {
     window.addEventListener("hashchange", () => {
@@ -47,45 +48,45 @@ export class Studio extends EventTarget {
       this.route = readRoute();
       this.fire("route");
     });
-    this.live.addEventListener("lost", () => {
-      this.gone = true;
-      this.fire("lost");
+    this.live.addEventListener("disconnected", () => {
+      this.wasDisconnected = true;
+      this.fire("disconnected");
     });
-    this.live.addEventListener("refused", (event) => this.say((event as CustomEvent<string>).detail));
-    this.live.addEventListener("found", () => {
-      this.fire("found");
-      if (this.gone) {
+    this.live.addEventListener("refused", (event) => this.notify((event as CustomEvent<string>).detail));
+    this.live.addEventListener("connected", () => {
+      this.fire("connected");
+      if (this.wasDisconnected) {
         void this.refresh();
-        this.fire("kept");
-      } // what has happened meanwhile
-      this.gone = false;
+        this.fire("artifacts");
+      } // anything may have changed in the meantime
+      this.wasDisconnected = false;
     });
     this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));
     this.live.connect();
     await this.refresh();
   }
 
-  /** A window, this one or another, has changed the library. */
+  /** The library has been changed, in this window or another. */
   private changed(what: string): void {
-    if (what === "kept") this.fire("kept");
+    if (what === "kept") this.fire("artifacts");
     else void this.refresh(what === "motions");
   }
 
-  /** Ask for the library's rows; `motions`: what is held of its motions may be out of date. */
+  /** Reload the library's rows; with `motions`, cached frames are dropped too. */
   async refresh(motions = true): Promise<void> {
     try {
       this.library = await getJson("library");
       if (motions) {
-        forgetMotions();
+        clearMotionCache();
         this.fire("motions");
       }
       this.fire("library");
     } catch (error) {
-      this.say(error);
+      this.notify(error);
     }
   }
 
-  /** All labels in order, each with how many takes have it. */
+  /** All labels in alphabetical order, with the number of takes of each. */
   get labels(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const row of this.library.motions)
@@ -93,71 +94,71 @@ export class Studio extends EventTarget {
     return new Map([...counts].sort(([a], [b]) => a.localeCompare(b)));
   }
 
-  /** A take has other labels now. */
+  /** Set the labels of a take, here in the page. */
   relabel(name: string, labels: string[]): void {
     const motions = this.library.motions.map((row) => (row.name === name ? { ...row, labels } : row));
     this.library = { ...this.library, motions };
     this.fire("library");
   }
 
-  /** Change the address: a view, and what it needs to show the same again. */
+  /** Go to a view, with its state as a query. */
   go(view: string, query: Record<string, string | number | undefined> = {}): void {
     const before = location.hash;
-    writeRoute({ view, query });
-    if (location.hash === before) this.fire("route"); // the same again: something else may be on the stage
+    pushRoute({ view, query });
+    if (location.hash === before) this.fire("route"); // the stage may show something else by now
   }
 
-  /** Ask the person for files, or for a folder, to import. */
-  wantFiles(folder: boolean): void {
+  /** Open the dialog to import files or a folder. */
+  openImportDialog(folder: boolean): void {
     this.dispatchEvent(new CustomEvent("import", { detail: folder }));
   }
 
-  /** The same, without a new entry in the browser's history and without a "route". */
-  note(query: Record<string, string | number | undefined>): void {
-    this.route = noteRoute({ view: this.route.view, query });
+  /** Change the query of the address without an event and without a new entry in the history. */
+  replaceQuery(query: Record<string, string | number | undefined>): void {
+    this.route = replaceRoute({ view: this.route.view, query });
   }
 
-  /** Put one take of the library on the stage, and on the timeline; others laid over it. */
+  /** Show a take on the stage and the timeline, with others overlaid. */
   async open(name: string, over: string[] = []): Promise<void> {
-    const asked = ++this.asked;
+    const opening = ++this.openings;
     try {
       const motions = await Promise.all([name, ...over].map(fetchMotion));
-      if (asked !== this.asked) return; // something else was opened meanwhile
+      if (opening !== this.openings) return; // another take was opened in the meantime
       const again = this.take === name;
-      this.cast(
+      this.show(
         motions.map((motion) => ({ motion })),
         name,
       );
       if (!again) this.stage.clock.seek(0);
       if (this.selection && this.selection.motion !== name) this.select(null);
     } catch (error) {
-      if (asked === this.asked) this.say(error);
+      if (opening === this.openings) this.notify(error);
     }
   }
 
-  /** Put motions on the stage; `take` names the library's take that the timeline shows. */
-  cast(specs: CharacterSpec[], take: string | null = null): Character[] {
-    this.asked++;
+  /** Show motions on the stage; `take` is the take that the timeline shows. */
+  show(specs: CharacterSpec[], take: string | null = null): Character[] {
+    this.openings++;
     this.take = take;
     const characters = this.stage.show(specs);
-    this.repeatSelection();
+    this.loopSelection();
     this.fire("take");
     return characters;
   }
 
-  /** The character that the timeline counts: the take's, or the first. */
+  /** The character that the timeline refers to: that of the take, or the first. */
   get lead(): Character | null {
     const { characters } = this.stage;
     return characters.find((one) => this.take !== null && one.motion.name === this.take) ?? characters[0] ?? null;
   }
 
-  select(selection: Selection | null): void {
+  select(selection: Segment | null): void {
     this.selection = selection;
-    this.repeatSelection();
+    this.loopSelection();
     this.fire("selection");
   }
 
-  /** Begin or end the selected range at the frame that is shown. */
+  /** Set the start or the end of the selected segment to the current frame. */
   mark(side: "in" | "out"): void {
     const one = this.lead;
     if (!one || this.take === null) return;
@@ -168,22 +169,22 @@ export class Studio extends EventTarget {
     this.select({ motion: this.take, start, end });
   }
 
-  help(shown: boolean): void {
-    this.helping = shown;
+  showHelp(shown: boolean): void {
+    this.helpOpen = shown;
     this.fire("help");
   }
 
-  /** A selected range is repeated once the time is inside it. */
-  private repeatSelection(): void {
+  /** Playback loops within the selected segment once it is inside it. */
+  private loopSelection(): void {
     const one = this.lead;
     const { selection } = this;
     const held = one && selection && selection.motion === this.take;
-    this.stage.clock.setInner(held ? [one.timeOf(selection.start), one.timeOf(selection.end)] : null);
+    this.stage.clock.setLoop(held ? [one.timeOf(selection.start), one.timeOf(selection.end)] : null);
   }
 
-  /** Tell the person something; an error in its own words. */
-  say(words: unknown): void {
-    this.notice = words instanceof Error ? words.message : String(words);
+  /** Show a message or an error. */
+  notify(message: unknown): void {
+    this.notice = message instanceof Error ? message.message : String(message);
     this.fire("notice");
   }
 
@@ -192,13 +193,13 @@ export class Studio extends EventTarget {
   }
 }
 
-/** A selection as the command line writes it: NAME:START-END. */
-export function asText(selection: Selection): string {
-  return `${selection.motion}:${selection.start}-${selection.end}`;
+/** A segment as the command line writes it: NAME:START-END. */
+export function segmentText(segment: Segment): string {
+  return `${segment.motion}:${segment.start}-${segment.end}`;
 }
 
-/** The other way round; null if it is no range. */
-export function asSelection(text: string): Selection | null {
-  const found = /^(.+):(\d+)-(\d+)$/.exec(text);
-  return found && { motion: found[1], start: Number(found[2]), end: Number(found[3]) };
+/** Parse NAME:START-END; null if the text is not a segment. */
+export function parseSegment(text: string): Segment | null {
+  const parts = /^(.+):(\d+)-(\d+)$/.exec(text);
+  return parts && { motion: parts[1], start: Number(parts[2]), end: Number(parts[3]) };
 }

@@ -1,8 +1,8 @@
-// The look that all parts share.
+// Styles shared by all elements.
 
 import { css } from "lit";
 
-export const look = css`
+export const sharedStyles = css`
   :host { --ink: #d9dee7; --faint: #8a93a3; --line: #2c323c; --panel: #1f242c; --raised: #272d37;
     --accent: #e0823d; --cool: #4f9fd8; --good: #7cb85c; --bad: #d86464; color: var(--ink); }
   * { box-sizing: border-box; }

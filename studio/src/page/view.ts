@@ -1,4 +1,4 @@
-// What every view is: an element that is given the studio and follows its route.
+// Base class of the views: an element that shows the state in the address.
 
 import { LitElement } from "lit";
 import { property } from "lit/decorators.js";
@@ -6,37 +6,37 @@ import type { Studio } from "./studio";
 
 export abstract class View extends LitElement {
   @property({ attribute: false }) studio!: Studio;
-  /** Its name in the address; the page gives it. */
+  /** The view's name in the address. */
   @property({ attribute: false }) viewPath!: string;
-  private undo: (() => void)[] = [];
+  private cleanups: (() => void)[] = [];
 
   connectedCallback(): void {
     super.connectedCallback();
-    this.follow("route", () => {
-      if (this.studio.route.view === this.viewPath) this.routed(this.studio.route.query);
+    this.listen("route", () => {
+      if (this.studio.route.view === this.viewPath) this.routeChanged(this.studio.route.query);
     });
-    this.follow("library", () => this.requestUpdate());
-    this.follow("selection", () => this.requestUpdate());
-    void this.updateComplete.then(() => this.routed(this.studio.route.query));
+    this.listen("library", () => this.requestUpdate());
+    this.listen("selection", () => this.requestUpdate());
+    void this.updateComplete.then(() => this.routeChanged(this.studio.route.query));
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    for (const one of this.undo) one();
-    this.undo = [];
+    for (const cleanup of this.cleanups) cleanup();
+    this.cleanups = [];
   }
 
-  /** Listen to the studio (or another target) for as long as the view is shown. */
-  protected follow(
+  /** Listen to the studio (or another target) while the view is connected. */
+  protected listen(
     name: string,
-    act: (event: Event) => void,
+    handler: (event: Event) => void,
     target: EventTarget = this.studio,
     options: AddEventListenerOptions = {},
   ): void {
-    target.addEventListener(name, act, options);
-    this.undo.push(() => target.removeEventListener(name, act, options));
+    target.addEventListener(name, handler, options);
+    this.cleanups.push(() => target.removeEventListener(name, handler, options));
   }
 
-  /** The address has changed: show what it says. */
-  protected routed(_query: Record<string, string>): void {}
+  /** Called when the address has changed, with its query. */
+  protected routeChanged(_query: Record<string, string>): void {}
 }

@@ -1,49 +1,49 @@
-// Making a parametric motion: of what, asked by what, kept under which name.
+// The form that makes a parametric motion: examples, parameter, name.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, getJson, send, type Job } from "../net/api";
 import type { CodeLines, ParameterKind } from "../net/answers";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { fetchMotion, type MotionData } from "../motion/motion";
 import "../page/progress-line";
-import { literal, word } from "../page/command-line";
-import { asSelection, asText, type Studio } from "../page/studio";
+import { pythonLiteral, shellWord } from "../page/command-line";
+import { parseSegment, segmentText, type Studio } from "../page/studio";
 
 type Source = "selection" | "label" | "family";
 
 const TITLES: Record<string, string> = {
-  at: "a joint at a frame",
-  final_root_position: "where the body ends on the floor",
-  lowest: "how low a joint gets",
-  highest: "how high a joint gets",
-  average_speed: "how fast the body goes",
-  turn: "how far the body turns",
-  joint_speed: "how fast a joint is at a frame",
-  centre_of_mass: "the centre of mass at a frame",
+  at: "position of a joint at a frame",
+  final_root_position: "final position on the floor",
+  lowest: "lowest height of a joint",
+  highest: "highest height of a joint",
+  average_speed: "average speed of the body",
+  turn: "turning angle of the body",
+  joint_speed: "speed of a joint at a frame",
+  centre_of_mass: "centre of mass at a frame",
 };
 
-/** Fires "made" with `detail: string`, the name it is kept under. */
+/** Fires "made" with the name of the new parametric motion as `detail`. */
 @customElement("loom-parametric-form")
 export class ParametricForm extends LitElement {
   @property({ attribute: false }) studio!: Studio;
-  @property() family = ""; // id of one that was grown elsewhere
+  @property() family = ""; // id of a family, from the family view
   @state() private kinds: ParameterKind[] = [];
   @state() private source: Source = "selection";
   @state() private label = "";
   @state() private kind = "at";
   @state() private joint = "right_ankle";
-  @state() private frame: number | null = null; // null: the frame on the stage
+  @state() private frame: number | null = null; // null: the current frame on the stage
   @state() private name = "";
   @state() private samples = 1000;
   @state() private distance = "";
   @state() private job: Job | null = null;
-  @state() private first: MotionData | null = null; // whose frames are counted
+  @state() private first: MotionData | null = null; // motion of the first example
   private familyQuery = "";
-  private familyLine = ""; // of Python, that grows it again
+  private familyLine = ""; // Python code that computes it
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     form { display: grid; gap: 10px; }
     fieldset { border: 1px solid var(--line); border-radius: 6px; padding: 8px 10px; display: grid; gap: 8px; margin: 0; }
@@ -60,7 +60,7 @@ export class ParametricForm extends LitElement {
     try {
       this.kinds = await getJson("parametric/kinds");
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
@@ -71,7 +71,7 @@ export class ParametricForm extends LitElement {
   }
 
   private shownFrame = -1;
-  /** The frame on the stage is a setting: say it when it changes. */
+  /** The current frame on the stage is a setting of the form: update when it changes. */
   private readonly stageMoved = (): void => {
     const frame = this.stageFrame();
     if (this.frame === null && frame !== this.shownFrame) {
@@ -80,7 +80,7 @@ export class ParametricForm extends LitElement {
     }
   };
   private readonly again = (): void => {
-    void this.learn();
+    void this.loadFirst();
     this.requestUpdate();
   };
 
@@ -89,21 +89,21 @@ export class ParametricForm extends LitElement {
       this.familyQuery = this.familyLine = "";
       if (this.family) this.source = "family";
     }
-    if (["family", "source", "label"].some((name) => changed.has(name))) void this.learn();
+    if (["family", "source", "label"].some((name) => changed.has(name))) void this.loadFirst();
   }
 
-  /** Fetch the take that the examples are held against. */
-  private async learn(): Promise<void> {
+  /** Load the motion of the first example. */
+  private async loadFirst(): Promise<void> {
     if (this.source === "family" && this.family && !this.familyQuery) {
       try {
-        const grown = await getJson("families/{id}", { path: { id: this.family } });
-        this.familyQuery = grown.query;
-        this.familyLine = grown.lines?.python ?? "";
+        const family = await getJson("families/{id}", { path: { id: this.family } });
+        this.familyQuery = family.query;
+        this.familyLine = family.lines?.python ?? "";
       } catch (error) {
-        this.studio.say(error);
+        this.studio.notify(error);
       }
     }
-    const name = asSelection(this.query())?.motion ?? this.query();
+    const name = parseSegment(this.query())?.motion ?? this.query();
     if (!name) {
       this.first = null;
       return;
@@ -111,7 +111,7 @@ export class ParametricForm extends LitElement {
     try {
       this.first = await fetchMotion(name);
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
@@ -119,18 +119,18 @@ export class ParametricForm extends LitElement {
     return [...this.studio.labels.keys()];
   }
 
-  /** What comes first among the examples: NAME:START-END, or the NAME of a whole take. */
+  /** The first example: NAME:START-END, or the NAME of a whole take. */
   private query(): string {
     if (this.source === "family") return this.familyQuery;
-    if (this.source === "selection") return this.studio.selection ? asText(this.studio.selection) : "";
+    if (this.source === "selection") return this.studio.selection ? segmentText(this.studio.selection) : "";
     const label = this.label || this.labels()[0];
     const rows = this.studio.library.motions.filter((row) => row.labels.includes(label));
     return (rows.find((row) => row.name === this.studio.take) ?? rows[0])?.name ?? "";
   }
 
-  /** Frames that a parameter can be measured at. */
+  /** First and last frame at which a parameter can be measured. */
   private range(): [number, number] {
-    const chosen = asSelection(this.query());
+    const chosen = parseSegment(this.query());
     return chosen ? [chosen.start, chosen.end - 1] : [0, Math.max((this.first?.frames ?? 1) - 1, 0)];
   }
 
@@ -148,7 +148,7 @@ export class ParametricForm extends LitElement {
     return `${this.kind}${kind?.joint ? `(${this.joint})` : ""}${at}`;
   }
 
-  private keptAs(): string {
+  private savedName(): string {
     return (
       this.name ||
       this.query()
@@ -168,29 +168,32 @@ export class ParametricForm extends LitElement {
       within: this.label ? [this.label] : whole ? [this.labels()[0]] : [],
       ...(this.distance && !whole ? { max_distance: Number(this.distance) } : {}),
       by: [this.by()],
-      name: this.keptAs(),
+      name: this.savedName(),
       samples: this.samples,
       leave_out_unmatched: true,
     };
   }
 
-  /** The same for a terminal and for Python. */
+  /** The command line and the Python code of this form. */
   private lines(): CodeLines {
     const lib = this.studio.library.path;
     const body = this.body();
-    const within = body.within.map((one) => ` --within ${word(one)}`).join("");
+    const within = body.within.map((one) => ` --within ${shellWord(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
     const whole = this.source === "label";
-    const options = `by=${literal(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${literal(body.name)}`;
+    const options = `by=${pythonLiteral(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${pythonLiteral(body.name)}`;
     if (this.source === "family") {
-      return { cli: "", python: `${this.familyLine}; ml.Library(${literal(lib)}).parametrize(family, ${options})` };
+      return {
+        cli: "",
+        python: `${this.familyLine}; ml.Library(${pythonLiteral(lib)}).parametrize(family, ${options})`,
+      };
     }
     const family = whole
-      ? `whole_takes(lib, ${literal(this.query())}, within=${literal(body.within[0] ?? "")})`
-      : `lib.family(${literal(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, within=${literal(body.within[0])}`})`;
+      ? `whole_takes(lib, ${pythonLiteral(this.query())}, within=${pythonLiteral(body.within[0] ?? "")})`
+      : `lib.family(${pythonLiteral(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, within=${pythonLiteral(body.within[0])}`})`;
     return {
-      cli: `motionloom parametrize ${word(lib)} ${word(this.query())}${whole ? " --whole" : ""}${within}${far} --by ${word(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${word(body.name)}`,
-      python: `import motionloom as ml; ${whole ? "from motionloom.search.filters import whole_takes; " : ""}lib = ml.Library(${literal(lib)}); lib.parametrize(${family}, ${options})`,
+      cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${far} --by ${shellWord(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
+      python: `import motionloom as ml; ${whole ? "from motionloom.search.filters import whole_takes; " : ""}lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }
 
@@ -200,42 +203,42 @@ export class ParametricForm extends LitElement {
       const job = await send("post", "parametric", { body: this.body() });
       const made = await finished(job, (one) => (this.job = one));
       if (made.left_out.length)
-        this.studio.say(
-          `${made.left_out.length} examples were left out: their feet stand when those of the first do not.`,
+        this.studio.notify(
+          `${made.left_out.length} examples were left out: their foot contacts differ from those of the first example.`,
         );
       this.dispatchEvent(new CustomEvent("made", { detail: made.name }));
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     } finally {
       this.job = null;
     }
   }
 
-  private what() {
+  private exampleFields() {
     const button = (source: Source, words: string) => html`<button type="button" aria-pressed=${this.source === source}
       @click=${() => (this.source = source)}>${words}</button>`;
     const labels = this.labels();
     const menu = html`<label>label <select id="label" @change=${(e: Event) => (this.label = (e.target as HTMLSelectElement).value)}>
       ${this.source === "label" ? "" : html`<option value="">any</option>`}
       ${labels.map((one) => html`<option ?selected=${one === this.label}>${one}</option>`)}</select></label>`;
-    const near = html`<label>how alike <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
+    const near = html`<label>maximum distance <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
       @input=${(e: Event) => (this.distance = (e.target as HTMLInputElement).value)} /></label>`;
-    return html`<fieldset><legend>made of</legend>
-      <div class="choice">${button("selection", "what is like the selection")}${button("label", "a label, whole takes")}
-        ${this.family ? button("family", "the found family") : ""}</div>
+    return html`<fieldset><legend>examples</legend>
+      <div class="choice">${button("selection", "matches of the selection")}${button("label", "whole takes of a label")}
+        ${this.family ? button("family", "the family") : ""}</div>
       ${
         this.query()
-          ? html`<div><b>${this.query()}</b> <span class="faint">comes first</span></div>`
-          : html`<div class="faint">Select a range on the timeline first: open a take in the library and drag over it.</div>`
+          ? html`<div><b>${this.query()}</b> <span class="faint">is the first example</span></div>`
+          : html`<div class="faint">Select a segment on the timeline first: open a take in the library and drag on its strips.</div>`
       }
       ${this.source === "family" ? "" : html`<div class="row">${menu}${this.source === "selection" ? near : ""}</div>`}</fieldset>`;
   }
 
-  private askedBy() {
+  private parameterFields() {
     const kind = this.kinds.find((one) => one.name === this.kind);
     const [low, high] = this.range();
     const joints = Object.keys(this.first?.roles ?? { right_ankle: 0 });
-    return html`<fieldset><legend>asked by</legend>
+    return html`<fieldset><legend>parameter</legend>
       <select aria-label="Parameter" id="kind" @change=${(e: Event) => (this.kind = (e.target as HTMLSelectElement).value)}>
         ${this.kinds.map((one) => html`<option value=${one.name} ?selected=${one.name === this.kind} title=${one.words}>${TITLES[one.name] ?? one.words}</option>`)}</select>
       <div class="row">
@@ -260,12 +263,12 @@ export class ParametricForm extends LitElement {
 
   render() {
     const lines = this.lines();
-    return html`<form @submit=${this.build}>${this.what()}${this.askedBy()}
-      <div class="row"><label>keep as <input id="name" placeholder=${this.keptAs()} .value=${this.name}
+    return html`<form @submit=${this.build}>${this.exampleFields()}${this.parameterFields()}
+      <div class="row"><label>name <input id="name" placeholder=${this.savedName()} .value=${this.name}
           @input=${(e: Event) => (this.name = (e.target as HTMLInputElement).value)} /></label>
-        <label>blends tried <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
+        <label>samples <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
           @change=${(e: Event) => (this.samples = Number((e.target as HTMLInputElement).value))} /></label></div>
-      <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make it</button>
+      <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make</button>
       <loom-progress .job=${this.job}></loom-progress>
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;
   }

@@ -1,14 +1,14 @@
-// Parametric: a kick that lands here. Drag the target, and the blend follows.
+// Parametric view: drag the target of a parametric motion, and the blend follows.
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
 import { download, getArrays, getJson } from "../net/api";
 import type { ParametricEntry, ParametricHead, ReachHead } from "../net/answers";
 import { Latest } from "../net/live";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import type { MotionData } from "../motion/motion";
 import "./parametric-form";
-import { literal, word } from "../page/command-line";
+import { pythonLiteral, shellWord } from "../page/command-line";
 import "./scatter";
 import { Region, Target } from "./target";
 import { View } from "../page/view";
@@ -18,7 +18,7 @@ const SHOWN_WEIGHTS = 8;
 
 @customElement("loom-parametric-view")
 export class ParametricView extends View {
-  @state() private kept: ParametricEntry[] = [];
+  @state() private saved: ParametricEntry[] = [];
   @state() private opened: ParametricHead | null = null;
   @state() private target: number[] = [];
   @state() private answer: ReachHead | null = null;
@@ -33,10 +33,10 @@ export class ParametricView extends View {
   private opening = "";
   private turn = 0;
   private wasFollowing = true;
-  private readonly drag = new Latest<number[]>((target) => this.ask(target));
+  private readonly drag = new Latest<number[]>((target) => this.reach(target));
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     section { margin-bottom: 14px; }
     .readout { display: grid; grid-template-columns: auto 1fr; gap: 2px 12px; align-items: baseline;
@@ -57,32 +57,32 @@ export class ParametricView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     const { stage } = this.studio;
-    this.wasFollowing = stage.look.follow;
-    stage.look = { ...stage.look, follow: false }; // what is dragged must not move under the mouse
-    this.follow("found", () => {
+    this.wasFollowing = stage.display.follow;
+    stage.display = { ...stage.display, follow: false }; // the target must not move under the mouse
+    this.listen("connected", () => {
       this.opening = "";
-      this.routed(this.studio.route.query);
+      this.routeChanged(this.studio.route.query);
     });
-    this.follow("kept", () => void this.list());
+    this.listen("artifacts", () => void this.list());
     void this.list();
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
     this.clear();
-    this.studio.stage.look = { ...this.studio.stage.look, follow: this.wasFollowing };
+    this.studio.stage.display = { ...this.studio.stage.display, follow: this.wasFollowing };
   }
 
   private async list(): Promise<void> {
     try {
-      this.kept = await getJson("parametric");
+      this.saved = await getJson("parametric");
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
-  /** name: which; target: numbers with commas; hold: "no" to let it play; family: one to make it of. */
-  protected routed(query: Record<string, string>): void {
+  /** Query: name, target (numbers with commas), hold ("no" to play), family (to make a new one from). */
+  protected routeChanged(query: Record<string, string>): void {
     this.hold = query.hold !== "no";
     this.making = Boolean(query.family);
     const target = (query.target ?? "").split(",").filter(Boolean).map(Number);
@@ -97,7 +97,7 @@ export class ParametricView extends View {
       String(target) !== String(this.target.map(rounded))
     )
       this.move(target);
-    this.settle();
+    this.applyHold();
   }
 
   private clear(): void {
@@ -115,23 +115,23 @@ export class ParametricView extends View {
     const turn = ++this.turn;
     try {
       const message = await getArrays("parametric/{name}", { path: { name } });
-      if (turn !== this.turn || !this.isConnected) return; // another was opened meanwhile
+      if (turn !== this.turn || !this.isConnected) return; // another one was opened in the meantime
       this.accessible = message.arrays.accessible as Float32Array;
       this.examples = message.arrays.examples as Float32Array;
       this.opened = message.meta;
       this.target =
         target.length === message.meta.axes.length ? target : [...this.examples.slice(0, message.meta.axes.length)];
       this.place();
-      await this.ask(this.target);
+      await this.reach(this.target);
     } catch (error) {
       if (turn === this.turn) {
         this.clear();
-        this.studio.say(error);
+        this.studio.notify(error);
       }
     }
   }
 
-  /** Where three numbers are a place in space, or two one on the floor, they are seen there. */
+  /** Whether the parameters are a position in space or on the floor, to show them on the stage. */
   private get spatial(): "space" | "floor" | null {
     const axes = this.opened?.axes.join();
     return axes === "x,y,z" ? "space" : axes === "x,z" ? "floor" : null;
@@ -153,7 +153,7 @@ export class ParametricView extends View {
     this.aim.addEventListener("move", () => {
       const [x, y, z] = this.aim!.place;
       this.target = this.spatial === "space" ? [x, y, z] : [x, z];
-      this.drag.ask(this.target);
+      this.drag.submit(this.target);
     });
     this.aim.addEventListener("drop", () => this.dropped());
   }
@@ -162,7 +162,7 @@ export class ParametricView extends View {
     return this.spatial === "floor" ? [values[0], 0.01, values[1]] : [values[0], values[1], values[2]];
   }
 
-  /** Let go: a target out of reach is brought to the nearest place that is not. */
+  /** After dragging: move a target out of reach to the nearest accessible one. */
   private dropped(): void {
     this.drag.whenDone().then(
       () => {
@@ -176,17 +176,17 @@ export class ParametricView extends View {
   private move(target: number[]): void {
     this.target = [...target];
     if (this.spatial) this.aim?.put(...this.inSpace(this.target));
-    this.drag.ask(this.target);
+    this.drag.submit(this.target);
   }
 
-  private async ask(target: number[]): Promise<void> {
+  private async reach(target: number[]): Promise<void> {
     const { opened } = this;
     if (!opened) return;
     try {
-      const message = await this.studio.live.ask("parametric/reach", { name: opened.name, target });
+      const message = await this.studio.live.request("parametric/reach", { name: opened.name, target });
       if (this.opened === opened) this.show(message);
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
@@ -209,14 +209,14 @@ export class ParametricView extends View {
     if (stage.characters.length === 1 && shown.motion.name === motion.name && shown.motion.joints === motion.joints) {
       shown.motion = motion;
       stage.clock.setRange(0, motion.frames / motion.fps);
-      stage.layPaths();
-    } else this.studio.cast([{ motion }]);
+      stage.rebuildPaths();
+    } else this.studio.show([{ motion }]);
     if (this.spatial) this.aim?.arrived(...this.inSpace(this.answer.reached), this.answer.outside);
-    this.settle();
+    this.applyHold();
   }
 
-  /** Stand at the frame where the parameter is measured, or play. */
-  private settle(): void {
+  /** Pause at the frame where the parameter is measured, or play. */
+  private applyHold(): void {
     const { clock } = this.studio.stage;
     const key = this.answer?.keys.find((one) => one !== null) ?? null;
     if (!this.opened || !this.answer) return;
@@ -227,7 +227,7 @@ export class ParametricView extends View {
     this.studio.stage.wake();
   }
 
-  /** The address says the same again. */
+  /** Store the state in the address. */
   private link(values: Record<string, string | undefined> = {}): void {
     this.studio.go("parametric", {
       name: this.opened?.name,
@@ -242,10 +242,8 @@ export class ParametricView extends View {
     download(`${name}.${suffix}`, "parametric/{name}/file", {
       path: { name },
       body: { target: this.target.map(rounded), suffix },
-    }).catch((error) => this.studio.say(error));
+    }).catch((error) => this.studio.notify(error));
   }
-
-  // --- what they see ------------------------------------------------------------------
 
   private unit(): string {
     return this.spatial || this.opened!.axes.every((axis) => axis === "y") ? "cm" : this.opened!.axes.join(", ");
@@ -258,9 +256,9 @@ export class ParametricView extends View {
     const off = centimetres ? `${(100 * answer.off).toFixed(1)} cm` : `${answer.off.toFixed(3)} ${this.unit()}`;
     return html`<div class="readout" role="status">
       <b id="error" class=${answer.outside ? "far" : "near"}>${off}</b>
-      <span>${answer.outside ? html`<span class="far">out of reach: this is the nearest that blends get to it</span>` : "off the target"}</span>
+      <span>${answer.outside ? html`<span class="far">out of reach: this is the nearest accessible target</span>` : "from the target"}</span>
       <span class="faint number" id="milliseconds">${answer.milliseconds.toFixed(0)} ms</span>
-      <span class="faint">on the server, from drag to motion of ${answer.frames} frames</span></div>`;
+      <span class="faint">on the server, for ${answer.frames} frames</span></div>`;
   }
 
   private axis(index: number) {
@@ -282,7 +280,7 @@ export class ParametricView extends View {
     return html`<div class="axis"><span class="faint">${opened!.axes[index]}</span>
       <input type="range" aria-label=${`Target ${opened!.axes[index]}`} min=${low} max=${high} step="0.001" .value=${value}
         @input=${(e: Event) => set(e, false)} @change=${(e: Event) => set(e, true)} />
-      <input type="number" aria-label=${`Target ${opened!.axes[index]} as a number`} step="0.01" .value=${value} @change=${(e: Event) => set(e, true)} /></div>`;
+      <input type="number" aria-label=${`Target ${opened!.axes[index]} (number)`} step="0.01" .value=${value} @change=${(e: Event) => set(e, true)} /></div>`;
   }
 
   private bars() {
@@ -290,29 +288,29 @@ export class ParametricView extends View {
       .map((weight, index) => ({ weight, name: this.opened!.examples[index] }))
       .filter((row) => Math.abs(row.weight) > 5e-4)
       .sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
-    return html`<section><h2>Blended of</h2>${rows.slice(0, SHOWN_WEIGHTS).map(
+    return html`<section><h2>Blend weights</h2>${rows.slice(0, SHOWN_WEIGHTS).map(
       (row) => html`<div class="weight">
       <span title=${row.name}>${row.name}</span>
       <span class="bar"><i class=${row.weight < 0 ? "minus" : ""} style="width:${Math.min(100 * Math.abs(row.weight), 100)}%"></i></span>
       <span class="number">${row.weight.toFixed(2)}</span></div>`,
     )}
-      ${rows.length > SHOWN_WEIGHTS ? html`<div class="faint">and ${rows.length - SHOWN_WEIGHTS} more with less</div>` : ""}</section>`;
+      ${rows.length > SHOWN_WEIGHTS ? html`<div class="faint">and ${rows.length - SHOWN_WEIGHTS} smaller ones</div>` : ""}</section>`;
   }
 
   private lines() {
     const { name } = this.opened!;
     const lib = this.studio.library.path;
     const at = this.target.map(rounded).join(",");
-    return html`<loom-code cli=${`motionloom synthesize ${word(lib)} ${word(name)} --at=${at} -o ${word(`${name}.bvh`)}`}
-      python=${`import motionloom as ml; ml.Library(${literal(lib)}).parametric(${literal(name)})([${at.replaceAll(",", ", ")}]).save(${literal(`${name}.bvh`)})`}></loom-code>`;
+    return html`<loom-code cli=${`motionloom synthesize ${shellWord(lib)} ${shellWord(name)} --at=${at} -o ${shellWord(`${name}.bvh`)}`}
+      python=${`import motionloom as ml; ml.Library(${pythonLiteral(lib)}).parametric(${pythonLiteral(name)})([${at.replaceAll(",", ", ")}]).save(${pythonLiteral(`${name}.bvh`)})`}></loom-code>`;
   }
 
-  private steered() {
+  private controls() {
     const opened = this.opened!;
     const flat = !this.spatial && opened.axes.length <= 2;
     return html`
-      <p>${opened.examples.length} examples, asked by <b>${opened.by.join(", ")}</b>.
-        <span class="faint">${this.spatial ? "Drag the ball on the stage: blue dots can be reached, orange ones are the examples." : "Drag the ring."}</span></p>
+      <p>${opened.examples.length} examples, parameter <b>${opened.by.join(", ")}</b>.
+        <span class="faint">${this.spatial ? "Drag the ball on the stage: blue dots are accessible targets, orange dots are examples." : "Drag the ring."}</span></p>
       ${
         flat
           ? html`<loom-scatter .axes=${opened.axes} .samples=${this.accessible} .examples=${this.examples} .target=${this.target}
@@ -325,7 +323,7 @@ export class ParametricView extends View {
         <label class="check"><input id="hold" type="checkbox" .checked=${this.hold}
           @change=${(e: Event) => {
             this.hold = (e.target as HTMLInputElement).checked;
-            this.settle();
+            this.applyHold();
             this.link();
           }} />hold at the key frame</label>
         ${
@@ -347,10 +345,10 @@ export class ParametricView extends View {
       this.studio.go("parametric", { name: (event.target as HTMLSelectElement).value || undefined });
     const form = this.making || !this.opened;
     return html`<h2>Parametric motion</h2>
-      <div class="row"><select aria-label="Kept parametric motions" id="kept" @change=${choose}>
-        <option value="">${this.kept.length ? "choose one that is kept" : "none is kept yet"}</option>
-        ${this.kept.map((one) => html`<option value=${one.name} ?selected=${one.name === this.opened?.name}>${one.name}: ${one.by.join(", ")} (${one.examples})</option>`)}</select>
-        <button aria-pressed=${form} @click=${() => (this.making = !this.making)}>make one</button></div>
+      <div class="row"><select aria-label="Saved parametric motions" id="artifacts" @change=${choose}>
+        <option value="">${this.saved.length ? "choose a saved parametric motion" : "no saved parametric motions"}</option>
+        ${this.saved.map((one) => html`<option value=${one.name} ?selected=${one.name === this.opened?.name}>${one.name}: ${one.by.join(", ")} (${one.examples})</option>`)}</select>
+        <button aria-pressed=${form} @click=${() => (this.making = !this.making)}>make new</button></div>
       ${
         form
           ? html`<section style="margin-top:10px"><loom-parametric-form .studio=${this.studio} family=${this.studio.route.query.family ?? ""}
@@ -362,7 +360,7 @@ export class ParametricView extends View {
         }}></loom-parametric-form></section>`
           : ""
       }
-      ${this.opened && !this.making ? this.steered() : ""}`;
+      ${this.opened && !this.making ? this.controls() : ""}`;
   }
 }
 

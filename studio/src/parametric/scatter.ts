@@ -1,13 +1,13 @@
-// Parameters that can be reached, as dots in a plane (or on a line), with the target to drag.
+// Accessible parameters as dots in a plane (or on a line), with a target to drag.
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 
 const WIDTH = 360;
 const MARGIN = 26;
 
-/** Fires "aim" with `detail: number[]`. */
+/** Fires "aim" with the new target as `detail`. */
 @customElement("loom-scatter")
 export class Scatter extends LitElement {
   @property({ attribute: false }) axes!: string[];
@@ -18,7 +18,7 @@ export class Scatter extends LitElement {
   private dragging = false;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     svg { width: 100%; display: block; background: #12151a; border-radius: 6px; touch-action: none; cursor: crosshair; }
     text { fill: var(--faint); font-size: 10px; }
@@ -77,7 +77,7 @@ export class Scatter extends LitElement {
 
   render() {
     const [low, high] = this.range(0);
-    return html`<svg viewBox="0 0 ${WIDTH} ${this.height}" role="img" aria-label="What can be reached"
+    return html`<svg viewBox="0 0 ${WIDTH} ${this.height}" role="img" aria-label="Accessible parameters"
       @pointerdown=${(event: PointerEvent) => {
         this.dragging = true;
         (event.target as Element).setPointerCapture(event.pointerId);

@@ -1,4 +1,4 @@
-// A target in space that is dragged with the mouse, and what can be reached around it.
+// A target on the stage that is dragged with the mouse, and the accessible targets around it.
 
 import * as THREE from "three";
 import { TransformControls } from "three/examples/jsm/controls/TransformControls.js";
@@ -8,7 +8,7 @@ const NEAR = 0x7cb85c;
 const FAR = 0xd86464;
 const REACHED = 0xffffff;
 
-/** Fires "move" while it is dragged, and "drop". */
+/** Fires "move" while it is dragged, and "drop" at the end. */
 export class Target extends EventTarget {
   readonly ball = new THREE.Mesh(
     new THREE.SphereGeometry(0.035, 24, 16),
@@ -25,7 +25,7 @@ export class Target extends EventTarget {
   );
   private readonly controls: TransformControls;
 
-  /** `floor`: it stays on the floor. */
+  /** With `floor`, the target stays on the floor. */
   constructor(
     private readonly stage: Stage,
     floor = false,
@@ -37,7 +37,7 @@ export class Target extends EventTarget {
     this.controls.attach(this.ball);
     this.controls.addEventListener("dragging-changed", (event) => {
       this.dragging = Boolean(event.value);
-      stage.controls.enabled = !this.dragging; // one of the two turns
+      stage.controls.enabled = !this.dragging; // or the camera would move too
       if (!this.dragging) this.dispatchEvent(new Event("drop"));
     });
     this.controls.addEventListener("objectChange", () => this.dispatchEvent(new Event("move")));
@@ -58,7 +58,7 @@ export class Target extends EventTarget {
     this.stage.wake();
   }
 
-  /** Where the motion arrived instead, and whether that is as near as was asked for. */
+  /** Show the position that the motion reaches, and whether the target is out of reach. */
   arrived(x: number, y: number, z: number, outside: boolean): void {
     this.reached.position.set(x, y, z);
     this.gap.geometry.setFromPoints([this.ball.position, this.reached.position]);
@@ -84,7 +84,7 @@ export class Target extends EventTarget {
   };
 }
 
-/** What can be reached, as dots: samples small and cool, examples larger and warm. */
+/** Accessible targets as dots: samples small and blue, examples larger and orange. */
 export class Region {
   private readonly clouds: THREE.Points[];
 
@@ -134,7 +134,7 @@ function cloud(points: Float32Array, colour: number, pixels: number, opacity: nu
 
 let DISC: THREE.Texture | undefined;
 
-/** Points are squares; this makes them round. */
+/** A texture that makes points round. */
 function disc(): THREE.Texture {
   if (DISC) return DISC;
   const size = 32;

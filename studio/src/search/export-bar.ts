@@ -1,9 +1,9 @@
-// What was accepted: how much, export, and away with it.
+// Accepted matches: count, export as a zip, clear.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { download, type Body } from "../net/api";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import type { Studio } from "../page/studio";
 import type { Clip } from "../net/answers";
 import { verdicts } from "./verdicts";
@@ -11,14 +11,14 @@ import { verdicts } from "./verdicts";
 @customElement("loom-basket")
 export class Basket extends LitElement {
   @property({ attribute: false }) studio!: Studio;
-  /** Settings of the search, for the list that goes into the zip. */
+  /** Settings of the search, for the list in the zip. */
   @property({ attribute: false }) search: Body<"search"> | null = null;
   @property() unit = "m";
   @state() private format: "bvh" | "glb" = "bvh";
   @state() private busy = false;
 
   static styles = [
-    look,
+    sharedStyles,
     css`:host { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; } b { color: var(--good); }`,
   ];
 
@@ -37,7 +37,7 @@ export class Basket extends LitElement {
     try {
       await exportClips(verdicts.accepted, this.format, this.unit, { search: this.search });
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
     this.busy = false;
   }
@@ -52,7 +52,7 @@ export class Basket extends LitElement {
   }
 }
 
-/** Stretches as a zip, with the search or the family that they come from. */
+/** Download segments as a zip, with the settings of their search or family. */
 export async function exportClips(
   clips: readonly Clip[],
   format: "bvh" | "glb",

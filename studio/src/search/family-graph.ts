@@ -1,4 +1,4 @@
-// The match graph, drawn: a figure at every node, strong lines on the cheapest ways to the query.
+// The match graph: a figure at every node, strong lines on the shortest paths to the query.
 
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent } from "d3-zoom";
@@ -6,32 +6,32 @@ import { LitElement, css, html, svg, type PropertyValues } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import type { FamilyEdge, FamilyNode } from "../net/answers";
 import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { shortName } from "./match-card";
 import type { Figure } from "../motion/aligned";
 
 const SIZE = 100; // units of the picture per unit of the layout
 const RADIUS = 46;
-const METRE = 39;
-const FEET = 35; // units of a metre of a figure, and from the middle of a node down to its feet
-const READABLE = 0.7; // pixels per unit from which names fit beside each other
+const METRE = 39; // units per metre of a figure
+const FEET = 35; // units from the centre of a node down to the feet
+const READABLE = 0.7; // pixels per unit from which names fit next to each other
 const LEAST_SCALE = 0.05; // pixels per unit
 const MOST_SCALE = 8;
-const MOST_WEAK = 400; // further edges are left out, the dearest first
+const MOST_WEAK = 400; // other edges that are drawn, those of least cost
 
 @customElement("loom-family-graph")
 export class FamilyGraph extends LitElement {
   @property({ attribute: false }) nodes: FamilyNode[] = [];
   @property({ attribute: false }) edges: FamilyEdge[] = [];
   @property({ attribute: false }) figures: (Figure | null)[] = [];
-  /** Of tiers, from the query on. */
+  /** Colours of the tiers, from the query on. */
   @property({ attribute: false }) colours: string[] = [];
   @property({ type: Number }) current = 0;
-  /** Numbers of the nodes that are left out. */
-  @property({ attribute: false }) out: ReadonlySet<number> = new Set();
+  /** Numbers of the excluded nodes. */
+  @property({ attribute: false }) excluded: ReadonlySet<number> = new Set();
   @property() unit = "m";
   @state() private hovered = -1;
-  /** Which moment the figures show, 0 to 1. */
+  /** Moment shown by the figures, 0 to 1. */
   @property({ type: Number }) moment = 0.5;
   /** Zoom and pan on top of the view that shows all nodes. */
   @state() private transform = zoomIdentity;
@@ -41,7 +41,7 @@ export class FamilyGraph extends LitElement {
     .on("zoom", ({ transform }: D3ZoomEvent<SVGSVGElement, unknown>) => (this.transform = transform));
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: block; position: relative; background: #171a20; border: 1px solid var(--line); border-radius: 7px; overflow: hidden; }
     svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; touch-action: none; cursor: grab; }
@@ -56,7 +56,7 @@ export class FamilyGraph extends LitElement {
     .edge.way { stroke: #aab4c4; }
     .tiers { position: absolute; left: 10px; bottom: 8px; display: flex; gap: 12px; font-size: 12px; pointer-events: none; }
     .tiers i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 5px; }
-    .told { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
+    .caption { position: absolute; left: 10px; top: 8px; font-size: 12px; pointer-events: none; background: rgba(23, 26, 32, 0.8); padding: 1px 5px; border-radius: 4px; }
     .home { position: absolute; right: 8px; top: 8px; }
   `,
   ];
@@ -122,16 +122,16 @@ export class FamilyGraph extends LitElement {
     ];
   }
 
-  private line(edge: FamilyEdge, dearest: number) {
+  private line(edge: FamilyEdge, highest: number) {
     const [ax, ay] = this.at(edge.a);
     const [bx, by] = this.at(edge.b);
-    const near = 1 - edge.cost / dearest;
+    const near = 1 - edge.cost / highest;
     return svg`<line class="edge ${edge.way ? "way" : ""}" x1=${ax} y1=${ay} x2=${bx} y2=${by}
       stroke-width=${edge.way ? 1.5 + 2.5 * near : 0.8} opacity=${edge.way ? 0.9 : 0.16 + 0.3 * near}>
       <title>${edge.cost.toFixed(3)} ${this.unit}</title></line>`;
   }
 
-  /** Pixels per unit of the picture, to know whether words can be read. */
+  /** Pixels per unit of the picture. */
   private get scale(): number {
     const [, , width, height] = this.box;
     return this.transform.k * Math.min(this.clientWidth / width, this.clientHeight / height);
@@ -141,14 +141,14 @@ export class FamilyGraph extends LitElement {
     const [x, y] = this.at(number);
     const colour = this.colours[Math.min(one.tier, this.colours.length - 1)];
     const name = shortName(one.motion, 16);
-    const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible from afar, too
+    const words = Math.min(11 / Math.min(this.scale, 1), 17); // legible when zoomed out, too
     const act = (event: KeyboardEvent) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();
       event.stopPropagation();
       this.choose(number);
     };
-    return svg`<g class="node ${number === this.current ? "current" : ""} ${this.out.has(number) ? "out" : ""}" data-node=${number}
+    return svg`<g class="node ${number === this.current ? "current" : ""} ${this.excluded.has(number) ? "out" : ""}" data-node=${number}
       transform="translate(${x} ${y})" tabindex="0" role="button" aria-label="${one.motion} ${one.start_frame} to ${one.end_frame}"
       @click=${() => this.choose(number)} @keydown=${act}
       @pointerenter=${() => (this.hovered = number)} @pointerleave=${() => (this.hovered = -1)}>
@@ -158,7 +158,7 @@ export class FamilyGraph extends LitElement {
       <title>${one.motion}:${one.start_frame}-${one.end_frame}, tier ${one.tier}</title></g>`;
   }
 
-  private told() {
+  private caption() {
     const number = this.hovered >= 0 ? this.hovered : this.current;
     const node = this.nodes[number];
     if (!node) return "";
@@ -170,7 +170,7 @@ export class FamilyGraph extends LitElement {
 
   render() {
     if (!this.nodes.length) return "";
-    const dearest = Math.max(1e-9, ...this.edges.map((edge) => edge.cost));
+    const highest = Math.max(1e-9, ...this.edges.map((edge) => edge.cost));
     const weak = this.edges
       .filter((edge) => !edge.way)
       .sort((a, b) => a.cost - b.cost)
@@ -178,9 +178,9 @@ export class FamilyGraph extends LitElement {
     const tiers = Math.max(...this.nodes.map((node) => node.tier));
     const edges = [...weak, ...this.edges.filter((edge) => edge.way)];
     return html`<svg viewBox=${this.box.join(" ")}><g transform=${this.transform.toString()}>
-        ${edges.map((edge) => this.line(edge, dearest))}
+        ${edges.map((edge) => this.line(edge, highest))}
         ${this.nodes.map((one, number) => this.node(one, number))}</g></svg>
-      <div class="told">${this.told()}</div>
+      <div class="caption">${this.caption()}</div>
       <div class="tiers">${Array.from(
         { length: Math.min(tiers, this.colours.length - 1) + 1 },
         (_, tier) => html`<span>

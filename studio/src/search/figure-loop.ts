@@ -1,14 +1,14 @@
-// A small figure that moves, with what it is compared to behind it; draws only while seen.
+// A small animated figure over a ghost, drawn only while visible.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { Figure } from "../motion/aligned";
 
-const AZIMUTH = (38 * Math.PI) / 180; // all face the same way at the start: seen from front and side
+const AZIMUTH = (38 * Math.PI) / 180; // three-quarter view; all figures start with the same heading
 const TILT = 0.18;
-const TALL = 2.02; // metres from top to bottom
-const HOLD = 0.35; // seconds that the last pose stays
-const TICK = 33; // milliseconds between drawings: cards need no more
+const TALL = 2.02; // height of the canvas in metres
+const HOLD = 0.35; // seconds for which the last pose is held
+const TICK = 33; // milliseconds between draws
 
 const seen = new Set<FigureLoop>();
 let last = 0;
@@ -35,7 +35,7 @@ const watcher = new IntersectionObserver(
   { rootMargin: "80px" },
 );
 
-/** Where the points of a frame are seen: metres to the right of a place on the floor, and up from it. */
+/** Projection of the points of a frame: metres to the right of a floor point, and up from it. */
 export function viewOf(figure: Figure, frame: number, centre: [number, number]): (point: number) => [number, number] {
   const { points, positions } = figure;
   const cos = Math.cos(AZIMUTH);
@@ -53,9 +53,9 @@ export function viewOf(figure: Figure, frame: number, centre: [number, number]):
   };
 }
 
-/** Paint one pose; `x`, `y` is where `centre` of the floor comes to stand. */
+/** Draw a pose; `centre` of the floor is drawn at `x`, `y`. */
 function paintFigure(
-  pen: CanvasRenderingContext2D,
+  context: CanvasRenderingContext2D,
   figure: Figure,
   frame: number,
   centre: [number, number],
@@ -70,34 +70,34 @@ function paintFigure(
     const [right, up] = view(point);
     return [x + scale * right, y - scale * up];
   };
-  pen.lineCap = "round";
+  context.lineCap = "round";
   body.bones.forEach(([a, b], number) => {
     const [ax, ay] = place(a);
     const [bx, by] = place(b);
-    pen.strokeStyle = colours[body.sides[number] + 1];
-    pen.lineWidth = Math.max(1.4, body.widths[number] * scale * 1.35);
-    pen.beginPath();
-    pen.moveTo(ax, ay);
-    pen.lineTo(bx, by);
-    pen.stroke();
+    context.strokeStyle = colours[body.sides[number] + 1];
+    context.lineWidth = Math.max(1.4, body.widths[number] * scale * 1.35);
+    context.beginPath();
+    context.moveTo(ax, ay);
+    context.lineTo(bx, by);
+    context.stroke();
   });
   if (body.head) {
     const [ax, ay] = place(body.head[0]);
     const [bx, by] = place(body.head[1]);
-    pen.fillStyle = colours[1];
-    pen.beginPath();
-    pen.arc(ax + 0.6 * (bx - ax), ay + 0.6 * (by - ay), 0.085 * scale, 0, 2 * Math.PI);
-    pen.fill();
+    context.fillStyle = colours[1];
+    context.beginPath();
+    context.arc(ax + 0.6 * (bx - ax), ay + 0.6 * (by - ay), 0.085 * scale, 0, 2 * Math.PI);
+    context.fill();
   }
 }
 
-/** Where the figure's hips are over the floor. */
+/** Floor position of the figure's hips. */
 export function anchorOf(figure: Figure, frame: number): [number, number] {
   const at = (Math.min(Math.floor(frame), figure.frames - 1) * figure.points + figure.body.anchor) * 3;
   return [figure.positions[at], figure.positions[at + 2]];
 }
 
-// Right, middle, left: sides differ in lightness.
+// Right, middle, left: the sides differ in lightness.
 export const WARM: [string, string, string] = ["#c2662a", "#e0823d", "#f3ad79"];
 export const COOL: [string, string, string] = ["#3f7fae", "#4f9fd8", "#7fbdea"];
 
@@ -121,7 +121,7 @@ export class FigureLoop extends LitElement {
     seen.delete(this);
   }
 
-  /** Stand still at a part of the way, 0 to 1, as for a picture. */
+  /** Freeze at a fraction of the motion, 0 to 1, as for a screenshot. */
   hold(part: number | null): void {
     this.held = part;
     this.draw(0);
@@ -137,8 +137,8 @@ export class FigureLoop extends LitElement {
       canvas.width = width;
       canvas.height = height;
     }
-    const pen = canvas.getContext("2d")!;
-    pen.clearRect(0, 0, width, height);
+    const context = canvas.getContext("2d")!;
+    context.clearRect(0, 0, width, height);
     const { figure, ghost } = this;
     if (!figure) return;
     const phase = this.held ?? Math.min((now % (this.seconds + HOLD)) / this.seconds, 1);
@@ -149,16 +149,16 @@ export class FigureLoop extends LitElement {
     const own = anchorOf(figure, frame);
     const theirs = ghost ? anchorOf(ghost, other) : own;
     const centre: [number, number] = [(own[0] + theirs[0]) / 2, (own[1] + theirs[1]) / 2];
-    pen.fillStyle = "rgba(140, 150, 170, 0.13)";
-    pen.beginPath();
-    pen.ellipse(width / 2, floor, 0.42 * scale, 0.1 * scale, 0, 0, 2 * Math.PI);
-    pen.fill();
+    context.fillStyle = "rgba(140, 150, 170, 0.13)";
+    context.beginPath();
+    context.ellipse(width / 2, floor, 0.42 * scale, 0.1 * scale, 0, 0, 2 * Math.PI);
+    context.fill();
     if (ghost) {
-      pen.globalAlpha = 0.42;
-      paintFigure(pen, ghost, other, centre, width / 2, floor, scale, COOL);
-      pen.globalAlpha = 1;
+      context.globalAlpha = 0.42;
+      paintFigure(context, ghost, other, centre, width / 2, floor, scale, COOL);
+      context.globalAlpha = 1;
     }
-    paintFigure(pen, figure, frame, centre, width / 2, floor, scale, this.colours);
+    paintFigure(context, figure, frame, centre, width / 2, floor, scale, this.colours);
   }
 
   render() {

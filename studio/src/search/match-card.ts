@@ -1,4 +1,4 @@
-// One match as a card: the figure over the query's ghost, how far, which tier, where from.
+// A match as a card: figure over the query's ghost, distance, tier, motion and frames.
 
 import { css, html } from "lit";
 import "./figure-loop";
@@ -6,7 +6,7 @@ import type { Figure } from "../motion/aligned";
 import type { Match } from "../net/answers";
 import type { Verdict } from "./verdicts";
 
-export const cardLook = css`
+export const cardStyles = css`
   .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(132px, 1fr)); gap: 8px; }
   .card { position: relative; background: #181c22; border: 1px solid var(--line); border-radius: 7px; cursor: pointer; outline-offset: -2px;
     overflow: hidden; user-select: none; }
@@ -28,7 +28,7 @@ export const cardLook = css`
   .card .judge .no[aria-pressed="true"] { background: var(--bad); color: #180c0c; border-color: var(--bad); }
 `;
 
-/** A long name without its middle: beginnings and ends tell takes apart. */
+/** A long name without its middle: names of takes differ at start and end. */
 export function shortName(name: string, most = 20): string {
   const half = (most - 1) / 2;
   return name.length <= most ? name : `${name.slice(0, Math.floor(half))}…${name.slice(-Math.ceil(half))}`;

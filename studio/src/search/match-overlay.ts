@@ -1,7 +1,7 @@
-// A match on the stage, over its query: in the query's time or in its own, on top or beside it.
+// A match overlaid on its query on the stage, in the query's time or its own, at the same place or beside it.
 
 import type { Studio } from "../page/studio";
-import { counted, fetchTogether } from "../motion/aligned";
+import { frameNumbers, fetchAligned } from "../motion/aligned";
 import type { Clip, QuerySegment } from "../net/answers";
 
 export interface Overlay {
@@ -18,32 +18,32 @@ export async function showMatch(
   clip: Clip,
   frames: ArrayLike<number>,
   overlay: Overlay,
-  still: () => boolean = () => true,
+  isCurrent: () => boolean = () => true,
 ): Promise<void> {
   const onto = { motion: query.motion, frame: query.start_frame };
   const own = overlay.timing === "own";
-  const [asked, found] = await fetchTogether(
+  const [queryMotion, matchMotion] = await fetchAligned(
     onto,
     [
-      { motion: query.motion, frames: counted(query.start_frame, query.end_frame) },
-      { motion: clip.motion, frames: own ? counted(clip.start_frame, clip.end_frame) : Array.from(frames) },
+      { motion: query.motion, frames: frameNumbers(query.start_frame, query.end_frame) },
+      { motion: clip.motion, frames: own ? frameNumbers(clip.start_frame, clip.end_frame) : Array.from(frames) },
     ],
     own ? undefined : query.fps,
   );
-  if (!still()) return; // another one was clicked meanwhile
-  studio.cast([
-    { motion: asked, colour: QUERY_COLOUR, title: `query ${query.motion}` },
+  if (!isCurrent()) return; // another match was chosen in the meantime
+  studio.show([
+    { motion: queryMotion, colour: QUERY_COLOUR, title: `query ${query.motion}` },
     {
-      motion: found,
+      motion: matchMotion,
       colour: MATCH_COLOUR,
       title: clip.motion,
-      place: overlay.beside ? { yaw: 0, shift: [1.3, 0, 0] } : undefined,
+      transform: overlay.beside ? { yaw: 0, translation: [1.3, 0, 0] } : undefined,
     },
   ]);
   studio.stage.clock.play();
 }
 
-/** The query alone, on its take's timeline, selected. */
+/** Show the query in its take, selected on the timeline. */
 export async function showQuery(studio: Studio, query: QuerySegment): Promise<void> {
   await studio.open(query.motion);
   studio.select({ motion: query.motion, start: query.start_frame, end: query.end_frame });

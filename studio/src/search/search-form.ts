@@ -1,26 +1,26 @@
-// How to search: method, features, neighbours, threshold, labels. Fires "settings" with changes.
+// The form of search settings: method, features, neighbours, threshold, labels. Fires "settings" with changes.
 
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { SearchMenu } from "../net/answers";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { methodOf, unitOf, type Settings } from "./search-settings";
 
-const LARGE = 150_000; // frames from which comparing every frame anew takes long
+const LARGE = 150_000; // frames of a library from which a search without features takes long
 
 @customElement("loom-search-form")
 export class SearchForm extends LitElement {
   @property({ attribute: false }) menu: SearchMenu | null = null;
   @property({ attribute: false }) settings!: Settings;
-  /** Distances of what was found, for the ticks above the threshold. */
+  /** Distances of the matches, for the marks above the threshold. */
   @property({ attribute: false }) distances: number[] = [];
-  /** Whether a family is grown instead. */
+  /** Whether the form is for a family. */
   @property({ type: Boolean }) family = false;
-  /** Of the library. */
+  /** Number of frames in the library. */
   @property({ type: Number }) frames = 0;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: grid; grid-template-columns: repeat(auto-fill, minmax(138px, 1fr)); gap: 8px 12px; align-items: end; }
     label > span { display: flex; justify-content: space-between; font-size: 12px; color: var(--faint); }
@@ -46,11 +46,11 @@ export class SearchForm extends LitElement {
     return methodOf(this.menu!, this.settings).options.includes(option);
   }
 
-  /** The furthest that the threshold can be put: beyond all that was found. */
-  private get furthest(): number {
+  /** Maximum of the threshold: beyond all matches. */
+  private get maxThreshold(): number {
     const unit = unitOf(this.menu!, this.settings);
-    const usual = unit === "m" ? 0.3 : 30;
-    const least = this.family || !this.distances.length ? usual : 0.01 * usual;
+    const typical = unit === "m" ? 0.3 : 30;
+    const least = this.family || !this.distances.length ? typical : 0.01 * typical;
     const far = Math.max(least, this.settings.max_distance ?? 0, ...(this.family ? [] : this.distances));
     const step = 10 ** Math.floor(Math.log10(far)) / 5;
     return Math.ceil(far / step + 1e-9) * step;
@@ -63,7 +63,7 @@ export class SearchForm extends LitElement {
     const anyDistance = name === "distance" || settings.method === "dtw";
     return html`<label><span>${title}</span><select id=${name} .value=${settings[name]}
       @change=${(event: Event) => this.set({ [name]: (event.target as HTMLSelectElement).value })}>
-      ${name === "features" ? html`<optgroup label="features, kept with the library">${options(menu!.features)}</optgroup>` : ""}
+      ${name === "features" ? html`<optgroup label="features, stored with the library">${options(menu!.features)}</optgroup>` : ""}
       ${anyDistance ? html`<optgroup label="frame distances">${options(menu!.distances)}</optgroup>` : ""}
     </select></label>`;
   }
@@ -75,8 +75,8 @@ export class SearchForm extends LitElement {
     </select></label>`;
   }
 
-  /** A slider of whole numbers that grow by factors: small ones are as easy to hit as large ones. */
-  private factors(name: "k" | "max", title: string, least: number, most: number, fallback: number) {
+  /** A slider of whole numbers on a logarithmic scale. */
+  private logSlider(name: "k" | "max", title: string, least: number, most: number, fallback: number) {
     const value = this.settings[name] ?? fallback;
     const place = Math.log(value / least) / Math.log(most / least);
     const read = (event: Event) => {
@@ -99,10 +99,10 @@ export class SearchForm extends LitElement {
 
   private threshold() {
     const { max_distance: limit } = this.settings;
-    const far = this.furthest;
+    const far = this.maxThreshold;
     const unit = unitOf(this.menu!, this.settings);
-    const shown = limit === null ? (this.family ? "0.08 (usual)" : "any") : `${limit.toPrecision(3)} ${unit}`;
-    const usual = this.family ? 0.08 : far;
+    const shown = limit === null ? (this.family ? "0.08 (default)" : "any") : `${limit.toPrecision(3)} ${unit}`;
+    const fallback = this.family ? 0.08 : far;
     const read = (event: Event) => {
       const value = Number((event.target as HTMLInputElement).value);
       this.set({ max_distance: !this.family && value >= far * 0.9999 ? null : value });
@@ -112,9 +112,9 @@ export class SearchForm extends LitElement {
       return html`<svg x="${x}%" width="1.5" height="16" overflow="visible"><rect width="1.5" height="16" y="4"
         fill=${limit === null || one <= limit ? "var(--accent)" : "#4a5261"} opacity="0.75"></rect></svg>`;
     });
-    return html`<label class="two"><span>${this.family ? "members are joined within" : "no further than"}<b>${shown}</b></span>
+    return html`<label class="two"><span>${this.family ? "maximum distance of members" : "maximum distance"}<b>${shown}</b></span>
       ${this.family ? "" : html`<svg aria-hidden="true">${ticks}</svg>`}
-      <input id="max_distance" type="range" min="0" max=${far} step=${far / 200} .value=${String(limit ?? usual)} @input=${read} /></label>`;
+      <input id="max_distance" type="range" min="0" max=${far} step=${far / 200} .value=${String(limit ?? fallback)} @input=${read} /></label>`;
   }
 
   private list(name: "within" | "only" | "without", title: string, known: string[], hint: string) {
@@ -129,7 +129,7 @@ export class SearchForm extends LitElement {
 
   render() {
     const { menu, settings } = this;
-    if (!menu) return html`<span class="faint">asking for the methods…</span>`;
+    if (!menu) return html`<span class="faint">loading the methods…</span>`;
     const method = methodOf(menu, settings);
     const slow =
       method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
@@ -144,22 +144,22 @@ export class SearchForm extends LitElement {
           )}
       </select></label>
       ${this.has("features") ? this.choice("features", "features") : ""}
-      ${this.has("distance") ? this.choice("distance", "web built with") : ""}
+      ${this.has("distance") ? this.choice("distance", "distance of the web") : ""}
       ${
         this.has("rank") && !this.family
           ? this.words("rank", "order by", [
               ["", "movement"],
-              ["distance", "distance of poses"],
+              ["distance", "pose distance"],
             ])
           : ""
       }
-      ${this.has("k") ? this.factors("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
+      ${this.has("k") ? this.logSlider("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
       ${this.has("radius") ? this.radius() : ""}
-      ${this.factors("max", this.family ? "most members" : "most results", 1, 500, 100)}
+      ${this.logSlider("max", this.family ? "maximum members" : "maximum matches", 1, 500, 100)}
       ${this.threshold()}
-      ${slow ? html`<p class="all warn">A frame distance compares every frame anew: that takes long in a library of this size.</p>` : ""}
+      ${slow ? html`<p class="all warn">A frame distance compares all frames at query time, which takes long in a library of this size.</p>` : ""}
       <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>
-        <summary>finer settings</summary><div>
+        <summary>more settings</summary><div>
         ${this.list(
           "within",
           "only labels",
@@ -167,10 +167,10 @@ export class SearchForm extends LitElement {
           "all labels",
         )}
         ${this.list("only", "only takes", [], "all takes")}
-        ${this.list("without", "without takes", [], "none")}
+        ${this.list("without", "exclude takes", [], "none")}
         ${
           this.has("steps")
-            ? this.words("steps", "pace", [
+            ? this.words("steps", "tempo change", [
                 ["slope", "half to twice"],
                 ["classic", "any"],
               ])
@@ -178,9 +178,9 @@ export class SearchForm extends LitElement {
         }
         ${
           this.has("weights")
-            ? this.words("weights", "joints count", [
-                ["moving", "by how much they move"],
-                ["equal", "equally"],
+            ? this.words("weights", "joint weights", [
+                ["moving", "by movement"],
+                ["equal", "equal"],
               ])
             : ""
         }
@@ -188,7 +188,7 @@ export class SearchForm extends LitElement {
           this.family
             ? ""
             : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
-          @change=${(event: Event) => this.set({ exclude_query: (event.target as HTMLInputElement).checked })} />without the query itself</label>`
+          @change=${(event: Event) => this.set({ exclude_query: (event.target as HTMLInputElement).checked })} />exclude the query itself</label>`
         }
       </div></details>`;
   }

@@ -1,10 +1,10 @@
-// What is searched for, and how: as the form has it, the address, and the server.
+// Settings of searches and families: from the address, to the address, to the server.
 
 import type { Body } from "../net/api";
 import type { SearchMenu, SearchMethod } from "../net/answers";
-import { asText, type Studio } from "../page/studio";
+import { segmentText, type Studio } from "../page/studio";
 
-/** What the form holds: settings of a search and of a family. */
+/** Settings in the form, of a search and of a family. */
 export type Settings = Required<Body<"search">> & { tiers: string; apart: number };
 
 export const DEFAULTS: Settings = {
@@ -33,12 +33,12 @@ const LISTS = ["within", "only", "without"] as const;
 const FAMILY_ONLY = ["tiers", "apart"];
 const SEARCH_ONLY = ["rank", "exclude_query"];
 
-/** Of the address; where it names no query, of what is selected. */
+/** Settings of the address; without a query there, the selected segment is the query. */
 export function settingsOf(studio: Studio, address: Record<string, string>): Settings {
   const settings = settingsFrom(address);
   if (!settings.query && studio.selection) {
-    settings.query = asText(studio.selection);
-    studio.note(addressOf(settings)); // the address must tell all: it may be reloaded
+    settings.query = segmentText(studio.selection);
+    studio.replaceQuery(addressOf(settings)); // so that a reload shows the same
   }
   return settings;
 }
@@ -55,37 +55,37 @@ function settingsFrom(query: Record<string, string>): Settings {
   return settings;
 }
 
-/** For the address: what differs from what would be taken anyway. */
+/** The settings that differ from the defaults, for the address. */
 export function addressOf(settings: Settings): Record<string, string | number | undefined> {
-  const told: Record<string, string | number | undefined> = {};
+  const changed: Record<string, string | number | undefined> = {};
   for (const [key, value] of Object.entries(settings)) {
     if (JSON.stringify(value) === JSON.stringify(DEFAULTS[key as keyof Settings]) || value === null) continue;
-    told[key] = Array.isArray(value) ? value.join(",") : typeof value === "boolean" ? Number(value) : value;
+    changed[key] = Array.isArray(value) ? value.join(",") : typeof value === "boolean" ? Number(value) : value;
   }
-  return told;
+  return changed;
 }
 
-/** The method that the settings name. */
+/** The method of the settings. */
 export function methodOf(menu: SearchMenu, settings: Settings): SearchMethod {
   return menu.methods.find((one) => one.name === settings.method) ?? menu.methods[0];
 }
 
-/** For the server: what means something to the method. */
+/** Body of a search request: the settings that the method takes. */
 export function searchBody(menu: SearchMenu, settings: Settings): Body<"search"> {
-  return given(menu, settings, FAMILY_ONLY);
+  return usedSettings(menu, settings, FAMILY_ONLY);
 }
 
 export function familyBody(menu: SearchMenu, settings: Settings): Body<"families"> {
   const { tiers, apart } = settings;
   return {
-    ...given(menu, settings, [...FAMILY_ONLY, ...SEARCH_ONLY]),
+    ...usedSettings(menu, settings, [...FAMILY_ONLY, ...SEARCH_ONLY]),
     tiers: tiers === "all" ? tiers : Number(tiers),
     apart,
   };
 }
 
-/** The settings that the method takes and that have a value. */
-function given(menu: SearchMenu, settings: Settings, without: string[]): { query: string } {
+/** The settings with a value that the method takes. */
+function usedSettings(menu: SearchMenu, settings: Settings, without: string[]): { query: string } {
   const { options } = methodOf(menu, settings);
   const used = Object.entries(settings).filter(
     ([key, value]) => value !== null && options.includes(key) && !without.includes(key),
@@ -93,7 +93,7 @@ function given(menu: SearchMenu, settings: Settings, without: string[]): { query
   return { query: settings.query, ...{ method: settings.method }, ...Object.fromEntries(used) };
 }
 
-/** What distances are told in. */
+/** The unit of distances. */
 export function unitOf(menu: SearchMenu, settings: Settings): string {
   const method = methodOf(menu, settings);
   if (method.unit) return method.unit;
@@ -101,7 +101,7 @@ export function unitOf(menu: SearchMenu, settings: Settings): string {
   return [...menu.features, ...menu.distances].find((one) => one.name === name)?.unit ?? "m";
 }
 
-/** Whether a threshold does nothing but leave out what lies beyond it. */
+/** Whether the threshold only filters matches, without changing the search. */
 export function filtersOnly(menu: SearchMenu, settings: Settings): boolean {
   return (
     methodOf(menu, settings).threshold_filters &&

@@ -1,4 +1,4 @@
-// Search: everything that looks like the selected stretch, as cards to accept or reject.
+// Search view: matches of the selected segment, as cards to accept or reject.
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
@@ -7,32 +7,32 @@ import { finished, getJson, send, sendForArrays, type Body, type Job } from "../
 import "./export-bar";
 import type { CodeLines, Heads, Match, MissingWebs, SearchMenu } from "../net/answers";
 import { Latest } from "../net/live";
-import { look } from "../page/style";
-import { cardLook, matchCard } from "./match-card";
+import { sharedStyles } from "../page/style";
+import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
 import "../page/progress-line";
 import "./search-form";
 import { addressOf, searchBody, filtersOnly, settingsOf, DEFAULTS, type Settings } from "./search-settings";
-import { asSelection, asText } from "../page/studio";
-import { counted, fetchFigures, thinned, type Figure } from "../motion/aligned";
+import { parseSegment, segmentText } from "../page/studio";
+import { frameNumbers, fetchFigures, subsample, type Figure } from "../motion/aligned";
 import { clipText, verdicts, type Verdict } from "./verdicts";
 import { View } from "../page/view";
 
-type Found = Heads["search"] & { frames: Int32Array; length: number };
+type SearchResults = Heads["search"] & { frames: Int32Array; length: number };
 
-const SAMPLES = 40; // poses of a card
-const CHUNK = 24; // figures per request: the first rows are there soon
-const PATIENCE = 1500; // milliseconds
-const HELD = 600; // figures kept
+const SAMPLES = 40; // poses per card
+const CHUNK = 24; // figures per request, so that the first rows appear soon
+const PATIENCE = 1500; // milliseconds after which a search is aborted for a newer one
+const CACHED = 600; // cached figures
 
 @customElement("loom-search-view")
 export class SearchView extends View {
   @state() private menu: SearchMenu | null = null;
   @state() private settings: Settings = { ...DEFAULTS };
-  @state() private found: Found | null = null;
+  @state() private results: SearchResults | null = null;
   @state() private lines: CodeLines = { cli: "", python: "" };
   @state() private job: Job | null = null;
-  @state() private lacking: MissingWebs | null = null;
+  @state() private missing: MissingWebs | null = null;
   @state() private busy = false;
   @state() private current = -1;
   @state() private overlay: Overlay = { timing: "query", beside: false };
@@ -40,17 +40,17 @@ export class SearchView extends View {
   private figures = new Map<string, Figure>();
   private ghost: Figure | null = null;
   private ready = new Set<string>();
-  private figuring?: AbortController;
+  private loading?: AbortController;
   private shown = 0;
-  private asking: { began: number; give: AbortController } | null = null;
+  private running: { began: number; controller: AbortController } | null = null;
   private readonly searching = new Latest<Settings>((settings) => this.search(settings));
   private readonly describing = new Latest<Settings>(
     async (settings) => (this.lines = await send("post", "search/lines", { body: searchBody(this.menu!, settings) })),
   );
 
   static styles = [
-    look,
-    cardLook,
+    sharedStyles,
+    cardStyles,
     css`
     :host { display: grid; gap: 10px; align-content: start; grid-template-columns: minmax(0, 1fr); }
     .query { display: flex; gap: 8px; align-items: center; flex-wrap: wrap; }
@@ -66,107 +66,107 @@ export class SearchView extends View {
 
   connectedCallback(): void {
     super.connectedCallback();
-    verdicts.of(this.studio.library.path);
-    void this.learn();
-    this.follow("library", () => {
-      verdicts.of(this.studio.library.path);
+    verdicts.open(this.studio.library.path);
+    void this.loadMenu();
+    this.listen("library", () => {
+      verdicts.open(this.studio.library.path);
       this.ready.clear();
-      void this.learn();
+      void this.loadMenu();
     });
-    this.follow("change", () => this.requestUpdate(), verdicts);
-    this.follow("selection", () => this.selected());
-    this.follow("found", () => this.ask());
-    this.follow("keydown", (event) => this.key(event as KeyboardEvent), window, { capture: true });
+    this.listen("change", () => this.requestUpdate(), verdicts);
+    this.listen("selection", () => this.selected());
+    this.listen("connected", () => this.ask());
+    this.listen("keydown", (event) => this.key(event as KeyboardEvent), window, { capture: true });
   }
 
   disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.figuring?.abort();
+    this.loading?.abort();
   }
 
-  /** What can be asked for; labels come and go. */
-  private async learn(): Promise<void> {
+  /** Load the menu of methods, features, distances and labels. */
+  private async loadMenu(): Promise<void> {
     try {
       this.menu = await getJson("search/menu");
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
-  protected routed(query: Record<string, string>): void {
+  protected routeChanged(query: Record<string, string>): void {
     const settings = settingsOf(this.studio, query);
-    const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.found;
+    const again = JSON.stringify(settings) !== JSON.stringify(this.settings) || !this.results;
     this.settings = settings;
     if (again) this.ask();
   }
 
-  /** The timeline's selection is the query. */
+  /** Use the segment selected on the timeline as the query. */
   private selected(): void {
     const { selection } = this.studio;
-    if (selection && selection.end - selection.start > 1 && asText(selection) !== this.settings.query)
-      this.change({ query: asText(selection) });
+    if (selection && selection.end - selection.start > 1 && segmentText(selection) !== this.settings.query)
+      this.change({ query: segmentText(selection) });
   }
 
   private change(changes: Partial<Settings>): void {
     const before = this.settings;
     this.settings = { ...before, ...changes };
-    this.studio.note(addressOf(this.settings));
+    this.studio.replaceQuery(addressOf(this.settings));
     const only = Object.keys(changes);
     if (
       only.length === 1 &&
       only[0] === "max_distance" &&
-      this.found &&
+      this.results &&
       this.menu &&
       filtersOnly(this.menu, this.settings)
     )
-      this.describing.ask(this.settings); // all that can be found is here: the slider only leaves out
+      this.describing.submit(this.settings); // all matches are here: the threshold only filters them
     else this.ask();
   }
 
   private ask(): void {
     if (!this.settings.query) return;
-    // One in flight, the latest wins; what takes long is not waited for once something else is wanted.
-    if (this.asking && performance.now() - this.asking.began > PATIENCE) this.asking.give.abort();
-    this.searching.ask(this.settings);
+    // One search at a time, the latest one next; a slow search is aborted for a newer one.
+    if (this.running && performance.now() - this.running.began > PATIENCE) this.running.controller.abort();
+    this.searching.submit(this.settings);
   }
 
   private async search(settings: Settings): Promise<void> {
     this.busy = true;
-    const give = new AbortController();
+    const controller = new AbortController();
     try {
       this.menu ??= await getJson("search/menu");
       const body = searchBody(this.menu, settings);
       if (!(await this.prepared(settings, body))) return;
       const wide = filtersOnly(this.menu, settings);
-      this.asking = { began: performance.now(), give };
-      const asked = wide ? { ...body, max_distance: undefined } : body;
-      const { meta, arrays, shapes } = await sendForArrays("search", { body: asked, signal: give.signal });
-      this.found = { ...meta, frames: arrays.frames as Int32Array, length: shapes.frames[1] };
-      this.lines = this.found.lines;
-      if (wide && settings.max_distance !== null) this.describing.ask(settings);
+      this.running = { began: performance.now(), controller };
+      const request = wide ? { ...body, max_distance: undefined } : body;
+      const { meta, arrays, shapes } = await sendForArrays("search", { body: request, signal: controller.signal });
+      this.results = { ...meta, frames: arrays.frames as Int32Array, length: shapes.frames[1] };
+      this.lines = this.results.lines;
+      if (wide && settings.max_distance !== null) this.describing.submit(settings);
       this.current = Math.min(this.current, this.rows.length - 1);
-      void this.figure();
-      if (!this.studio.stage.characters.length) void showQuery(this.studio, this.found.query);
+      void this.loadFigures();
+      if (!this.studio.stage.characters.length) void showQuery(this.studio, this.results.query);
     } catch (error) {
-      if (!give.signal.aborted) this.studio.say(error);
+      if (!controller.signal.aborted) this.studio.notify(error);
     } finally {
       this.busy = false;
-      this.asking = null;
+      this.running = null;
     }
   }
 
-  /** Is all there that the method reads? What takes long is made first, and shown. */
+  /** Compute what the method needs (features, index) with progress; false if match webs are missing. */
   private async prepared(settings: Settings, body: Body<"search">): Promise<boolean> {
     const key = JSON.stringify([settings.method, settings.features, settings.distance, settings.within, settings.only]);
     if (this.ready.has(key)) return true;
-    const told = await send("post", "search/prepare", { body });
-    this.lacking = told.lacking;
-    if (told.lacking) {
-      this.figuring?.abort();
-      this.found = null;
+    const prepared = await send("post", "search/prepare", { body });
+    this.missing = prepared.lacking;
+    if (prepared.lacking) {
+      this.loading?.abort();
+      this.results = null;
       return false;
     }
-    if (told.job) await this.watch(told.job);
+    if (prepared.job) await this.watch(prepared.job);
     this.ready.add(key);
     return true;
   }
@@ -182,23 +182,23 @@ export class SearchView extends View {
   private async build(): Promise<void> {
     try {
       await this.watch(await send("post", "search/web", { body: searchBody(this.menu!, this.settings) }));
-      this.lacking = null;
+      this.missing = null;
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
     this.ask();
   }
 
-  /** What is shown of what was found: within the threshold, and not rejected if that is wished. */
+  /** The matches to show: within the threshold, and not rejected if those are hidden. */
   private get rows(): { row: Match; number: number }[] {
     const limit = this.settings.max_distance ?? Infinity;
-    return (this.found?.matches ?? [])
+    return (this.results?.matches ?? [])
       .map((row, number) => ({ row, number }))
       .filter(({ row }) => row.distance <= limit && !(this.hidesRejected && verdicts.verdict(row) === "rejected"));
   }
 
   private framesOf(number: number): Int32Array {
-    const { frames, length } = this.found!;
+    const { frames, length } = this.results!;
     return frames.subarray(number * length, (number + 1) * length);
   }
 
@@ -207,23 +207,26 @@ export class SearchView extends View {
     return `${this.settings.query}|${clipText(row)}|${frames[frames.length >> 1]}`;
   }
 
-  /** Ask for the figures that are not there yet, the first cards first. */
-  private async figure(): Promise<void> {
-    this.figuring?.abort();
-    const { signal } = (this.figuring = new AbortController());
-    const { query, matches } = this.found!;
+  /** Load missing figures, those of the first cards first. */
+  private async loadFigures(): Promise<void> {
+    this.loading?.abort();
+    const { signal } = (this.loading = new AbortController());
+    const { query, matches } = this.results!;
     const onto = { motion: query.motion, frame: query.start_frame };
-    const missing = matches
+    const unloaded = matches
       .map((row, number) => ({ row, number, key: this.keyOf(row, number) }))
       .filter(({ key }) => !this.figures.has(key));
-    const asked = { motion: query.motion, frames: thinned(counted(query.start_frame, query.end_frame), SAMPLES) };
+    const queryClip = {
+      motion: query.motion,
+      frames: subsample(frameNumbers(query.start_frame, query.end_frame), SAMPLES),
+    };
     try {
-      [this.ghost] = await fetchFigures(onto, [asked], signal);
-      for (let at = 0; at < missing.length; at += CHUNK) {
-        const some = missing.slice(at, at + CHUNK);
+      [this.ghost] = await fetchFigures(onto, [queryClip], signal);
+      for (let at = 0; at < unloaded.length; at += CHUNK) {
+        const some = unloaded.slice(at, at + CHUNK);
         const clips = some.map(({ row, number }) => ({
           motion: row.motion,
-          frames: thinned(this.framesOf(number), SAMPLES),
+          frames: subsample(this.framesOf(number), SAMPLES),
         }));
         const figures = await fetchFigures(onto, clips, signal);
         if (signal.aborted) return;
@@ -231,12 +234,12 @@ export class SearchView extends View {
         this.requestUpdate();
       }
       for (const key of this.figures.keys()) {
-        if (this.figures.size <= HELD) break;
+        if (this.figures.size <= CACHED) break;
         this.figures.delete(key);
       }
       this.requestUpdate();
     } catch (error) {
-      if (!signal.aborted) this.studio.say(error);
+      if (!signal.aborted) this.studio.notify(error);
     }
   }
 
@@ -244,15 +247,15 @@ export class SearchView extends View {
     const chosen = this.rows[place];
     if (!chosen) return;
     this.current = place;
-    const asked = ++this.shown;
+    const turn = ++this.shown;
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<HTMLElement>(`.card[aria-selected="true"]`)?.scrollIntoView({ block: "nearest" }),
     );
     try {
       const frames = this.framesOf(chosen.number);
-      await showMatch(this.studio, this.found!.query, chosen.row, frames, this.overlay, () => asked === this.shown);
+      await showMatch(this.studio, this.results!.query, chosen.row, frames, this.overlay, () => turn === this.shown);
     } catch (error) {
-      this.studio.say(error);
+      this.studio.notify(error);
     }
   }
 
@@ -261,7 +264,7 @@ export class SearchView extends View {
     if (chosen) verdicts.judge(chosen.row, verdict);
   }
 
-  /** A and R judge the chosen card, arrows go from card to card. */
+  /** Keys: A and R accept and reject the current card, arrows move between cards. */
   private key(event: KeyboardEvent): void {
     const target = event.composedPath()[0] as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))
@@ -280,13 +283,13 @@ export class SearchView extends View {
     event.stopPropagation();
   }
 
-  /** Judge, and go on to the next: a hundred cards are a hundred keys. */
+  /** Accept or reject the current card, and go to the next. */
   private verdictKey(verdict: "accepted" | "rejected"): void {
     const row = this.rows[this.current]?.row;
     if (!row) return;
-    const taken = verdicts.verdict(row) === verdict;
-    this.judge(this.current, taken ? null : verdict);
-    if (!taken) void this.show(Math.min(this.current + 1, this.rows.length - 1)).then(() => this.focusCard());
+    const already = verdicts.verdict(row) === verdict;
+    this.judge(this.current, already ? null : verdict);
+    if (!already) void this.show(Math.min(this.current + 1, this.rows.length - 1)).then(() => this.focusCard());
   }
 
   private columns(): number {
@@ -301,34 +304,34 @@ export class SearchView extends View {
 
   private head() {
     const { query } = this.settings;
-    const known = asSelection(query);
+    const known = parseSegment(query);
     const family = { ...addressOf(this.settings), max_distance: undefined, rank: undefined, exclude_query: undefined };
     return html`<div class="query"><label for="query" class="faint">like</label>
       <input id="query" placeholder="NAME:START-END, or select on the timeline" .value=${query}
         @change=${(event: Event) => this.change({ query: (event.target as HTMLInputElement).value.trim() })} />
-      <button ?disabled=${!this.found} title="Show the query on its timeline, to change it"
-        @click=${() => showQuery(this.studio, this.found!.query)}>on the timeline</button>
-      <button ?disabled=${!known} title="What is like it, and what is like that" @click=${() => this.studio.go("family", family)}>family</button>
-      <button ?disabled=${!known} title="Distances to any take, frame by frame"
+      <button ?disabled=${!this.results} title="Show the query on the timeline, to change it"
+        @click=${() => showQuery(this.studio, this.results!.query)}>on the timeline</button>
+      <button ?disabled=${!known} title="Match graph of the query" @click=${() => this.studio.go("family", family)}>family</button>
+      <button ?disabled=${!known} title="Distances to a take, frame by frame"
         @click=${() => this.studio.go("grid", { a: query, b: this.rows[this.current]?.row.motion ?? known?.motion })}>grid</button></div>`;
   }
 
   private stateLine(count: number) {
-    const { found } = this;
+    const { results } = this;
     const flip = (changes: Partial<Overlay>) => {
       this.overlay = { ...this.overlay, ...changes };
       if (this.current >= 0) void this.show(this.current);
     };
     return html`<div class="state"><span role="status">${
-      found
+      results
         ? html`<b id="count">${count}</b> ${count === 1 ? "match" : "matches"}
-        <span class="faint">in ${(found.seconds * 1000).toFixed(0)} ms${this.busy ? " …" : ""}</span>`
+        <span class="faint">in ${(results.seconds * 1000).toFixed(0)} ms${this.busy ? " …" : ""}</span>`
         : this.busy
           ? "searching…"
           : ""
     }</span>
-      ${found ? html`<loom-basket .studio=${this.studio} .search=${searchBody(this.menu!, this.settings)} .unit=${found.unit}></loom-basket>` : ""}
-      <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of in the query's time"
+      ${results ? html`<loom-basket .studio=${this.studio} .search=${searchBody(this.menu!, this.settings)} .unit=${results.unit}></loom-basket>` : ""}
+      <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of the query's timing"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>
         ${
@@ -340,25 +343,25 @@ export class SearchView extends View {
   }
 
   render() {
-    const { found, settings, lacking } = this;
+    const { results, settings, missing } = this;
     const rows = this.rows;
     const frames = this.studio.library.motions.reduce((sum, one) => sum + one.frames, 0);
-    const seconds = found ? (found.query.end_frame - found.query.start_frame) / found.query.fps : 1;
+    const seconds = results ? (results.query.end_frame - results.query.start_frame) / results.query.fps : 1;
     const tiers = rows.some(({ row }) => row.tier > 1);
     return html`${this.head()}
       <loom-search-form .menu=${this.menu} .settings=${settings} .frames=${frames}
-        .distances=${found?.matches.map((one) => one.distance) ?? []}
+        .distances=${results?.matches.map((one) => one.distance) ?? []}
         @settings=${(event: CustomEvent<Partial<Settings>>) => this.change(event.detail)}></loom-search-form>
       ${this.job ? html`<loom-progress .job=${this.job}></loom-progress>` : ""}
       ${
-        lacking && !this.job
-          ? html`<div class="offer">${lacking.words}. Built once, they answer like a slider.
-        ${lacking.pairs > 20_000 ? "For a first try choose some labels under “finer settings”." : ""}
-        <p><button id="build" class="main" @click=${this.build}>Build ${lacking.pairs.toLocaleString("en")} webs</button></p></div>`
+        missing && !this.job
+          ? html`<div class="offer">${missing.words}. Once built, searches take milliseconds.
+        ${missing.pairs > 20_000 ? "For a first try, choose some labels under “more settings”." : ""}
+        <p><button id="build" class="main" @click=${this.build}>Build ${missing.pairs.toLocaleString("en")} webs</button></p></div>`
           : ""
       }
       ${this.stateLine(rows.length)}
-      ${!settings.query ? html`<div class="empty">Select a range on the timeline below a take,<br>or type one: <code>walk_p0:10-60</code></div>` : ""}
+      ${!settings.query ? html`<div class="empty">Select a segment on the timeline,<br>or enter one: <code>walk_p0:10-60</code></div>` : ""}
       <div class="cards" role="listbox" aria-label="Matches">${repeat(
         rows,
         ({ row, number }) => this.keyOf(row, number),
@@ -367,7 +370,7 @@ export class SearchView extends View {
             figure: this.figures.get(this.keyOf(row, number)) ?? null,
             ghost: this.ghost,
             seconds,
-            unit: found!.unit,
+            unit: results!.unit,
             tiers,
             chosen: place === this.current,
             verdict: verdicts.verdict(row),
@@ -375,10 +378,10 @@ export class SearchView extends View {
             judge: (verdict) => this.judge(place, verdict),
           }),
       )}</div>
-      ${found && !rows.length ? html`<div class="empty">Nothing within this distance. Move the threshold to the right.</div>` : ""}
+      ${results && !rows.length ? html`<div class="empty">No match within this distance. Move the threshold to the right.</div>` : ""}
       ${
-        found
-          ? html`<div class="faint"><kbd>A</kbd> accept, <kbd>R</kbd> reject, arrows to go on</div>
+        results
+          ? html`<div class="faint"><kbd>A</kbd> accept, <kbd>R</kbd> reject, arrow keys to move</div>
         <loom-code .cli=${this.lines.cli} .python=${this.lines.python}></loom-code>`
           : ""
       }`;

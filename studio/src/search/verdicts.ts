@@ -1,19 +1,19 @@
-// What was accepted and what was rejected: kept by the browser, for each library.
+// Accepted and rejected matches, stored in the browser per library.
 
 import type { Clip } from "../net/answers";
 
 export type Verdict = "accepted" | "rejected" | null;
-type Kept = Record<"accepted" | "rejected", Clip[]>;
+type Judged = Record<"accepted" | "rejected", Clip[]>;
 
-const SAME = 0.8; // overlap from which a stretch is the same one, found with other settings
+const SAME = 0.8; // overlap from which two segments count as the same match
 
 export function clipText({ motion, start_frame, end_frame }: Clip): string {
   return `${motion}:${start_frame}-${end_frame}`;
 }
 
-/** Fires "change", also when another window of this browser has judged. */
+/** Fires "change", also for changes in another window of this browser. */
 export class Verdicts extends EventTarget {
-  private kept: Kept = { accepted: [], rejected: [] };
+  private judged: Judged = { accepted: [], rejected: [] };
   private key = "";
 
   constructor() {
@@ -23,8 +23,8 @@ export class Verdicts extends EventTarget {
     });
   }
 
-  /** Whose verdicts these are. */
-  of(library: string): void {
+  /** Load the verdicts of a library. */
+  open(library: string): void {
     const key = `motionloom:verdicts:${library}`;
     if (!library || key === this.key) return;
     this.key = key;
@@ -32,42 +32,42 @@ export class Verdicts extends EventTarget {
   }
 
   get accepted(): readonly Clip[] {
-    return this.kept.accepted;
+    return this.judged.accepted;
   }
   get rejected(): readonly Clip[] {
-    return this.kept.rejected;
+    return this.judged.rejected;
   }
 
   verdict(clip: Clip): Verdict {
-    if (this.kept.accepted.some((one) => same(one, clip))) return "accepted";
-    return this.kept.rejected.some((one) => same(one, clip)) ? "rejected" : null;
+    if (this.judged.accepted.some((one) => same(one, clip))) return "accepted";
+    return this.judged.rejected.some((one) => same(one, clip)) ? "rejected" : null;
   }
 
   judge(clip: Clip, verdict: Verdict): void {
     for (const kind of ["accepted", "rejected"] as const)
-      this.kept[kind] = this.kept[kind].filter((one) => !same(one, clip));
+      this.judged[kind] = this.judged[kind].filter((one) => !same(one, clip));
     const { motion, start_frame, end_frame, distance, tier, label } = clip;
-    if (verdict) this.kept[verdict].push({ motion, start_frame, end_frame, distance, tier, label });
+    if (verdict) this.judged[verdict].push({ motion, start_frame, end_frame, distance, tier, label });
     this.save();
   }
 
   clear(): void {
-    this.kept = { accepted: [], rejected: [] };
+    this.judged = { accepted: [], rejected: [] };
     this.save();
   }
 
   private load(): void {
     try {
-      const held = JSON.parse(localStorage.getItem(this.key) ?? "{}");
-      this.kept = { accepted: held.accepted ?? [], rejected: held.rejected ?? [] };
+      const stored = JSON.parse(localStorage.getItem(this.key) ?? "{}");
+      this.judged = { accepted: stored.accepted ?? [], rejected: stored.rejected ?? [] };
     } catch {
-      this.kept = { accepted: [], rejected: [] };
+      this.judged = { accepted: [], rejected: [] };
     }
     this.dispatchEvent(new Event("change"));
   }
 
   private save(): void {
-    localStorage.setItem(this.key, JSON.stringify(this.kept));
+    localStorage.setItem(this.key, JSON.stringify(this.judged));
     this.dispatchEvent(new Event("change"));
   }
 }
@@ -78,5 +78,5 @@ function same(a: Clip, b: Clip): boolean {
   return shared >= SAME * Math.max(a.end_frame - a.start_frame, b.end_frame - b.start_frame);
 }
 
-/** One for all views. */
+/** The verdicts, shared by all views. */
 export const verdicts = new Verdicts();

@@ -1,10 +1,10 @@
-// The camera: orbits by mouse, follows the characters, and jumps to the usual views.
+// The camera: orbit controls, following of characters, standard views.
 
 import * as THREE from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import type { Character } from "./character";
 
-const SOFT = 7; // per second: how soon the camera catches up with who it follows
+const SOFT = 7; // per second: rate at which the camera catches up with the characters
 const HOME = new THREE.Vector3(0.5, 0.2, 1).normalize();
 const VIEWS = {
   front: new THREE.Vector3(0, 0.08, 1),
@@ -18,7 +18,7 @@ export type CameraView = keyof typeof VIEWS;
 export class CameraRig {
   readonly camera = new THREE.PerspectiveCamera(35, 1, 0.05, 300);
   readonly controls: OrbitControls;
-  /** Whether the person has turned or moved the camera; then its distance is theirs. */
+  /** Whether the user has moved the camera; then its distance is left alone. */
   touched = false;
   private readonly middle = new THREE.Vector3();
   private readonly step = new THREE.Vector3();
@@ -38,18 +38,18 @@ export class CameraRig {
     return this.camera.position.distanceTo(this.controls.target);
   }
 
-  /** Keep up with the characters; `seconds` Infinity: at once. */
+  /** Follow the characters; `seconds` Infinity: at once. */
   follow(characters: Character[], seconds: number): void {
     if (!this.middleOf(characters)) return;
     const { target } = this.controls;
     this.step.subVectors(this.middle, target);
-    // Loops and new takes jump; the camera then jumps along instead of sweeping across.
+    // At loops and new takes the camera jumps too, instead of sweeping across.
     if (this.step.length() < 1.5) this.step.multiplyScalar(1 - Math.exp(-SOFT * seconds));
     target.add(this.step);
     this.camera.position.add(this.step);
   }
 
-  /** Show all of the characters as they stand now, from the side the camera is on. */
+  /** Frame all characters in their current poses, from the current direction. */
   frame(characters: Character[]): void {
     if (!this.middleOf(characters)) return;
     let reach = 1.02;
@@ -61,14 +61,14 @@ export class CameraRig {
     this.look(this.step.subVectors(this.camera.position, this.controls.target).normalize(), reach);
   }
 
-  /** Back to where it began: half in front, everyone in sight. */
+  /** Reset: a three-quarter view of all characters. */
   home(characters: Character[]): void {
     this.touched = false;
     this.camera.position.copy(HOME).add(this.controls.target);
     this.frame(characters);
   }
 
-  /** A view along an axis of the world. */
+  /** View along a world axis. */
   view(name: CameraView): void {
     const far = this.distance;
     this.touched = true;
@@ -84,7 +84,7 @@ export class CameraRig {
     this.controls.update();
   }
 
-  /** The middle of those in full colour; of all where none is. */
+  /** Set `middle` to the centre of the opaque characters, or of all if none is opaque; false without characters. */
   private middleOf(characters: Character[]): boolean {
     const shown = characters.filter((one) => one.visible && one.motion.frames > 0);
     const solid = shown.filter((one) => one.opacity >= 1);

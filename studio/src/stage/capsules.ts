@@ -1,13 +1,12 @@
-// Everything round on the stage - bones, joints, limbs, trails - is a pill: two points, a radius
-// at each, one colour. All pills of a kind are one draw; the shader builds them from the points,
-// so that a frame costs the page no matrices and no allocation.
+// Bones, joints, limbs and trails as instanced capsules: two points, a radius at each, one colour. The shader builds the
+// shape from the points, so that a frame needs one draw call, no matrices and no allocation.
 
 import * as THREE from "three";
 
 const FLOATS = 3 + 3 + 3 + 4 + 4;
 
-/** Two hemispheres, `rings` each; `pillEnd` says to which point a vertex belongs. */
-function pillGeometry(around: number, rings: number): THREE.InstancedBufferGeometry {
+/** Two hemispheres of `rings` rings; `capsuleEnd` is the point (0 or 1) a vertex belongs to. */
+function capsuleGeometry(around: number, rings: number): THREE.InstancedBufferGeometry {
   const normals: number[] = [];
   const ends: number[] = [];
   const index: number[] = [];
@@ -32,52 +31,53 @@ function pillGeometry(around: number, rings: number): THREE.InstancedBufferGeome
   const geometry = new THREE.InstancedBufferGeometry();
   geometry.setAttribute("position", new THREE.Float32BufferAttribute(normals, 3));
   geometry.setAttribute("normal", new THREE.Float32BufferAttribute(normals, 3));
-  geometry.setAttribute("pillEnd", new THREE.Float32BufferAttribute(ends, 1));
+  geometry.setAttribute("capsuleEnd", new THREE.Float32BufferAttribute(ends, 1));
   geometry.setIndex(index);
   return geometry;
 }
 
 const DECLARED = /* glsl */ `
-  attribute float pillEnd;
-  attribute vec3 pillFrom, pillTo, pillShape;
-  attribute vec4 pillSide;
+  attribute float capsuleEnd;
+  attribute vec3 capsuleFrom, capsuleTo, capsuleShape;
+  attribute vec4 capsuleSide;
 `;
 
-// pillShape: radius at each end, glow. pillSide: direction of the width, depth as part of it.
+// capsuleShape: radius at each end, glow. capsuleSide: direction of the width, depth as a fraction of it.
 const BUILT = /* glsl */ `
-  vec3 along = pillTo - pillFrom;
+  vec3 along = capsuleTo - capsuleFrom;
   float reach = length(along);
-  vec3 pillY = reach > 1e-6 ? along / reach : vec3(0.0, 1.0, 0.0);
-  vec3 pillX = pillSide.xyz - pillY * dot(pillSide.xyz, pillY);
-  if (dot(pillX, pillX) < 1e-6)
-    pillX = abs(pillY.y) < 0.9 ? cross(pillY, vec3(0.0, 1.0, 0.0)) : cross(pillY, vec3(1.0, 0.0, 0.0));
-  pillX = normalize(pillX);
-  vec3 pillZ = cross(pillX, pillY);
-  vec3 pillPoint = mix(pillFrom, pillTo, pillEnd) + mix(pillShape.x, pillShape.y, pillEnd)
-    * (pillX * position.x + pillY * position.y + pillZ * position.z * pillSide.w);
+  vec3 capsuleY = reach > 1e-6 ? along / reach : vec3(0.0, 1.0, 0.0);
+  vec3 capsuleX = capsuleSide.xyz - capsuleY * dot(capsuleSide.xyz, capsuleY);
+  if (dot(capsuleX, capsuleX) < 1e-6)
+    capsuleX = abs(capsuleY.y) < 0.9 ? cross(capsuleY, vec3(0.0, 1.0, 0.0)) : cross(capsuleY, vec3(1.0, 0.0, 0.0));
+  capsuleX = normalize(capsuleX);
+  vec3 capsuleZ = cross(capsuleX, capsuleY);
+  vec3 capsulePoint = mix(capsuleFrom, capsuleTo, capsuleEnd) + mix(capsuleShape.x, capsuleShape.y, capsuleEnd)
+    * (capsuleX * position.x + capsuleY * position.y + capsuleZ * position.z * capsuleSide.w);
 `;
 
-function bodyMaterial(ghostly: boolean): THREE.Material {
-  const material = new THREE.MeshLambertMaterial({ transparent: ghostly });
+function bodyMaterial(transparent: boolean): THREE.Material {
+  const material = new THREE.MeshLambertMaterial({ transparent: transparent });
   material.onBeforeCompile = (shader) => {
-    shader.vertexShader = `${DECLARED} attribute vec4 pillColour; varying vec4 vPillColour; varying float vPillGlow;
+    shader.vertexShader =
+      `${DECLARED} attribute vec4 capsuleColour; varying vec4 vCapsuleColour; varying float vCapsuleGlow;
       ${shader.vertexShader}`
-      .replace(
-        "#include <beginnormal_vertex>",
-        `${BUILT}
-        vec3 objectNormal = normalize(pillX * position.x + pillY * position.y + pillZ * position.z / pillSide.w);
-        vPillColour = pillColour; vPillGlow = pillShape.z;`,
-      )
-      .replace("#include <begin_vertex>", "vec3 transformed = pillPoint;");
-    shader.fragmentShader = `varying vec4 vPillColour; varying float vPillGlow;
+        .replace(
+          "#include <beginnormal_vertex>",
+          `${BUILT}
+        vec3 objectNormal = normalize(capsuleX * position.x + capsuleY * position.y + capsuleZ * position.z / capsuleSide.w);
+        vCapsuleColour = capsuleColour; vCapsuleGlow = capsuleShape.z;`,
+        )
+        .replace("#include <begin_vertex>", "vec3 transformed = capsulePoint;");
+    shader.fragmentShader = `varying vec4 vCapsuleColour; varying float vCapsuleGlow;
       ${shader.fragmentShader}`
-      .replace("#include <color_fragment>", "diffuseColor *= vPillColour;")
-      .replace("#include <emissivemap_fragment>", "totalEmissiveRadiance += vPillColour.rgb * vPillGlow;");
+      .replace("#include <color_fragment>", "diffuseColor *= vCapsuleColour;")
+      .replace("#include <emissivemap_fragment>", "totalEmissiveRadiance += vCapsuleColour.rgb * vCapsuleGlow;");
   };
   return material;
 }
 
-/** Shadows on the floor: the same pills, laid flat along the light; each pixel darkened once. */
+/** Shadows: the same capsules projected onto the floor; the stencil darkens each pixel once. */
 function shadowMaterial(): THREE.Material {
   return new THREE.ShaderMaterial({
     transparent: true,
@@ -90,27 +90,27 @@ function shadowMaterial(): THREE.Material {
     vertexShader: `${DECLARED}
       void main() {
         ${BUILT}
-        pillPoint.xz -= vec2(0.35, 0.45) * pillPoint.y;
-        pillPoint.y = 0.004;
-        gl_Position = projectionMatrix * viewMatrix * vec4(pillPoint, 1.0);
+        capsulePoint.xz -= vec2(0.35, 0.45) * capsulePoint.y;
+        capsulePoint.y = 0.004;
+        gl_Position = projectionMatrix * viewMatrix * vec4(capsulePoint, 1.0);
       }`,
     fragmentShader: "void main() { gl_FragColor = vec4(0.0, 0.0, 0.0, 0.32); }",
   });
 }
 
-export class Pills {
+export class Capsules {
   readonly group = new THREE.Group();
   count = 0;
   private data!: Float32Array;
   private buffer!: THREE.InstancedInterleavedBuffer;
-  private readonly fine = pillGeometry(12, 4);
-  private readonly coarse = pillGeometry(8, 2);
-  private readonly flat = pillGeometry(6, 1); // of shadows, where no shading shows
+  private readonly fine = capsuleGeometry(12, 4);
+  private readonly coarse = capsuleGeometry(8, 2);
+  private readonly flat = capsuleGeometry(6, 1); // for shadows, which are not shaded
   private readonly meshes: THREE.Mesh[];
 
-  constructor(options: { ghostly?: boolean; shadows?: boolean } = {}) {
-    const body = new THREE.Mesh(this.fine, bodyMaterial(options.ghostly ?? false));
-    body.renderOrder = options.ghostly ? 2 : 0;
+  constructor(options: { transparent?: boolean; shadows?: boolean } = {}) {
+    const body = new THREE.Mesh(this.fine, bodyMaterial(options.transparent ?? false));
+    body.renderOrder = options.transparent ? 2 : 0;
     this.meshes = [body];
     if (options.shadows) {
       const shadow = new THREE.Mesh(this.flat, shadowMaterial());
@@ -127,7 +127,7 @@ export class Pills {
     this.count = 0;
   }
 
-  /** One pill from a to b; returns nothing, allocates nothing. */
+  /** Add a capsule from a to b. */
   add(
     ax: number,
     ay: number,
@@ -167,7 +167,7 @@ export class Pills {
     data[at] = alpha;
   }
 
-  /** Hand the pills to the graphics card; `coarse` for crowds, where each is small. */
+  /** Upload the capsules; `coarse` geometry for crowds, where each is small. */
   end(coarse = false): void {
     this.meshes[0].geometry = coarse ? this.coarse : this.fine;
     for (const geometry of this.geometries) geometry.instanceCount = this.count;
@@ -185,19 +185,19 @@ export class Pills {
     return [this.fine, this.coarse, this.flat];
   }
 
-  private grow(pills: number): void {
-    const data = new Float32Array(pills * FLOATS);
+  private grow(capsules: number): void {
+    const data = new Float32Array(capsules * FLOATS);
     if (this.data) data.set(this.data);
     this.data = data;
     for (const geometry of this.geometries) geometry.dispose();
     this.buffer = new THREE.InstancedInterleavedBuffer(data, FLOATS);
     this.buffer.setUsage(THREE.DynamicDrawUsage);
     const parts: [string, number, number][] = [
-      ["pillFrom", 3, 0],
-      ["pillTo", 3, 3],
-      ["pillShape", 3, 6],
-      ["pillSide", 4, 9],
-      ["pillColour", 4, 13],
+      ["capsuleFrom", 3, 0],
+      ["capsuleTo", 3, 3],
+      ["capsuleShape", 3, 6],
+      ["capsuleSide", 4, 9],
+      ["capsuleColour", 4, 13],
     ];
     for (const geometry of this.geometries)
       for (const [name, size, offset] of parts)

@@ -1,4 +1,4 @@
-// One motion on the stage: when it plays, where it stands, and its pose at a time.
+// A character: one motion on the stage, with its timing, its placement and its current pose.
 
 import * as THREE from "three";
 import { planOf, type Plan } from "./figure";
@@ -7,25 +7,25 @@ import { rowOf, type MotionData } from "../motion/motion";
 export interface CharacterSpec {
   motion: MotionData;
   colour?: number;
-  /** What the stage writes beside its colour; default: the motion's name. */
+  /** Name in the legend; default: the motion's name. */
   title?: string;
-  /** Seconds on the clock at which its first shown frame stands. */
+  /** Time of its first shown frame on the clock, in seconds. */
   at?: number;
-  /** Frames [start, end) that are shown; default: all. */
-  range?: [number, number];
-  /** Where it is put: turn about the vertical (radians), then shift. */
-  place?: { yaw: number; shift: [number, number, number] };
+  /** The frames [start, end) to show; default: all. */
+  segment?: [number, number];
+  /** Planar transform: rotation about the vertical (radians), then a translation. */
+  transform?: { yaw: number; translation: [number, number, number] };
   opacity?: number;
 }
 
 export class Character {
-  /** Where the motion is put; things that belong to the character can be added. */
+  /** Carries the planar transform; objects that move with the character can be added. */
   readonly group = new THREE.Group();
   readonly colour: THREE.Color;
-  /** The frame that is shown, and how far on the way to the next. */
+  /** The shown frame, and the fraction towards the next. */
   frame = 0;
   fraction = 0;
-  /** Where its joints are drawn now, (P, 3) in the world. */
+  /** Current world positions of the joints, (P, 3). */
   points: Float32Array;
   private planned?: Plan;
 
@@ -35,9 +35,9 @@ export class Character {
   ) {
     this.colour = new THREE.Color(colour);
     this.points = new Float32Array(spec.motion.parents.length * 3);
-    if (spec.place) {
-      this.group.rotation.y = spec.place.yaw;
-      this.group.position.set(...spec.place.shift);
+    if (spec.transform) {
+      this.group.rotation.y = spec.transform.yaw;
+      this.group.position.set(...spec.transform.translation);
     }
   }
 
@@ -52,7 +52,7 @@ export class Character {
     return this.spec.motion;
   }
 
-  /** Show another motion of the same skeleton in its place, as while a blend is dragged. */
+  /** Replace the motion by another of the same skeleton, as while a target is dragged. */
   set motion(motion: MotionData) {
     if (motion.parents.length !== this.motion.parents.length) {
       this.points = new Float32Array(motion.parents.length * 3);
@@ -61,7 +61,7 @@ export class Character {
     this.spec.motion = motion;
   }
 
-  /** How it is drawn; known once there is a first frame. */
+  /** How the skeleton is drawn; needs a first frame. */
   get plan(): Plan {
     return (this.planned ??= planOf(this.motion, this.motion.positions));
   }
@@ -70,24 +70,24 @@ export class Character {
     return this.motion.capacity !== undefined;
   }
   get firstFrame(): number {
-    return this.spec.range?.[0] ?? this.motion.first ?? 0;
+    return this.spec.segment?.[0] ?? this.motion.first ?? 0;
   }
   get endFrame(): number {
-    return this.spec.range?.[1] ?? this.motion.frames;
+    return this.spec.segment?.[1] ?? this.motion.frames;
   }
   get start(): number {
     return this.spec.at ?? 0;
   }
   get end(): number {
-    return this.start + (this.endFrame - (this.spec.range?.[0] ?? 0)) / this.motion.fps;
+    return this.start + (this.endFrame - (this.spec.segment?.[0] ?? 0)) / this.motion.fps;
   }
   get opacity(): number {
     return this.spec.opacity ?? 1;
   }
 
-  /** The frame that stands at a time, with its fraction, held at both ends. */
+  /** The frame at a time, with its fraction; clamped at both ends. */
   exactFrameAt(time: number): number {
-    const frame = (this.spec.range?.[0] ?? 0) + (time - this.start) * this.motion.fps + 1e-4;
+    const frame = (this.spec.segment?.[0] ?? 0) + (time - this.start) * this.motion.fps + 1e-4;
     return Math.max(Math.min(Math.max(frame, this.firstFrame), this.endFrame - 1), 0);
   }
 
@@ -95,23 +95,23 @@ export class Character {
     return Math.floor(this.exactFrameAt(time));
   }
 
-  /** The time at which a frame stands. */
+  /** The time of a frame. */
   timeOf(frame: number): number {
-    return this.start + (frame - (this.spec.range?.[0] ?? 0)) / this.motion.fps;
+    return this.start + (frame - (this.spec.segment?.[0] ?? 0)) / this.motion.fps;
   }
 
-  /** A joint as it is in the motion, before it is put anywhere. */
+  /** Position of a joint in the motion, before the planar transform. */
   joint(frame: number, joint: number, out = new THREE.Vector3()): THREE.Vector3 {
     const { positions, parents } = this.motion;
     return out.fromArray(positions, (rowOf(this.motion, frame) * parents.length + joint) * 3);
   }
 
-  /** Where a joint is drawn now. */
+  /** Current world position of a joint. */
   world(joint: number, out = new THREE.Vector3()): THREE.Vector3 {
     return out.fromArray(this.points, joint * 3);
   }
 
-  /** Take the pose of a frame, between two where it has a fraction. */
+  /** Set the pose to that of a frame, interpolated where it has a fraction. */
   pose(frame: number): void {
     this.frame = Math.floor(frame);
     this.fraction = frame - this.frame;
@@ -119,7 +119,7 @@ export class Character {
     this.sample(frame, this.points);
   }
 
-  /** World positions (P, 3) at a frame, linear between two; holds at the ends. */
+  /** World positions (P, 3) at a frame, linearly interpolated; clamped at both ends. */
   sample(frame: number, out: Float32Array): void {
     const { motion } = this;
     const width = motion.parents.length * 3;

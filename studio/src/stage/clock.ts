@@ -1,24 +1,24 @@
-// Time on the stage: seconds, playing or not, how fast, and within which range.
+// The clock of the stage: time in seconds, speed, direction, loop.
 
-/** Fires "change" when anything but the passing of time has changed. */
+/** Fires "change" on every change except the passing of time. */
 export class Clock extends EventTarget {
   time = 0;
   playing = true;
   speed = 1;
   loop = true;
-  /** -1 plays backwards. */
+  /** 1: forwards, -1: backwards. */
   direction: 1 | -1 = 1;
   start = 0;
-  /** Infinity while motion is still being made. */
+  /** Infinity while motion is streamed. */
   end = 1;
-  /** A stretch that is repeated once the time is inside it, as a selected range. */
-  inner: readonly [number, number] | null = null;
-  /** Time cannot pass this: how far streamed motion has come. */
+  /** A segment, in seconds, that is looped once the time is inside it. */
+  loopSegment: readonly [number, number] | null = null;
+  /** Time cannot pass this: the end of streamed motion so far. */
   limit = Infinity;
-  /** Where there is sound the ear has the time: what it hears now, or null while nothing plays. */
+  /** With sound, the time comes from it: the audible time, or null while nothing plays. */
   master: (() => number | null) | null = null;
 
-  /** What is played: [start, end) in seconds. */
+  /** Set what is played: [start, end) in seconds. */
   setRange(start: number, end: number): void {
     this.start = start;
     this.end = Math.max(end, start + 1e-3);
@@ -26,8 +26,8 @@ export class Clock extends EventTarget {
     this.changed();
   }
 
-  setInner(inner: readonly [number, number] | null): void {
-    this.inner = inner;
+  setLoop(loopSegment: readonly [number, number] | null): void {
+    this.loopSegment = loopSegment;
     this.changed();
   }
 
@@ -59,18 +59,18 @@ export class Clock extends EventTarget {
     this.changed();
   }
 
-  /** Let `seconds` of real time pass. */
+  /** Advance by `seconds` of real time. */
   advance(seconds: number): void {
     if (!this.playing) return;
     const before = this.time;
-    this.time = this.heard() ?? before + seconds * this.speed * this.direction;
+    this.time = this.audibleTime() ?? before + seconds * this.speed * this.direction;
     if (this.time > this.limit) this.time = Math.max(this.limit, this.start);
-    const [start, end] = this.stretch(before);
+    const [start, end] = this.currentSegment(before);
     if (this.direction > 0 ? this.time < end : this.time >= start) return;
     const length = end - start;
     if (this.loop) {
       this.time = start + ((((this.time - start) % length) + length) % length);
-      if (this.master) this.changed(); // the sound must begin anew
+      if (this.master) this.changed(); // the sound must restart
     } else {
       this.time = this.direction > 0 ? end : start;
       this.playing = false;
@@ -78,13 +78,15 @@ export class Clock extends EventTarget {
     }
   }
 
-  private heard(): number | null {
+  private audibleTime(): number | null {
     return this.master && this.direction > 0 ? this.master() : null;
   }
 
-  private stretch(time: number): readonly [number, number] {
-    const { inner } = this;
-    return inner && this.loop && time >= inner[0] && time < inner[1] ? inner : [this.start, this.end];
+  private currentSegment(time: number): readonly [number, number] {
+    const { loopSegment } = this;
+    return loopSegment && this.loop && time >= loopSegment[0] && time < loopSegment[1]
+      ? loopSegment
+      : [this.start, this.end];
   }
 
   private changed(): void {

@@ -1,14 +1,14 @@
-// A pose drawn as pills: the bare skeleton, or a simple body with limbs by role.
+// A pose drawn with capsules: the skeleton, or a simple body with limbs by role.
 
 import * as THREE from "three";
 import type { Bones } from "../net/answers";
-import type { Pills } from "./capsules";
+import type { Capsules } from "./capsules";
 
 const WHITE = new THREE.Color(0xffffff);
 const GLOW = 0.75;
-const LEG = 0.86; // metres from hip to ankle of the body that the radii below are for
+const LEG = 0.86; // metres from hip to ankle of the body with the radii below
 
-// from, to, radius at each end, depth as part of width (1: round). Roles in brackets: the first held.
+// From, to, radius at each end, depth as a fraction of the width (1: round). Of several roles the first one present.
 const LIMBS: [string[], string[], number, number, number][] = [
   [["hips"], ["spine", "chest"], 0.128, 0.122, 0.74],
   [["spine", "hips"], ["chest", "neck"], 0.122, 0.142, 0.7],
@@ -41,11 +41,11 @@ interface Limb {
   foot: number;
 }
 
-/** What is drawn of one skeleton, found once. */
+/** How a skeleton is drawn; computed once. */
 export interface Plan {
   size: number;
   parents: number[];
-  foot: Int8Array; // per joint: column of the contacts it belongs to, or -1
+  foot: Int8Array; // per joint: its column of the contacts, or -1
   limbs: Limb[];
   head: [number, number] | null;
   root: number;
@@ -91,7 +91,7 @@ function limbsOf({ roles, parents }: Bones, foot: Int8Array, size: number): Limb
     limbs.push({ from, to, a: a * size, b: b * size, depth, across, foot: foot[from] >= 0 ? foot[to] : -1 });
   }
   if (limbs.length >= 6) return limbs;
-  // A creature without roles: every bone is a limb.
+  // Too few roles: every bone is a limb.
   return parents.flatMap((parent, joint) =>
     parent < 0 ? [] : [{ from: parent, to: joint, a: 0.045 * size, b: 0.035 * size, depth: 1, across: null, foot: -1 }],
   );
@@ -112,7 +112,7 @@ function lit(colour: THREE.Color, contacts: Uint8Array | null, row: number, colu
 
 /** Draw points (P, 3) as bones and joints. `row` is the frame's row in `contacts`. */
 export function drawSkeleton(
-  pills: Pills,
+  capsules: Capsules,
   plan: Plan,
   points: Float32Array,
   colour: THREE.Color,
@@ -129,12 +129,12 @@ export function drawSkeleton(
     const x = points[at];
     const y = points[at + 1];
     const z = points[at + 2];
-    if (balls) pills.add(x, y, z, x, y, z, 0.027 * size, 0.027 * size, paint, alpha, glow);
+    if (balls) capsules.add(x, y, z, x, y, z, 0.027 * size, 0.027 * size, paint, alpha, glow);
     if (parent < 0) continue;
     const from = parent * 3;
     const along = foot[parent] >= 0 && glow > 0;
     if (!along) paint.copy(colour);
-    pills.add(
+    capsules.add(
       points[from],
       points[from + 1],
       points[from + 2],
@@ -152,7 +152,7 @@ export function drawSkeleton(
 
 /** Draw points (P, 3) as a simple body. */
 export function drawBody(
-  pills: Pills,
+  capsules: Capsules,
   plan: Plan,
   points: Float32Array,
   colour: THREE.Color,
@@ -174,7 +174,7 @@ export function drawBody(
       sy = points[left + 1] - points[right + 1];
       sz = points[left + 2] - points[right + 2];
     }
-    pills.add(
+    capsules.add(
       points[a],
       points[a + 1],
       points[a + 2],
@@ -192,11 +192,11 @@ export function drawBody(
       limb.depth,
     );
   }
-  if (plan.head) drawHead(pills, plan, points, colour, alpha);
+  if (plan.head) drawHead(capsules, plan, points, colour, alpha);
 }
 
-/** The skull fills the way from the head's joint to its top. */
-function drawHead(pills: Pills, plan: Plan, points: Float32Array, colour: THREE.Color, alpha: number): void {
+/** The skull, from the head joint to its top. */
+function drawHead(capsules: Capsules, plan: Plan, points: Float32Array, colour: THREE.Color, alpha: number): void {
   const a = plan.head![0] * 3;
   const b = plan.head![1] * 3;
   const dx = points[b] - points[a];
@@ -206,7 +206,7 @@ function drawHead(pills: Pills, plan: Plan, points: Float32Array, colour: THREE.
   const round = 0.094 * plan.size;
   const low = Math.min(0.8 * round, long / 2) / long;
   const high = 1 - Math.min(round, long / 2) / long;
-  pills.add(
+  capsules.add(
     points[a] + dx * low,
     points[a + 1] + dy * low,
     points[a + 2] + dz * low,

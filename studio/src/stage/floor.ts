@@ -3,7 +3,7 @@
 import * as THREE from "three";
 import type { Stage } from "./stage";
 
-const REACH = 14; // metres from the middle to where the floor has faded
+const REACH = 14; // metres from the centre to where the floor has faded
 
 export class FloorGrid {
   readonly mesh: THREE.Mesh;
@@ -25,7 +25,7 @@ export class FloorGrid {
         float lines(vec2 at, float width) {
           vec2 thin = fwidth(at) * width;
           vec2 near = abs(fract(at - 0.5) - 0.5) / max(thin, vec2(1e-6));
-          // Where lines lie closer than pixels they would flicker: fade them out.
+          // Lines closer than a pixel would flicker: fade them out.
           float coarse = 1.0 - smoothstep(0.25, 0.7, max(thin.x, thin.y));
           return (1.0 - min(min(near.x, near.y), 1.0)) * coarse;
         }
@@ -42,7 +42,7 @@ export class FloorGrid {
     this.mesh.renderOrder = -10;
   }
 
-  /** The lines stay where they are in the world; only the pool of light moves. */
+  /** Centre the lit area on a point; the lines stay fixed in the world. */
   follow(middle: THREE.Vector3, distance: number): void {
     const size = Math.max(1, distance / 6);
     this.mesh.position.set(middle.x, 0, middle.z);
@@ -54,10 +54,10 @@ export class FloorGrid {
   }
 }
 
-const APART = 0.12; // metres between the points that are kept
+const SPACING = 0.12; // metres between points of the path
 const LIFT = 0.012;
 
-/** Fires "drawn" when the mouse is let go. */
+/** A path drawn on the floor with the mouse. Fires "drawn" when the button is released. */
 export class FloorPath extends EventTarget {
   points: [number, number][] = []; // x, z in metres
   private drawing = false;
@@ -78,7 +78,7 @@ export class FloorPath extends EventTarget {
     domElement.addEventListener("pointerup", this.up);
   }
 
-  /** Whether the mouse draws now, instead of turning the camera. */
+  /** Whether the mouse draws, instead of moving the camera. */
   get active(): boolean {
     return this.on;
   }
@@ -132,18 +132,18 @@ export class FloorPath extends EventTarget {
 
   private add(event: PointerEvent): void {
     const place = this.stage.floorAt(event.clientX, event.clientY);
-    if (!place || place.length() > 60) return; // towards the horizon a pixel is a street
+    if (!place || place.length() > 60) return; // near the horizon a pixel covers metres
     const point: [number, number] = [Math.round(place.x * 100) / 100, Math.round(place.z * 100) / 100];
     const last = this.points.at(-1);
-    if (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < APART) return;
+    if (last && Math.hypot(point[0] - last[0], point[1] - last[1]) < SPACING) return;
     this.show([...this.points, point]);
   }
 }
 
-/** Mean distance of a way over the floor from a path, in metres. */
-export function strays(path: [number, number][], way: [number, number][]): number {
+/** Mean distance of points on the floor from a path, in metres. */
+export function meanDistanceToPath(path: [number, number][], points: [number, number][]): number {
   let total = 0;
-  for (const [x, z] of way) {
+  for (const [x, z] of points) {
     let best = Infinity;
     for (let k = 1; k < path.length; k++) {
       const [ax, az] = path[k - 1];
@@ -154,7 +154,7 @@ export function strays(path: [number, number][], way: [number, number][]): numbe
     }
     total += best;
   }
-  return total / Math.max(way.length, 1);
+  return total / Math.max(points.length, 1);
 }
 
 export class FloorLines {
@@ -162,7 +162,7 @@ export class FloorLines {
 
   constructor(private readonly stage: Stage) {}
 
-  /** The outline of a room (width, depth), or a street (x, z in turn). */
+  /** The outline of a room (width, depth), or a street (x, z alternating). */
   show(room: [number, number] | null | undefined, street?: Float32Array): void {
     this.clear();
     if (room) {

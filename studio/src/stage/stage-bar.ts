@@ -1,11 +1,11 @@
-// Over the stage: how it is drawn, from where it is seen, and who is on it.
+// Controls over the stage: display, camera, legend of the characters, help.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { SHORTCUTS } from "../page/shortcuts";
 import type { Stage } from "./stage";
-import type { StageLook } from "./stage";
+import type { DisplaySettings } from "./stage";
 import type { Studio } from "../page/studio";
 
 const TRAILED: [string, string[]][] = [
@@ -23,7 +23,7 @@ export class StageBar extends LitElement {
   @property({ attribute: false }) studio!: Studio;
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { position: absolute; inset: 0; pointer-events: none; z-index: 1; }
     /* Names beside the tools; where there is no room, below them. */
@@ -42,8 +42,8 @@ export class StageBar extends LitElement {
     details .menu { position: absolute; right: 0; top: 28px; background: var(--raised); border: 1px solid var(--line);
       border-radius: 6px; padding: 6px 10px; display: grid; gap: 3px; z-index: 3; }
     details label { display: flex; gap: 6px; align-items: center; white-space: nowrap; }
-    .cast { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px #000; }
-    .cast i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
+    .legend { display: grid; gap: 2px; padding-top: 4px; font-size: 12px; text-shadow: 0 1px 3px #000; }
+    .legend i { display: inline-block; width: 9px; height: 9px; border-radius: 50%; margin-right: 7px; }
     .empty { position: absolute; inset: 0; display: grid; place-content: center; color: var(--faint); }
     .keys { position: absolute; inset: 0; margin: auto; width: min(560px, 92%); height: fit-content; max-height: 92%; overflow: auto;
       pointer-events: auto; background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 16px 20px; z-index: 4;
@@ -57,7 +57,7 @@ export class StageBar extends LitElement {
   connectedCallback(): void {
     super.connectedCallback();
     const again = () => this.requestUpdate();
-    for (const kind of ["cast", "look"]) this.studio.stage.addEventListener(kind, again);
+    for (const kind of ["characters", "display"]) this.studio.stage.addEventListener(kind, again);
     for (const kind of ["help", "library"]) this.studio.addEventListener(kind, again);
   }
 
@@ -70,13 +70,13 @@ export class StageBar extends LitElement {
     text: string,
     title: string,
   ) {
-    const on = this.stage.look[key];
-    return html`<button aria-pressed=${on ? "true" : "false"} title=${title} data-look=${key}
-      @click=${() => this.stage.set({ [key]: !on } as Partial<StageLook>)}>${text}</button>`;
+    const on = this.stage.display[key];
+    return html`<button aria-pressed=${on ? "true" : "false"} title=${title} data-display=${key}
+      @click=${() => this.stage.set({ [key]: !on } as Partial<DisplaySettings>)}>${text}</button>`;
   }
 
   private trails() {
-    const { trails } = this.stage.look;
+    const { trails } = this.stage.display;
     const change = (roles: string[], on: boolean) =>
       this.stage.set({
         trails: on ? [...new Set([...trails, ...roles])] : trails.filter((role) => !roles.includes(role)),
@@ -89,44 +89,44 @@ export class StageBar extends LitElement {
       )}</div></details>`;
   }
 
-  private cast() {
+  private legend() {
     const { characters } = this.stage;
     const shown = characters.slice(0, SHOWN);
-    return html`<div class="cast">${shown.map((one) => html`<span><i style="background:#${one.colour.getHexString()}"></i>${one.spec.title ?? one.motion.name}</span>`)}
+    return html`<div class="legend">${shown.map((one) => html`<span><i style="background:#${one.colour.getHexString()}"></i>${one.spec.title ?? one.motion.name}</span>`)}
       ${characters.length > SHOWN ? html`<span class="faint">and ${characters.length - SHOWN} more</span>` : nothing}</div>`;
   }
 
   private help() {
-    if (!this.studio.helping) return nothing;
-    return html`<div class="keys" role="dialog" aria-label="Keys">
-      <h2>Keys</h2>
+    if (!this.studio.helpOpen) return nothing;
+    return html`<div class="keys" role="dialog" aria-label="Keyboard shortcuts">
+      <h2>Keyboard shortcuts</h2>
       <dl>${SHORTCUTS.filter((one) => one.shown).map((one) => html`<dt><kbd>${one.shown}</kbd></dt><dd>${one.does}</dd>`)}
-        <dt>mouse</dt><dd>drag turns, wheel zooms, right button shifts</dd>
-        <dt>timeline</dt><dd>drag on the ruler scrubs, on the strips selects; wheel zooms, Shift + wheel pans; double click clears</dd>
-        <dt>library</dt><dd>Shift + click lays a take over the others</dd></dl>
-      <button @click=${() => this.studio.help(false)}>Close</button></div>`;
+        <dt>mouse</dt><dd>drag to orbit, wheel to zoom, right button to pan</dd>
+        <dt>timeline</dt><dd>drag on the ruler to scrub, on the strips to select; wheel to zoom, Shift + wheel to pan; double click to clear</dd>
+        <dt>library</dt><dd>Shift + click overlays a take</dd></dl>
+      <button @click=${() => this.studio.showHelp(false)}>Close</button></div>`;
   }
 
   render() {
     const { stage } = this;
     const empty = !stage.characters.length;
     return html`
-      ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to see it here.</div>` : nothing}
-      <div class="top">${this.cast()}<div class="tools">
+      ${empty && this.studio.library.motions.length ? html`<div class="empty">Choose a take in the library to show it here.</div>` : nothing}
+      <div class="top">${this.legend()}<div class="tools">
         <div class="group" role="group" aria-label="Figure">
-          ${this.toggle("body", "Body", "A simple body instead of bones (B)")}
-          ${this.toggle("contacts", "Contacts", "Feet light up while they stand")}</div>
+          ${this.toggle("body", "Body", "Draw a simple body instead of bones (B)")}
+          ${this.toggle("contacts", "Contacts", "Highlight feet in contact with the floor")}</div>
         <div class="group" role="group" aria-label="Traces">
-          ${this.toggle("ghosts", "Ghosts", "Poses before and after: onion skin (G)")}
-          ${this.toggle("path", "Path", "Way of the hips on the floor (P)")}${this.trails()}</div>
+          ${this.toggle("ghosts", "Ghosts", "Poses before and after the current one (G)")}
+          ${this.toggle("path", "Path", "Path of the hips on the floor (P)")}${this.trails()}</div>
         <div class="group" role="group" aria-label="Camera">
-          ${this.toggle("grid", "Grid", "Half metres on the floor")}
-          ${this.toggle("follow", "Follow", "The camera keeps up with the character (Shift F)")}
-          <button title="Look at the character (F)" @click=${() => stage.frame()}>Frame</button>
-          <button title="From the front (1)" @click=${() => stage.view("front")}>1</button>
-          <button title="From the side (3)" @click=${() => stage.view("right")}>3</button>
-          <button title="From above (7)" @click=${() => stage.view("top")}>7</button>
-          <button title="The keys (?)" aria-label="Keys" @click=${() => this.studio.help(!this.studio.helping)}>?</button></div>
+          ${this.toggle("grid", "Grid", "Grid of half metres on the floor")}
+          ${this.toggle("follow", "Follow", "The camera follows the character (Shift F)")}
+          <button title="Frame the character (F)" @click=${() => stage.frame()}>Frame</button>
+          <button title="Front view (1)" @click=${() => stage.view("front")}>1</button>
+          <button title="Side view (3)" @click=${() => stage.view("right")}>3</button>
+          <button title="Top view (7)" @click=${() => stage.view("top")}>7</button>
+          <button title="Keyboard shortcuts (?)" aria-label="Keyboard shortcuts" @click=${() => this.studio.showHelp(!this.studio.helpOpen)}>?</button></div>
       </div></div>
       ${this.help()}`;
   }

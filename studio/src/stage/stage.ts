@@ -7,24 +7,24 @@ import { Clock } from "./clock";
 import { drawBody, drawSkeleton } from "./figure";
 import { FloorGrid } from "./floor";
 import { rowOf } from "../motion/motion";
-import { Pills } from "./capsules";
+import { Capsules } from "./capsules";
 import { drawTrails, pathMesh } from "./traces";
 
-export interface StageLook {
+export interface DisplaySettings {
   body: boolean;
   contacts: boolean;
   ghosts: boolean;
-  /** Frames between two ghosts. */
+  /** Frames between ghosts. */
   spacing: number;
   path: boolean;
-  /** Roles whose way through the air is drawn. */
+  /** Roles whose trails are drawn. */
   trails: string[];
   grid: boolean;
   shadows: boolean;
   follow: boolean;
 }
 
-export const FIRST_LOOK: StageLook = {
+export const DEFAULT_DISPLAY: DisplaySettings = {
   body: false,
   contacts: true,
   ghosts: false,
@@ -37,17 +37,17 @@ export const FIRST_LOOK: StageLook = {
 };
 const KEY = "motionloom.stage";
 
-export function keptLook(): StageLook {
+export function storedDisplay(): DisplaySettings {
   try {
-    return { ...FIRST_LOOK, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
+    return { ...DEFAULT_DISPLAY, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
   } catch {
-    return { ...FIRST_LOOK };
+    return { ...DEFAULT_DISPLAY };
   }
 }
 
-export function keepLook(look: StageLook): void {
+export function storeDisplay(display: DisplaySettings): void {
   try {
-    localStorage.setItem(KEY, JSON.stringify(look));
+    localStorage.setItem(KEY, JSON.stringify(display));
   } catch {
     /* private window: not kept */
   }
@@ -56,31 +56,31 @@ export function keepLook(look: StageLook): void {
 export { Character, type CharacterSpec } from "./character";
 
 export const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
-const CROWD = 8; // from here on the figures are drawn with fewer corners
-const GHOSTS = 3; // of an onion skin, before and after
-const IDLE = 200; // milliseconds between drawings while nothing moves
+const CROWD = 8; // characters from which figures are drawn with less detail
+const GHOSTS = 3; // before and after the current pose
+const IDLE = 200; // milliseconds between draws while nothing moves
 
-/** Fires "cast" (who is on it), "frame" (drawn), "look" (how it is drawn), "blind" (there is no WebGL). */
+/** Fires "characters" (replaced), "frame" (drawn), "display" (settings changed), "no-webgl" (cannot draw). */
 export class Stage extends EventTarget {
   readonly clock = new Clock();
   readonly scene = new THREE.Scene();
   readonly canvas = document.createElement("canvas");
   readonly rig: CameraRig;
   characters: Character[] = [];
-  look: StageLook = keptLook();
-  /** Milliseconds the page spent on the last drawing, without the graphics card. */
+  display: DisplaySettings = storedDisplay();
+  /** CPU time of the last draw, in milliseconds. */
   cost = 0;
-  private readonly solid = new Pills({ shadows: true });
-  private readonly sheer = new Pills({ ghostly: true });
+  private readonly solid = new Capsules({ shadows: true });
+  private readonly transparent = new Capsules({ transparent: true });
   private readonly ground = new FloorGrid();
   private readonly paths: THREE.Mesh[] = [];
-  private made?: THREE.WebGLRenderer;
-  private begun = false;
+  private created?: THREE.WebGLRenderer;
+  private started = false;
   private ghost = new Float32Array(0);
   private last = performance.now();
   private drawn = 0;
   private awake = 0;
-  private unseen = false; // streamed motion whose first frame has not come yet
+  private unseen = false; // streamed motion without a first frame yet
 
   constructor(readonly host: HTMLElement) {
     super();
@@ -89,7 +89,7 @@ export class Stage extends EventTarget {
     const sun = new THREE.DirectionalLight(0xfff4e6, 2.4);
     sun.position.set(3.5, 10, 4.5);
     this.scene.add(new THREE.HemisphereLight(0xdfe8ff, 0x3a3430, 1.7), sun);
-    this.scene.add(this.ground.mesh, this.solid.group, this.sheer.group);
+    this.scene.add(this.ground.mesh, this.solid.group, this.transparent.group);
     this.rig = new CameraRig(this.canvas);
     this.clock.addEventListener("change", () => this.wake());
     for (const kind of ["pointerdown", "keydown"])
@@ -99,27 +99,27 @@ export class Stage extends EventTarget {
     this.resize();
   }
 
-  /** Draw from now on. A stage with nobody on it can wait until the rest of the page is there. */
-  begin(): void {
-    if (this.begun) return;
-    this.begun = true;
+  /** Start drawing. An empty stage can wait until the rest of the page is shown. */
+  start(): void {
+    if (this.started) return;
+    this.started = true;
     this.last = performance.now();
     requestAnimationFrame(this.tick);
   }
 
-  /** Made when the first picture is: waking the graphics card takes longer than all else. */
+  /** Created with the first frame: starting WebGL takes longer than everything else. */
   get renderer(): THREE.WebGLRenderer {
-    if (!this.made) {
-      this.made = new THREE.WebGLRenderer({
+    if (!this.created) {
+      this.created = new THREE.WebGLRenderer({
         canvas: this.canvas,
         antialias: true,
         stencil: true,
         preserveDrawingBuffer: true,
       });
-      this.made.setPixelRatio(Math.min(devicePixelRatio, 2));
-      this.made.setSize(this.host.clientWidth || 1, this.host.clientHeight || 1);
+      this.created.setPixelRatio(Math.min(devicePixelRatio, 2));
+      this.created.setSize(this.host.clientWidth || 1, this.host.clientHeight || 1);
     }
-    return this.made;
+    return this.created;
   }
 
   get camera(): THREE.PerspectiveCamera {
@@ -129,7 +129,7 @@ export class Stage extends EventTarget {
     return this.rig.controls;
   }
 
-  /** Replace what is on the stage; the clock is set to what they last. */
+  /** Replace the characters; the clock is set to their duration. */
   show(specs: CharacterSpec[]): Character[] {
     for (const one of this.characters) this.scene.remove(one.group);
     this.characters = specs.map((spec, index) => new Character(spec, spec.colour ?? COLOURS[index % COLOURS.length]));
@@ -138,31 +138,31 @@ export class Stage extends EventTarget {
     const end = endless ? Infinity : Math.max(0, ...this.characters.map((one) => one.end));
     this.clock.limit = endless ? this.streamedEnd() : Infinity;
     this.clock.setRange(Math.min(0, ...this.characters.map((one) => one.start)), end);
-    this.layPaths();
+    this.rebuildPaths();
     this.pose();
     this.unseen = this.characters.length > 0 && this.characters.every((one) => one.motion.frames === 0);
     this.aim();
     this.wake();
-    if (specs.length) this.begin();
-    this.dispatchEvent(new Event("cast"));
+    if (specs.length) this.start();
+    this.dispatchEvent(new Event("characters"));
     return this.characters;
   }
 
-  /** Look at newcomers: from where the person has put the camera, or so that all are in sight. */
+  /** Point the camera at new characters; it stays where the user has put it. */
   private aim(): void {
     if (!this.rig.touched) this.rig.frame(this.characters);
-    else if (this.look.follow) this.rig.follow(this.characters, Infinity);
+    else if (this.display.follow) this.rig.follow(this.characters, Infinity);
   }
 
-  /** Lay the paths on the floor anew, as when a character's motion was replaced. */
-  layPaths(): void {
+  /** Rebuild the paths on the floor, as when a character's motion was replaced. */
+  rebuildPaths(): void {
     for (const mesh of this.paths) {
       mesh.removeFromParent();
       mesh.geometry.dispose();
       (mesh.material as THREE.Material).dispose();
     }
     this.paths.length = 0;
-    if (!this.look.path || this.characters.length >= CROWD) return;
+    if (!this.display.path || this.characters.length >= CROWD) return;
     for (const one of this.characters) {
       if (one.streamed || one.motion.frames === 0) continue;
       const mesh = pathMesh(one);
@@ -171,17 +171,17 @@ export class Stage extends EventTarget {
     }
   }
 
-  /** Change how things are drawn; kept for the next visit. */
-  set(look: Partial<StageLook>): void {
-    const path = look.path !== undefined && look.path !== this.look.path;
-    this.look = { ...this.look, ...look };
-    keepLook(this.look);
-    if (path) this.layPaths();
+  /** Change display settings; stored for the next visit. */
+  set(display: Partial<DisplaySettings>): void {
+    const path = display.path !== undefined && display.path !== this.display.path;
+    this.display = { ...this.display, ...display };
+    storeDisplay(this.display);
+    if (path) this.rebuildPaths();
     this.wake();
-    this.dispatchEvent(new Event("look"));
+    this.dispatchEvent(new Event("display"));
   }
 
-  /** Look at the characters where they are now. */
+  /** Frame the characters in their current poses. */
   frame(): void {
     this.pose();
     this.rig.frame(this.characters);
@@ -197,7 +197,7 @@ export class Stage extends EventTarget {
     this.wake();
   }
 
-  /** Where a joint is drawn now: pixels within the canvas, as the page counts them. */
+  /** Position of a joint in the canvas, in CSS pixels. */
   project(character: number, joint: number): { x: number; y: number } {
     this.camera.updateMatrixWorld();
     const point = this.characters[character].world(joint).project(this.camera);
@@ -205,7 +205,7 @@ export class Stage extends EventTarget {
     return { x: ((point.x + 1) / 2) * width, y: ((1 - point.y) / 2) * height };
   }
 
-  /** The place on the floor under a point of the page; null above the horizon. */
+  /** The floor position under a point of the page; null above the horizon. */
   floorAt(clientX: number, clientY: number): THREE.Vector3 | null {
     const { left, top, width, height } = this.canvas.getBoundingClientRect();
     const eye = new THREE.Raycaster();
@@ -216,16 +216,16 @@ export class Stage extends EventTarget {
     return eye.ray.intersectPlane(new THREE.Plane(new THREE.Vector3(0, 1, 0), 0), new THREE.Vector3());
   }
 
-  /** Stop at a time and draw it at once; what tests look at. */
+  /** Pause at a time and draw at once; for tests. */
   freeze(time: number): void {
     this.clock.pause();
     this.clock.seek(time);
     this.pose();
-    if (this.look.follow) this.rig.follow(this.characters, Infinity);
+    if (this.display.follow) this.rig.follow(this.characters, Infinity);
     this.draw();
   }
 
-  /** Something has changed: draw at full rate for a moment. */
+  /** Draw at full rate for a moment, after a change. */
   wake(): void {
     this.awake = performance.now() + 500;
   }
@@ -235,7 +235,7 @@ export class Stage extends EventTarget {
     this.pose();
     this.fill();
     this.controls.update();
-    this.ground.lines = this.look.grid;
+    this.ground.lines = this.display.grid;
     this.ground.follow(this.controls.target, this.rig.distance);
     this.dispatchEvent(new Event("frame"));
     this.renderer.render(this.scene, this.camera);
@@ -247,36 +247,36 @@ export class Stage extends EventTarget {
     for (const one of this.characters) if (one.motion.frames > 0) one.pose(one.exactFrameAt(this.clock.time));
   }
 
-  /** Turn all poses into pills. */
+  /** Fill the capsule buffers from the current poses. */
   private fill(): void {
-    const { look, characters } = this;
+    const { display, characters } = this;
     const crowd = characters.length >= CROWD;
     this.solid.begin();
-    this.sheer.begin();
+    this.transparent.begin();
     for (const one of characters) {
       if (!one.visible || one.motion.frames === 0) continue;
-      const pills = one.opacity < 1 ? this.sheer : this.solid;
-      const contacts = look.contacts && one.opacity >= 1 ? one.motion.contacts : null;
+      const capsules = one.opacity < 1 ? this.transparent : this.solid;
+      const contacts = display.contacts && one.opacity >= 1 ? one.motion.contacts : null;
       const row = rowOf(one.motion, one.frame);
-      if (look.body) drawBody(pills, one.plan, one.points, one.colour, one.opacity, contacts, row);
-      else drawSkeleton(pills, one.plan, one.points, one.colour, one.opacity, contacts, row, !crowd);
-      if (look.trails.length) drawTrails(this.sheer, one, look.trails, one.frame + one.fraction);
-      if (look.ghosts && !crowd && one.opacity >= 1) this.onion(one);
+      if (display.body) drawBody(capsules, one.plan, one.points, one.colour, one.opacity, contacts, row);
+      else drawSkeleton(capsules, one.plan, one.points, one.colour, one.opacity, contacts, row, !crowd);
+      if (display.trails.length) drawTrails(this.transparent, one, display.trails, one.frame + one.fraction);
+      if (display.ghosts && !crowd && one.opacity >= 1) this.drawGhosts(one);
     }
     this.solid.end(crowd);
-    this.sheer.end(crowd);
-    this.solid.shadows = look.shadows;
+    this.transparent.end(crowd);
+    this.solid.shadows = display.shadows;
   }
 
-  /** Bones only: sheer bodies behind each other are hard to tell apart. */
-  private onion(one: Character): void {
+  /** Ghosts: bones only, since transparent bodies behind each other are hard to tell apart. */
+  private drawGhosts(one: Character): void {
     if (this.ghost.length < one.points.length) this.ghost = new Float32Array(one.points.length);
     for (let step = -GHOSTS; step <= GHOSTS; step++) {
-      const frame = one.frame + one.fraction + step * this.look.spacing;
+      const frame = one.frame + one.fraction + step * this.display.spacing;
       if (step === 0 || frame < one.firstFrame || frame > one.endFrame - 1) continue;
       one.sample(frame, this.ghost);
       const alpha = 0.3 * (1 - (Math.abs(step) - 1) / (GHOSTS + 0.5));
-      drawSkeleton(this.sheer, one.plan, this.ghost, one.colour, alpha, null, 0, false);
+      drawSkeleton(this.transparent, one.plan, this.ghost, one.colour, alpha, null, 0, false);
     }
   }
 
@@ -292,22 +292,22 @@ export class Stage extends EventTarget {
     this.clock.advance(seconds);
     const moving = this.clock.playing && this.characters.length > 0;
     if (moving || now < this.awake || now - this.drawn > IDLE) {
-      if (this.look.follow) {
+      if (this.display.follow) {
         this.pose();
         this.rig.follow(this.characters, seconds);
       }
       try {
         this.draw();
       } catch (error) {
-        if (this.made) throw error;
-        this.dispatchEvent(new CustomEvent("blind", { detail: (error as Error).message }));
+        if (this.created) throw error;
+        this.dispatchEvent(new CustomEvent("no-webgl", { detail: (error as Error).message }));
         return;
       }
     }
     requestAnimationFrame(this.tick);
   };
 
-  /** How far streamed motion has come: the last frame of who is furthest behind. */
+  /** Time of the last frame of all streamed motions. */
   private streamedEnd(): number {
     let end = Infinity;
     for (const one of this.characters)
@@ -318,10 +318,10 @@ export class Stage extends EventTarget {
   private resize(): void {
     const { clientWidth: width, clientHeight: height } = this.host;
     if (!width || !height) return;
-    this.made?.setSize(width, height);
+    this.created?.setSize(width, height);
     this.camera.aspect = width / height;
     this.camera.updateProjectionMatrix();
     if (!this.rig.touched) this.rig.frame(this.characters);
-    if (this.drawn) this.draw(); // at once, or a stretched picture is seen
+    if (this.drawn) this.draw(); // at once, or the picture is distorted for a moment
   }
 }

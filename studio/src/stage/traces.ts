@@ -1,16 +1,16 @@
-// What motion leaves behind: the root's path on the floor, and trails of joints in the air.
+// Traces of a motion: the path of the root on the floor, and trails of joints.
 
 import * as THREE from "three";
 import type { Character } from "./character";
 import { rowOf } from "../motion/motion";
-import type { Pills } from "./capsules";
+import type { Capsules } from "./capsules";
 
-const STEP = 0.02; // metres between points of the path: a person standing adds none
+const STEP = 0.02; // metres between points of the path
 const HALF_WIDTH = 0.009;
 const TRAIL_SECONDS = 0.8;
 const TRAIL_PARTS = 24;
 
-/** A ribbon on the floor under the hips, wider at every full second. */
+/** A ribbon on the floor under the root, wider at every full second. */
 export function pathMesh(character: Character): THREE.Mesh {
   const line = floorLine(character);
   const places: number[] = [];
@@ -46,7 +46,7 @@ export function pathMesh(character: Character): THREE.Mesh {
   return mesh;
 }
 
-/** Floor points [x, z, whether a full second] of the shown range, in the motion's own place. */
+/** Floor points [x, z, whether a full second] of the shown frames, before the planar transform. */
 function floorLine(character: Character): [number, number, boolean][] {
   const { motion } = character;
   const point = new THREE.Vector3();
@@ -61,8 +61,8 @@ function floorLine(character: Character): [number, number, boolean][] {
   return line;
 }
 
-/** The way of some joints over the last moments, thinner the older. */
-export function drawTrails(pills: Pills, character: Character, roles: string[], exact: number): void {
+/** The recent path of some joints, thinner with age. */
+export function drawTrails(capsules: Capsules, character: Character, roles: string[], exact: number): void {
   const { motion, plan, group } = character;
   const m = group.matrixWorld.elements;
   const width = motion.parents.length;
@@ -88,7 +88,7 @@ export function drawTrails(pills: Pills, character: Character, roles: string[], 
       const az = m[2] * x + m[6] * y + m[10] * z + m[14];
       const old = 1 - (part - 0.5) / TRAIL_PARTS;
       const thick = 0.013 * plan.size * old;
-      pills.add(ax, ay, az, bx, by, bz, thick, thick, character.colour, 0.85 * old, 0.5);
+      capsules.add(ax, ay, az, bx, by, bz, thick, thick, character.colour, 0.85 * old, 0.5);
       bx = ax;
       by = ay;
       bz = az;

@@ -1,8 +1,8 @@
-// The timeline's picture: ruler, feet on the ground, speed, beats, the selected range.
+// Drawing of the timeline: ruler, foot contacts, speed, beats, selected segment.
 
 import type { MotionData } from "../motion/motion";
 import { rowOf } from "../motion/motion";
-import type { Span } from "./time-axis";
+import type { TimeAxis } from "./time-axis";
 
 export const RULER = 20;
 export const HEIGHT = 92;
@@ -16,14 +16,14 @@ const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300];
 
 export interface Strips {
   motion: MotionData;
-  /** The time of a frame, and the other way round. */
+  /** The time of a frame. */
   timeOf: (frame: number) => number;
   speed: Float32Array | null;
   beats: number[];
   sure: boolean;
 }
 
-/** Mean speed of the joints in metres a second, of motion that was made here and now. */
+/** Mean speed of the joints in metres per second; null for streamed or single-frame motion. */
 export function speedOf(motion: MotionData): Float32Array | null {
   if (motion.capacity !== undefined || motion.frames < 2) return null;
   const { positions, parents, frames, fps } = motion;
@@ -43,70 +43,70 @@ export function speedOf(motion: MotionData): Float32Array | null {
   return speed;
 }
 
-/** All but the playhead; drawn when something has changed, not for every frame. */
+/** Everything but the playhead; not drawn for every frame. */
 export function drawStrips(
-  pen: CanvasRenderingContext2D,
+  context: CanvasRenderingContext2D,
   width: number,
-  span: Span,
+  axis: TimeAxis,
   strips: Strips | null,
   selected: readonly [number, number] | null,
 ): void {
-  pen.clearRect(0, 0, width, HEIGHT);
+  context.clearRect(0, 0, width, HEIGHT);
   if (!strips) return;
-  pen.save();
-  pen.beginPath();
-  pen.rect(span.gutter, 0, width - span.gutter, HEIGHT);
-  pen.clip();
-  drawRuler(pen, width, span);
-  if (strips.speed) drawSpeed(pen, width, span, strips, strips.speed);
-  drawFeet(pen, width, span, strips);
-  drawBeats(pen, width, span, strips);
-  if (selected) drawSelected(pen, span.x(selected[0], width), span.x(selected[1], width));
-  pen.restore();
-  drawNames(pen, span, strips);
+  context.save();
+  context.beginPath();
+  context.rect(axis.gutter, 0, width - axis.gutter, HEIGHT);
+  context.clip();
+  drawRuler(context, width, axis);
+  if (strips.speed) drawSpeed(context, width, axis, strips, strips.speed);
+  drawFeet(context, width, axis, strips);
+  drawBeats(context, width, axis, strips);
+  if (selected) drawSelected(context, axis.x(selected[0], width), axis.x(selected[1], width));
+  context.restore();
+  drawNames(context, axis, strips);
 }
 
-export function drawPlayhead(pen: CanvasRenderingContext2D, width: number, span: Span, time: number): void {
-  pen.clearRect(0, 0, width, HEIGHT);
-  const x = span.x(time, width);
-  if (x < span.gutter - 1 || x > width + 1) return;
-  pen.fillStyle = "#f2f5fa";
-  pen.fillRect(x - 0.75, 6, 1.5, HEIGHT - 6);
-  pen.beginPath();
-  pen.moveTo(x - 6, 2);
-  pen.lineTo(x + 6, 2);
-  pen.lineTo(x + 6, 8);
-  pen.lineTo(x, 14);
-  pen.lineTo(x - 6, 8);
-  pen.fill();
+export function drawPlayhead(context: CanvasRenderingContext2D, width: number, axis: TimeAxis, time: number): void {
+  context.clearRect(0, 0, width, HEIGHT);
+  const x = axis.x(time, width);
+  if (x < axis.gutter - 1 || x > width + 1) return;
+  context.fillStyle = "#f2f5fa";
+  context.fillRect(x - 0.75, 6, 1.5, HEIGHT - 6);
+  context.beginPath();
+  context.moveTo(x - 6, 2);
+  context.lineTo(x + 6, 2);
+  context.lineTo(x + 6, 8);
+  context.lineTo(x, 14);
+  context.lineTo(x - 6, 8);
+  context.fill();
 }
 
-function drawRuler(pen: CanvasRenderingContext2D, width: number, span: Span): void {
-  const perSecond = (width - span.gutter) / (span.end - span.start);
+function drawRuler(context: CanvasRenderingContext2D, width: number, axis: TimeAxis): void {
+  const perSecond = (width - axis.gutter) / (axis.end - axis.start);
   const step = STEPS.find((one) => one * perSecond >= 70) ?? 600;
-  pen.font = "11px system-ui, sans-serif";
-  pen.textBaseline = "top";
-  for (let k = Math.floor(span.start / step); k * step <= span.end; k++) {
-    const x = Math.round(span.x(k * step, width)) + 0.5;
-    pen.fillStyle = "#3a424f";
-    pen.fillRect(x, 0, 1, HEIGHT);
-    pen.fillStyle = "#8a93a3";
-    pen.fillText(clockText(k * step, step), x + 4, 4);
-    pen.fillStyle = "#2c323c";
-    for (let part = 1; part < 5; part++) pen.fillRect(span.x((k + part / 5) * step, width), RULER - 5, 1, 5);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "top";
+  for (let k = Math.floor(axis.start / step); k * step <= axis.end; k++) {
+    const x = Math.round(axis.x(k * step, width)) + 0.5;
+    context.fillStyle = "#3a424f";
+    context.fillRect(x, 0, 1, HEIGHT);
+    context.fillStyle = "#8a93a3";
+    context.fillText(timeLabel(k * step, step), x + 4, 4);
+    context.fillStyle = "#2c323c";
+    for (let part = 1; part < 5; part++) context.fillRect(axis.x((k + part / 5) * step, width), RULER - 5, 1, 5);
   }
-  pen.fillStyle = "#2c323c";
-  pen.fillRect(span.gutter, RULER, width, 1);
+  context.fillStyle = "#2c323c";
+  context.fillRect(axis.gutter, RULER, width, 1);
 }
 
-function clockText(seconds: number, step: number): string {
+export function timeLabel(seconds: number, step: number): string {
   if (seconds < 60) return `${seconds.toFixed(step < 1 ? 1 : 0)} s`;
   const rest = seconds % 60;
   return `${Math.floor(seconds / 60)}:${rest.toFixed(step < 1 ? 1 : 0).padStart(step < 1 ? 4 : 2, "0")}`;
 }
 
-/** One block per stand of a foot: brighter while heel and ball both stand. */
-function drawFeet(pen: CanvasRenderingContext2D, width: number, span: Span, { motion, timeOf }: Strips): void {
+/** One block per contact of a foot, brighter while heel and ball both touch the floor. */
+function drawFeet(context: CanvasRenderingContext2D, width: number, axis: TimeAxis, { motion, timeOf }: Strips): void {
   const { contacts } = motion;
   const first = motion.first ?? 0;
   for (const { top, columns } of FEET) {
@@ -114,11 +114,11 @@ function drawFeet(pen: CanvasRenderingContext2D, width: number, span: Span, { mo
     let level = 0;
     const end = (frame: number) => {
       if (level === 0) return;
-      const a = span.x(timeOf(began), width);
-      const b = span.x(timeOf(frame), width);
-      if (b < span.gutter || a > width) return;
-      pen.fillStyle = level === 2 ? "#4f9fd8" : "#35658a";
-      pen.fillRect(a, top, Math.max(b - a, 1), FOOT);
+      const a = axis.x(timeOf(began), width);
+      const b = axis.x(timeOf(frame), width);
+      if (b < axis.gutter || a > width) return;
+      context.fillStyle = level === 2 ? "#4f9fd8" : "#35658a";
+      context.fillRect(a, top, Math.max(b - a, 1), FOOT);
     };
     for (let frame = first; frame < motion.frames; frame++) {
       const row = rowOf(motion, frame) * 4;
@@ -133,11 +133,11 @@ function drawFeet(pen: CanvasRenderingContext2D, width: number, span: Span, { mo
   }
 }
 
-/** The curve as a filled shape: the highest speed under every pixel. */
+/** The speed as a filled curve: the maximum under every pixel. */
 function drawSpeed(
-  pen: CanvasRenderingContext2D,
+  context: CanvasRenderingContext2D,
   width: number,
-  span: Span,
+  axis: TimeAxis,
   { timeOf }: Strips,
   speed: Float32Array,
 ): void {
@@ -146,64 +146,69 @@ function drawSpeed(
   const rate = 1 / Math.max(timeOf(1) - timeOf(0), 1e-9);
   const at = (time: number) => (time - timeOf(0)) * rate;
   const floor = SPEED.top + SPEED.height;
-  pen.beginPath();
-  pen.moveTo(span.gutter, floor);
-  let last = span.gutter;
-  for (let x = span.gutter; x <= width; x++) {
-    const from = at(span.time(x - 0.5, width));
-    const to = at(span.time(x + 0.5, width));
+  context.beginPath();
+  context.moveTo(axis.gutter, floor);
+  let last = axis.gutter;
+  for (let x = axis.gutter; x <= width; x++) {
+    const from = at(axis.time(x - 0.5, width));
+    const to = at(axis.time(x + 0.5, width));
     if (to < 0 || from > speed.length - 1) continue;
     const whole = Math.max(Math.floor(from), 0);
     const next = Math.min(whole + 1, speed.length - 1);
     let value = speed[whole] + Math.max(from - whole, 0) * (speed[next] - speed[whole]);
     for (let frame = Math.max(Math.ceil(from), 0); frame <= Math.min(to, speed.length - 1); frame++)
       value = Math.max(value, speed[frame]);
-    pen.lineTo(x, floor - (value / highest) * SPEED.height);
+    context.lineTo(x, floor - (value / highest) * SPEED.height);
     last = x;
   }
-  pen.lineTo(last, floor);
-  pen.fillStyle = "#7cb85c3d";
-  pen.fill();
-  pen.strokeStyle = "#7cb85c";
-  pen.lineWidth = 1;
-  pen.stroke();
-  pen.fillStyle = "#8a93a3";
-  pen.textAlign = "right";
-  pen.fillText(`${highest.toFixed(1)} m/s`, width - 4, SPEED.top);
-  pen.textAlign = "left";
+  context.lineTo(last, floor);
+  context.fillStyle = "#7cb85c3d";
+  context.fill();
+  context.strokeStyle = "#7cb85c";
+  context.lineWidth = 1;
+  context.stroke();
+  context.fillStyle = "#8a93a3";
+  context.textAlign = "right";
+  context.fillText(`${highest.toFixed(1)} m/s`, width - 4, SPEED.top);
+  context.textAlign = "left";
 }
 
-/** Ticks over the speed; faint where the motion has no rhythm to speak of. */
-function drawBeats(pen: CanvasRenderingContext2D, width: number, span: Span, { beats, sure, timeOf }: Strips): void {
-  pen.fillStyle = sure ? "#e0823d" : "#e0823d55";
+/** Beat marks; faint where the rhythm is uncertain. */
+function drawBeats(
+  context: CanvasRenderingContext2D,
+  width: number,
+  axis: TimeAxis,
+  { beats, sure, timeOf }: Strips,
+): void {
+  context.fillStyle = sure ? "#e0823d" : "#e0823d55";
   for (const beat of beats)
-    pen.fillRect(span.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? SPEED.height : 10);
+    context.fillRect(axis.x(timeOf(0) + beat, width) - 0.75, SPEED.top, 1.5, sure ? SPEED.height : 10);
 }
 
-function drawSelected(pen: CanvasRenderingContext2D, a: number, b: number): void {
-  pen.fillStyle = "#e0823d26";
-  pen.fillRect(a, RULER, b - a, HEIGHT - RULER);
-  pen.fillStyle = "#e0823d";
-  pen.fillRect(a - 1, RULER, 2, HEIGHT - RULER);
-  pen.fillRect(b - 1, RULER, 2, HEIGHT - RULER);
+function drawSelected(context: CanvasRenderingContext2D, a: number, b: number): void {
+  context.fillStyle = "#e0823d26";
+  context.fillRect(a, RULER, b - a, HEIGHT - RULER);
+  context.fillStyle = "#e0823d";
+  context.fillRect(a - 1, RULER, 2, HEIGHT - RULER);
+  context.fillRect(b - 1, RULER, 2, HEIGHT - RULER);
   for (const x of [a, b]) {
-    pen.beginPath();
-    pen.roundRect(x - 3.5, HEIGHT / 2 + 4, 7, 18, 3);
-    pen.fill();
+    context.beginPath();
+    context.roundRect(x - 3.5, HEIGHT / 2 + 4, 7, 18, 3);
+    context.fill();
   }
 }
 
-function drawNames(pen: CanvasRenderingContext2D, span: Span, strips: Strips): void {
-  pen.fillStyle = "#8a93a3";
-  pen.font = "11px system-ui, sans-serif";
-  pen.textAlign = "right";
-  pen.textBaseline = "top";
-  const right = span.gutter - 8;
-  for (const { name, top } of FEET) pen.fillText(name, right, top);
-  if (strips.speed) pen.fillText("speed", right, SPEED.top + 4);
+function drawNames(context: CanvasRenderingContext2D, axis: TimeAxis, strips: Strips): void {
+  context.fillStyle = "#8a93a3";
+  context.font = "11px system-ui, sans-serif";
+  context.textAlign = "right";
+  context.textBaseline = "top";
+  const right = axis.gutter - 8;
+  for (const { name, top } of FEET) context.fillText(name, right, top);
+  if (strips.speed) context.fillText("speed", right, SPEED.top + 4);
   if (strips.beats.length) {
-    pen.fillStyle = strips.sure ? "#e0823d" : "#9c6a45";
-    pen.fillText(strips.sure ? "beats" : "beats?", right, SPEED.top + 20);
+    context.fillStyle = strips.sure ? "#e0823d" : "#9c6a45";
+    context.fillText(strips.sure ? "beats" : "beats?", right, SPEED.top + 20);
   }
-  pen.textAlign = "left";
+  context.textAlign = "left";
 }

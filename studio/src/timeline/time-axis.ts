@@ -1,8 +1,8 @@
-// Which seconds the timeline shows, and where on it a time lies.
+// The time axis of the timeline: the visible seconds, and their pixels.
 
-const LEAST = 0.2; // seconds that fill the width when zoomed in all the way
+const LEAST = 0.2; // visible seconds at the highest zoom
 
-export class Span {
+export class TimeAxis {
   start = 0;
   end = 1;
   private least = 0;
@@ -10,7 +10,7 @@ export class Span {
 
   constructor(readonly gutter: number) {}
 
-  /** What there is to see. A new take is shown whole; one that has merely grown stays as it was. */
+  /** Set the limits. With `again`, or if all was visible before, all is visible after. */
   fit(least: number, most: number, again = true): void {
     const whole = this.start <= this.least && this.end >= this.most;
     this.least = least;
@@ -30,7 +30,7 @@ export class Span {
     return this.start + ((x - this.gutter) / (width - this.gutter)) * (this.end - this.start);
   }
 
-  /** Show more or less around a time; `factor` below one: closer. */
+  /** Zoom around a time; a `factor` below one zooms in. */
   zoom(around: number, factor: number): void {
     const length = Math.min(Math.max((this.end - this.start) * factor, LEAST), this.most - this.least);
     const part = (around - this.start) / (this.end - this.start);
@@ -41,7 +41,7 @@ export class Span {
     this.move(this.start + seconds, this.end - this.start);
   }
 
-  /** Keep a time in sight, as while a zoomed take plays. */
+  /** Scroll so that a time is visible. */
   reveal(time: number): void {
     const length = this.end - this.start;
     if (time < this.start || time > this.end) this.move(time - 0.1 * length, length);

@@ -1,33 +1,34 @@
-// Under the stage: play, scrub, and select a range of the take with the mouse.
+// The timeline below the stage: play, scrub, and select a segment of the take.
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import { copyText } from "../page/code-line";
-import { look } from "../page/style";
+import { sharedStyles } from "../page/style";
 import { step } from "../page/shortcuts";
-import { asText, type Studio } from "../page/studio";
+import { segmentText, type Studio } from "../page/studio";
 import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
-import { Span } from "./time-axis";
+import { TimeAxis } from "./time-axis";
 
-const NEAR = 6; // pixels within which a handle is taken
-const CLICK = 3; // pixels that a click may move
-const LIVE_SECONDS = 12; // of streamed motion that are shown
+const NEAR = 6; // pixels within which a handle is grabbed
+const CLICK = 3; // pixels that the mouse may move in a click
+const LIVE_SECONDS = 12; // shown of streamed motion
 
-type Drag = { kind: "scrub" } | { kind: "range"; from: number; x: number; moved: boolean } | { kind: "pan"; x: number };
+type Drag =
+  { kind: "scrub" } | { kind: "select"; from: number; x: number; moved: boolean } | { kind: "pan"; x: number };
 
 @customElement("loom-timeline")
 export class Timeline extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @state() private copied = false;
-  private readonly span = new Span(58);
+  private readonly axis = new TimeAxis(58);
   private strips: Strips | null = null;
   private drag: Drag | null = null;
   private width = 0;
   private shown = "";
 
   static styles = [
-    look,
+    sharedStyles,
     css`
     :host { display: block; padding: 6px 10px 8px; user-select: none; }
     .bar { display: flex; gap: 6px; align-items: center; flex-wrap: wrap; margin-bottom: 5px; min-height: 30px; }
@@ -37,10 +38,10 @@ export class Timeline extends LitElement {
     .speed { display: flex; gap: 6px; align-items: center; font-size: 12px; color: var(--faint); }
     .speed input { width: 90px; }
     .speed output { width: 34px; font-variant-numeric: tabular-nums; }
-    .range { margin-left: auto; display: flex; gap: 6px; align-items: center; font-size: 12px; min-width: 0; }
-    .range code { font: 12px ui-monospace, monospace; color: var(--accent); user-select: all; white-space: nowrap;
+    .selection { margin-left: auto; display: flex; gap: 6px; align-items: center; font-size: 12px; min-width: 0; }
+    .selection code { font: 12px ui-monospace, monospace; color: var(--accent); user-select: all; white-space: nowrap;
       overflow: hidden; text-overflow: ellipsis; }
-    .range span { white-space: nowrap; }
+    .selection span { white-space: nowrap; }
     .strips { position: relative; height: ${HEIGHT}px; outline-offset: 2px; }
     canvas { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; }
     #head { cursor: crosshair; }
@@ -53,7 +54,7 @@ export class Timeline extends LitElement {
     const again = () => this.requestUpdate();
     stage.clock.addEventListener("change", again);
     stage.addEventListener("frame", () => this.follow());
-    this.studio.addEventListener("take", () => void this.retake());
+    this.studio.addEventListener("take", () => void this.reload());
     this.studio.addEventListener("selection", again);
   }
 
@@ -68,8 +69,8 @@ export class Timeline extends LitElement {
     this.follow();
   }
 
-  /** Somebody else is on the stage: fit to it, and ask for its strips. */
-  private async retake(): Promise<void> {
+  /** Other characters are on the stage: fit the time axis, and load the strips. */
+  private async reload(): Promise<void> {
     const { studio } = this;
     const one = studio.lead;
     const take = studio.take;
@@ -82,7 +83,7 @@ export class Timeline extends LitElement {
       speed: take === null ? speedOf(one.motion) : fresh ? null : this.strips!.speed,
     };
     const { clock } = studio.stage;
-    this.span.fit(clock.start, clock.end === Infinity ? clock.start + LIVE_SECONDS : clock.end, fresh);
+    this.axis.fit(clock.start, clock.end === Infinity ? clock.start + LIVE_SECONDS : clock.end, fresh);
     this.requestUpdate();
     const mine = this.strips;
     if (!mine || take === null || one?.motion.name !== take) return;
@@ -99,7 +100,7 @@ export class Timeline extends LitElement {
       mine.sure = found.rhythmic;
       this.requestUpdate();
     } catch {
-      /* too short for a rhythm, or gone meanwhile: the strip stays without */
+      /* too short for a rhythm, or removed in the meantime: the strip stays empty */
     }
   }
 
@@ -115,7 +116,7 @@ export class Timeline extends LitElement {
     this.draw();
   }
 
-  private pen(id: string): CanvasRenderingContext2D {
+  private context(id: string): CanvasRenderingContext2D {
     return this.renderRoot.querySelector<HTMLCanvasElement>(id)!.getContext("2d")!;
   }
 
@@ -128,31 +129,31 @@ export class Timeline extends LitElement {
 
   private draw(): void {
     if (!this.width) return;
-    drawStrips(this.pen("#strips"), this.width, this.span, this.strips, this.selected);
-    if (this.strips) drawPlayhead(this.pen("#head"), this.width, this.span, this.studio.stage.clock.time);
-    else this.pen("#head").clearRect(0, 0, this.width, HEIGHT);
+    drawStrips(this.context("#strips"), this.width, this.axis, this.strips, this.selected);
+    if (this.strips) drawPlayhead(this.context("#head"), this.width, this.axis, this.studio.stage.clock.time);
+    else this.context("#head").clearRect(0, 0, this.width, HEIGHT);
   }
 
-  /** For every drawn frame: the playhead and the numbers, nothing else. */
+  /** Update the playhead and the numbers; called for every drawn frame. */
   private follow(): void {
     const { clock } = this.studio.stage;
     if (!this.width || !this.hasUpdated) return;
-    if (this.strips && this.strips.motion !== this.studio.lead?.motion) void this.retake(); // as while a blend is dragged
+    if (this.strips && this.strips.motion !== this.studio.lead?.motion) void this.reload(); // as while a target is dragged
     if (clock.end === Infinity) {
-      this.span.fit(
+      this.axis.fit(
         Math.max(clock.time - LIVE_SECONDS + 1, clock.start),
         Math.max(clock.time + 1, clock.start + LIVE_SECONDS),
       );
       this.draw();
-    } else if (clock.playing && this.span.zoomed && this.drag === null) {
-      const before = this.span.start;
-      this.span.reveal(clock.time);
-      if (before !== this.span.start) this.draw();
+    } else if (clock.playing && this.axis.zoomed && this.drag === null) {
+      const before = this.axis.start;
+      this.axis.reveal(clock.time);
+      if (before !== this.axis.start) this.draw();
     }
     const text = this.where();
     if (text === this.shown) return;
     this.shown = text;
-    drawPlayhead(this.pen("#head"), this.width, this.span, clock.time);
+    drawPlayhead(this.context("#head"), this.width, this.axis, clock.time);
     this.renderRoot.querySelector(".where")!.textContent = text;
     this.renderRoot.querySelector("#head")!.setAttribute("aria-valuenow", clock.time.toFixed(2));
   }
@@ -165,11 +166,9 @@ export class Timeline extends LitElement {
     return `frame ${one.frameAt(clock.time)}${last} · ${clock.time.toFixed(2)} s`;
   }
 
-  // --- the mouse ------------------------------------------------------------------------
-
   private frameAt(x: number): number {
     const one = this.studio.lead!;
-    const frame = Math.round((this.span.time(x, this.width) - one.timeOf(0)) * one.motion.fps);
+    const frame = Math.round((this.axis.time(x, this.width) - one.timeOf(0)) * one.motion.fps);
     return Math.min(Math.max(frame, one.firstFrame), one.endFrame);
   }
 
@@ -182,16 +181,16 @@ export class Timeline extends LitElement {
     else if (y < RULER || this.studio.take === null) {
       this.drag = { kind: "scrub" };
       this.move(event);
-    } else this.drag = { kind: "range", from: this.held(x) ?? this.frameAt(x), x, moved: this.held(x) !== null };
+    } else this.drag = { kind: "select", from: this.held(x) ?? this.frameAt(x), x, moved: this.held(x) !== null };
   };
 
-  /** Grabbed by a handle: the other end of the selection stays. */
+  /** At a handle of the selection: the frame of its other end, which stays. */
   private held(x: number): number | null {
     const { selected } = this;
     const selection = this.studio.selection;
     if (!selected || !selection) return null;
-    if (Math.abs(x - this.span.x(selected[0], this.width)) <= NEAR) return selection.end;
-    if (Math.abs(x - this.span.x(selected[1], this.width)) <= NEAR) return selection.start;
+    if (Math.abs(x - this.axis.x(selected[0], this.width)) <= NEAR) return selection.end;
+    if (Math.abs(x - this.axis.x(selected[1], this.width)) <= NEAR) return selection.start;
     return null;
   }
 
@@ -203,9 +202,9 @@ export class Timeline extends LitElement {
       const near = event.offsetY >= RULER && this.held(x) !== null;
       (event.target as HTMLElement).style.cursor = near ? "ew-resize" : event.offsetY < RULER ? "pointer" : "crosshair";
     } else if (drag.kind === "scrub") {
-      clock.seek(Math.min(this.span.time(x, this.width), clock.end - 1e-3));
+      clock.seek(Math.min(this.axis.time(x, this.width), clock.end - 1e-3));
     } else if (drag.kind === "pan") {
-      this.span.pan(((drag.x - x) / (this.width - this.span.gutter)) * (this.span.end - this.span.start));
+      this.axis.pan(((drag.x - x) / (this.width - this.axis.gutter)) * (this.axis.end - this.axis.start));
       drag.x = x;
       this.draw();
     } else {
@@ -221,21 +220,21 @@ export class Timeline extends LitElement {
   private readonly up = (event: PointerEvent): void => {
     const { drag, studio } = this;
     this.drag = null;
-    if (drag?.kind === "range" && !drag.moved) studio.stage.clock.seek(this.span.time(event.offsetX, this.width));
-    else if (drag?.kind === "range" && studio.selection && studio.lead) {
-      // Show what was just selected.
+    if (drag?.kind === "select" && !drag.moved) studio.stage.clock.seek(this.axis.time(event.offsetX, this.width));
+    else if (drag?.kind === "select" && studio.selection && studio.lead) {
+      // Play from the start of a new selection.
       const { clock } = studio.stage;
-      const [start, end] = clock.inner ?? [0, 0];
+      const [start, end] = clock.loopSegment ?? [0, 0];
       if (clock.time < start || clock.time >= end) clock.seek(start);
     }
   };
 
   private readonly wheel = (event: WheelEvent): void => {
     event.preventDefault();
-    const length = this.span.end - this.span.start;
+    const length = this.axis.end - this.axis.start;
     const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-    if (sideways) this.span.pan((sideways / (this.width - this.span.gutter)) * length);
-    else this.span.zoom(this.span.time(event.offsetX, this.width), Math.exp(event.deltaY * 0.002));
+    if (sideways) this.axis.pan((sideways / (this.width - this.axis.gutter)) * length);
+    else this.axis.zoom(this.axis.time(event.offsetX, this.width), Math.exp(event.deltaY * 0.002));
     this.requestUpdate();
   };
 
@@ -245,7 +244,7 @@ export class Timeline extends LitElement {
 
   private fit(): void {
     const { clock } = this.studio.stage;
-    this.span.fit(clock.start, clock.end);
+    this.axis.fit(clock.start, clock.end);
     this.requestUpdate();
   }
 
@@ -255,16 +254,16 @@ export class Timeline extends LitElement {
     setTimeout(() => (this.copied = false), 1500);
   }
 
-  private range() {
+  private selectionBar() {
     const { selection, take, lead } = this.studio;
     if (!lead || take === null) return nothing;
     if (!selection || selection.motion !== take)
-      return html`<span class="faint">drag on the strips to select a range</span>`;
-    const text = asText(selection);
+      return html`<span class="faint">drag on the strips to select a segment</span>`;
+    const text = segmentText(selection);
     const frames = selection.end - selection.start;
-    return html`<span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="range">${text}</code>
-      <button title="Copy the range as the command line writes it" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
-      <button title="Select nothing (Esc)" @click=${() => this.studio.select(null)}>clear</button>`;
+    return html`<span>${frames} frames, ${(frames / lead.motion.fps).toFixed(2)} s</span><code id="segment">${text}</code>
+      <button title="Copy the segment as the command line writes it" @click=${() => this.copy(text)}>${this.copied ? "copied" : "copy"}</button>
+      <button title="Clear the selection (Esc)" @click=${() => this.studio.select(null)}>clear</button>`;
   }
 
   render() {
@@ -277,15 +276,15 @@ export class Timeline extends LitElement {
     return html`
       <div class="bar">
         <button title="To the start (↑)" aria-label="To the start" @click=${() => clock.seek(clock.start)}>|◂</button>
-        <button title="One frame back (←)" aria-label="One frame back" @click=${() => step(this.studio, -1)}>◂</button>
+        <button title="Previous frame (←)" aria-label="Previous frame" @click=${() => step(this.studio, -1)}>◂</button>
         <button id="play" class="main" title="Space" @click=${() => clock.toggle()}>${clock.playing ? "Pause" : "Play"}</button>
-        <button title="One frame on (→)" aria-label="One frame on" @click=${() => step(this.studio, 1)}>▸</button>
-        <button id="loop" aria-pressed=${clock.loop ? "true" : "false"} title="Begin again at the end" @click=${() => clock.set({ loop: !clock.loop })}>Loop</button>
+        <button title="Next frame (→)" aria-label="Next frame" @click=${() => step(this.studio, 1)}>▸</button>
+        <button id="loop" aria-pressed=${clock.loop ? "true" : "false"} title="Repeat from the start at the end" @click=${() => clock.set({ loop: !clock.loop })}>Loop</button>
         <label class="speed" title="Speed (+ and −)"><span class="faint">speed</span><input type="range" id="speed" min="-3" max="2" step="0.05" .value=${String(rate)} @input=${setSpeed}
           @dblclick=${() => clock.set({ speed: 1 })} /><output>${clock.speed.toFixed(2)}×</output></label>
         <span class="where faint"></span>
-        ${this.span.zoomed ? html`<button title="The whole take" @click=${() => this.fit()}>Whole</button>` : nothing}
-        <div class="range">${this.range()}</div>
+        ${this.axis.zoomed ? html`<button title="Show the whole take" @click=${() => this.fit()}>Whole</button>` : nothing}
+        <div class="selection">${this.selectionBar()}</div>
       </div>
       <div class="strips">
         <canvas id="strips"></canvas>
