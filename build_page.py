@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _TIMEOUT = 5 * 60.0  # seconds of one npm command
+_INSTALLED = Path("node_modules") / ".installed-from.txt"
 _NOT_BUILT_FROM = {"node_modules", "tests"}
 
 
@@ -63,17 +64,25 @@ def run_script(root: Path, *arguments: str) -> str:
     return _npm(root / "studio", "run", *arguments, shown_lines=None)
 
 
+def packages_installed(root: Path) -> bool:
+    """Whether the npm packages of the lock file are installed."""
+    stamp = root / "studio" / _INSTALLED
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _lock_digest(root / "studio")
+
+
 def _install(source: Path) -> None:
     """Install the packages of the lock file, unless they are there."""
-    stamp = source / "node_modules" / ".installed-from.txt"
-    wanted = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+    if packages_installed(source.parent):
         return
     try:
         _npm(source, "ci", "--no-audit", "--no-fund")
     except PageNotBuilt as problem:
         raise NoPackages(str(problem)) from None
-    stamp.write_text(wanted, encoding="utf-8")
+    (source / _INSTALLED).write_text(_lock_digest(source), encoding="utf-8")
+
+
+def _lock_digest(source: Path) -> str:
+    return hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()
 
 
 def _digest(source: Path) -> str:

@@ -33,7 +33,7 @@ _AT_FIRST = """() => {
     while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
     focused?.blur();
     const { stage } = studio;
-    studio.help(false);
+    studio.showHelp(false);
     studio.select(null);
     studio.show([]);
     stage.set({ body: false, contacts: true, ghosts: false, path: true, trails: [], shadows: true,

@@ -69,7 +69,8 @@ def test_two_windows_see_one_library(windows, own_server):
         page.evaluate("studio.stage.freeze(0.2); studio.stage.frame()")
         assert drawn_joints(page).mean() > 0.8
     # Both ask at once, again and again; every answer finds the window that asked.
-    counts = "async () => (await Promise.all([...Array(50)].map(() => studio.live.request('ping')))).length"
+    ping = "async () => studio.live.request('ping')"
+    counts = f"async () => (await Promise.all([...Array(50)].map({ping}))).length"
     assert [page.evaluate(counts) for page in (first, second)] == [50, 50]
     first.evaluate(
         """async () => { await fetch('api/library/labels/walk_p0', {method: 'PUT',

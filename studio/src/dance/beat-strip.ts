@@ -1,7 +1,7 @@
 // Beats of the music (top) and of the motion (bottom), around the current time.
 
 import { LitElement, css, html } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { customElement, property, query } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
 
 const SHOWN = 8; // visible seconds
@@ -15,6 +15,8 @@ export class BeatStrip extends LitElement {
   @property({ type: Number }) tolerance = 1 / 30;
   @property({ type: Number }) time = 0;
   @property({ type: Number }) seconds = 0;
+
+  @query("canvas") private canvas!: HTMLCanvasElement;
 
   static styles = [
     sharedStyles,
@@ -30,7 +32,7 @@ export class BeatStrip extends LitElement {
   }
 
   private paint(): void {
-    const canvas = this.renderRoot.querySelector("canvas")!;
+    const { canvas } = this;
     const width = canvas.clientWidth;
     const ratio = devicePixelRatio || 1;
     canvas.width = width * ratio;

@@ -1,10 +1,11 @@
 // Dance view: takes danced to music, or live after the pointer.
 
 import { css, html } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { download, finished, getBytes, getJson, send, sendForArrays } from "../net/api";
 import type { Choreography, DanceHead, Music } from "../net/answers";
 import "./beat-strip";
+import type { BeatStrip } from "./beat-strip";
 import { LiveDance } from "./live-dance";
 import { sharedStyles } from "../page/style";
 import { pythonLiteral, shellWord } from "../page/command-line";
@@ -28,6 +29,8 @@ export class DanceView extends View {
   /** Music files by the ids of the server, to send them again after it has restarted. */
   private readonly songs = new Map<string, File>();
   private shown = "";
+
+  @query("loom-beats") private strip!: BeatStrip | null;
 
   static styles = [
     sharedStyles,
@@ -68,8 +71,7 @@ export class DanceView extends View {
   }
 
   private tick(): void {
-    const strip = this.renderRoot.querySelector<HTMLElement & { time: number }>("loom-beats");
-    if (strip) strip.time = this.studio.stage.clock.time;
+    if (this.strip) this.strip.time = this.studio.stage.clock.time;
   }
 
   /** Make the dance of the address: takes, music, seed. */
@@ -92,13 +94,8 @@ export class DanceView extends View {
   }
 
   private async attempt(work: () => Promise<unknown>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      this.studio.notify(error);
-    } finally {
-      this.busy = "";
-    }
+    await this.studio.attempt(work);
+    this.busy = "";
   }
 
   private async cut(query: Record<string, string>): Promise<void> {

@@ -1,7 +1,7 @@
 // Takes as bars, with arcs for the transitions between them.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
 
 /** Two similar frames, and the transitions between them in one or both directions. */
@@ -69,6 +69,9 @@ export class Arcs extends LitElement {
   private lines: Float32Array[] = [];
   private width = 0;
   private readonly watcher = new ResizeObserver(() => this.resized());
+
+  @query("#arcs") private canvas!: HTMLCanvasElement;
+  @query("#head") private head!: HTMLCanvasElement;
 
   static styles = [
     sharedStyles,
@@ -146,8 +149,7 @@ export class Arcs extends LitElement {
     return ["locked", "played", "cut off", "removed"].find((one) => states.includes(one)) ?? "played";
   }
 
-  private context(id: string): CanvasRenderingContext2D | null {
-    const canvas = this.renderRoot.querySelector<HTMLCanvasElement>(id);
+  private context(canvas: HTMLCanvasElement | null): CanvasRenderingContext2D | null {
     if (!canvas || !this.width) return null;
     const scale = devicePixelRatio;
     if (canvas.width !== Math.round(this.width * scale) || canvas.height !== Math.round(this.height * scale)) {
@@ -162,7 +164,7 @@ export class Arcs extends LitElement {
   }
 
   private paint(): void {
-    const context = this.drawn && this.context("#arcs");
+    const context = this.drawn && this.context(this.canvas);
     if (!context) return;
     const { names, frames, playable } = this.drawn!;
     const worst = Math.max(...this.drawn!.errors, 1e-9);
@@ -231,7 +233,7 @@ export class Arcs extends LitElement {
 
   /** Mark the position of a walk; null: none. */
   showPosition(position: { name: string; frame: number } | null): void {
-    const context = this.drawn && this.context("#head");
+    const context = this.drawn && this.context(this.head);
     if (!context || !position) return;
     const take = this.drawn!.names.indexOf(position.name);
     if (take < 0) return;
@@ -247,13 +249,13 @@ export class Arcs extends LitElement {
 
   /** The middle of the arc of a pair, in pixels of the page. */
   middleOf(pair: TransitionPair): { x: number; y: number } {
-    const box = this.renderRoot.querySelector("#arcs")!.getBoundingClientRect();
+    const box = this.canvas.getBoundingClientRect();
     const line = this.lines[this.pairs.indexOf(pair)];
     return { x: box.left + line[STEPS], y: box.top + line[STEPS + 1] };
   }
 
   private under(event: MouseEvent): { pair: TransitionPair | null; take: number } {
-    const box = this.renderRoot.querySelector("#arcs")!.getBoundingClientRect();
+    const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     if (x < LABEL - 8) {
       const take = Math.floor((y - MARGIN) / this.row);

@@ -46,11 +46,7 @@ export class GraphForm extends LitElement {
 
   async connectedCallback(): Promise<void> {
     super.connectedCallback();
-    try {
-      this.menu = await getJson("graphs/menu");
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(async () => (this.menu = await getJson("graphs/menu")));
   }
 
   private submit(event: Event): void {

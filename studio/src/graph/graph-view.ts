@@ -1,7 +1,7 @@
 // Graph view: transitions of a motion graph, to play and edit, and walks along it.
 
 import { css, html } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { transitionText, type Arcs, type DrawnGraph, type TransitionPair } from "./arcs";
 import "./arcs";
@@ -33,6 +33,9 @@ export class GraphView extends View {
   private shown = "";
   private floor?: FloorPath;
   private last: { steered: Walker["steered"]; frames: number } | null = null;
+
+  @query("loom-arcs") private arcs!: Arcs | null;
+  @query("#place") private status!: HTMLElement | null;
 
   static styles = [
     sharedStyles,
@@ -75,9 +78,6 @@ export class GraphView extends View {
   private get settings(): Body<"graphs"> {
     return graphSettings(this.query);
   }
-  private get arcs(): Arcs | null {
-    return this.renderRoot.querySelector("loom-arcs");
-  }
 
   /** Query: within, only, distance, per_minute, threshold, blend (of the graph), seed, show ("movements"). */
   protected routeChanged(query: GraphQuery): void {
@@ -103,13 +103,8 @@ export class GraphView extends View {
 
   private async attempt(busy: string, work: () => Promise<unknown>): Promise<void> {
     this.busy = busy;
-    try {
-      await work();
-    } catch (error) {
-      this.studio.notify(error);
-    } finally {
-      this.busy = "";
-    }
+    await this.studio.attempt(work);
+    this.busy = "";
   }
 
   private async fetch(): Promise<void> {
@@ -128,9 +123,9 @@ export class GraphView extends View {
     if (!this.walker) return;
     const place = this.walker.position();
     this.arcs?.showPosition(place);
-    const status = this.renderRoot.querySelector("#place"); // updated every frame, without rendering
-    if (status && place)
-      status.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.shownTransitions} transitions so far`;
+    if (this.status && place)
+      // updated every frame, without rendering
+      this.status.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.shownTransitions} transitions so far`;
   }
 
   private async pick(pair: TransitionPair | null): Promise<void> {

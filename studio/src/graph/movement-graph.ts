@@ -1,7 +1,7 @@
 // The movement transition graph: nodes of similar movements, edges with their likelihood.
 
 import { LitElement, css, html, svg } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import { sharedStyles } from "../page/style";
 import { shortName } from "../search/match-card";
@@ -25,6 +25,12 @@ export class Movements extends LitElement {
   @state() private to = "";
   /** Whether the chosen node is being renamed. */
   @state() private renaming = false;
+
+  @query("#label") private labelSelect!: HTMLSelectElement;
+  @query("#meter") private meterInput!: HTMLInputElement;
+  @query("#keep") private nameInput!: HTMLInputElement;
+  @query("#renamed") private renameInput!: HTMLInputElement;
+  @query("#other") private targetSelect!: HTMLSelectElement;
 
   static styles = [
     sharedStyles,
@@ -56,32 +62,21 @@ export class Movements extends LitElement {
   /** A choreography was saved or edited, here or in another window. */
   private readonly again = (): void => {
     void this.list();
-    if (this.name) void this.attempt(() => this.read());
+    if (this.name) void this.studio.attempt(() => this.read());
   };
 
   protected willUpdate(changed: Map<string, unknown>): void {
     if (changed.has("name")) void this.open();
   }
 
-  /** Run a request, showing its error; returns whether it succeeded. */
-  private async attempt(work: () => Promise<unknown>): Promise<boolean> {
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      this.studio.notify(error);
-      return false;
-    }
-  }
-
   private list(): Promise<boolean> {
-    return this.attempt(async () => (this.saved = await getJson("movements")));
+    return this.studio.attempt(async () => (this.saved = await getJson("movements")));
   }
 
   private async open(): Promise<void> {
     this.from = this.to = "";
     this.renaming = false;
-    if (this.name) await this.attempt(() => this.read());
+    if (this.name) await this.studio.attempt(() => this.read());
     else this.graph = null;
   }
 
@@ -95,10 +90,10 @@ export class Movements extends LitElement {
 
   private cut(event: Event): void {
     event.preventDefault();
-    const label = this.renderRoot.querySelector<HTMLSelectElement>("#label")!.value;
-    const meter = Number(this.renderRoot.querySelector<HTMLInputElement>("#meter")!.value) || null;
-    const name = this.renderRoot.querySelector<HTMLInputElement>("#keep")!.value.trim() || label;
-    void this.attempt(async () => {
+    const label = this.labelSelect.value;
+    const meter = Number(this.meterInput.value) || null;
+    const name = this.nameInput.value.trim() || label;
+    void this.studio.attempt(async () => {
       try {
         await finished(
           await send("post", "movements", { body: { name, within: [label], meter } }),
@@ -114,7 +109,7 @@ export class Movements extends LitElement {
   }
 
   private dance(...nodes: string[]): Promise<boolean> {
-    return this.attempt(async () => {
+    return this.studio.attempt(async () => {
       const message = await sendForArrays("movements/{name}/dance", { path: { name: this.name }, body: { nodes } });
       this.studio.show([{ motion: motionFrom(message) }]);
       this.studio.stage.clock.play();
@@ -129,7 +124,7 @@ export class Movements extends LitElement {
   }
 
   private edit(change: Body<"movements/{name}/edits">): Promise<boolean> {
-    return this.attempt(
+    return this.studio.attempt(
       async () =>
         (this.graph = await send("post", "movements/{name}/edits", { path: { name: this.name }, body: change })),
     );
@@ -137,7 +132,7 @@ export class Movements extends LitElement {
 
   private async rename(event: Event): Promise<void> {
     event.preventDefault();
-    const name = this.renderRoot.querySelector<HTMLInputElement>("#renamed")!.value.trim();
+    const name = this.renameInput.value.trim();
     if (name && name !== this.from) {
       if (!(await this.edit({ action: "rename", source: this.from, target: name }))) return;
       this.from = name;
@@ -162,7 +157,7 @@ export class Movements extends LitElement {
   private async startRenaming(): Promise<void> {
     this.renaming = true;
     await this.updateComplete;
-    this.renderRoot.querySelector<HTMLInputElement>("#renamed")!.select();
+    this.renameInput.select();
   }
 
   private place(index: number): [number, number] {
@@ -251,7 +246,7 @@ export class Movements extends LitElement {
         <button id="remove-edge" ?disabled=${likely === undefined} @click=${() => this.edit({ action: "remove", source: this.from, target: this.to })}>Remove ${this.from} → ${this.to || "…"}</button>
         <select id="other" aria-label="Node to connect">${nodes.map((one) => html`<option ?selected=${one.name === this.to}>${one.name}</option>`)}</select>
         <button id="connect" @click=${() => {
-          const target = this.renderRoot.querySelector<HTMLSelectElement>("#other")!.value;
+          const target = this.targetSelect.value;
           this.to = target;
           void set(target, 0.25);
         }}>Connect</button>

@@ -3,7 +3,7 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import { LitElement, css, html } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { customElement, property, query } from "lit/decorators.js";
 import { HeatMap, type Seen } from "./heat-map";
 import type { GridSide } from "../net/answers";
 import { sharedStyles } from "../page/style";
@@ -65,6 +65,10 @@ export class GridMap extends LitElement {
   private readonly sized = new ResizeObserver(() => this.see(this.seen));
   private readonly paths = new WeakMap<Lines, Path2D>();
 
+  @query("#heat") private heat!: HTMLCanvasElement;
+  @query("#lines") private sheet!: HTMLCanvasElement;
+  @query(".caption") private caption!: HTMLElement;
+
   static styles = [
     sharedStyles,
     css`
@@ -79,7 +83,7 @@ export class GridMap extends LitElement {
   ];
 
   firstUpdated(): void {
-    this.map = new HeatMap(this.renderRoot.querySelector("#heat")!);
+    this.map = new HeatMap(this.heat);
     this.sized.observe(this);
     select<GridMap, unknown>(this).call(this.zooming).on("dblclick.zoom", null);
     this.addEventListener("wheel", (event) => this.zoomColumns(event), { passive: false });
@@ -215,8 +219,7 @@ export class GridMap extends LitElement {
   }
 
   private draw(): void {
-    const heat = this.renderRoot.querySelector<HTMLCanvasElement>("#heat");
-    const sheet = this.renderRoot.querySelector<HTMLCanvasElement>("#lines");
+    const { heat, sheet } = this;
     if (!this.map || !heat || !sheet || !this.clientWidth) return;
     const ratio = Math.min(devicePixelRatio, 2);
     const { width, height } = this.inner;
@@ -329,7 +332,7 @@ export class GridMap extends LitElement {
       const from = ((first + (long ? seen.column : seen.row) * step) * fps) / rate;
       const count = ((long ? seen.columns : seen.rows) * step * fps) / rate;
       const pixels = long ? width : height;
-      const every = nice((count * (long ? 70 : 40)) / pixels);
+      const every = niceStep((count * (long ? 70 : 40)) / pixels);
       for (let frame = Math.ceil(Math.max(from, 0) / every) * every; frame < from + count; frame += every) {
         const at = ((frame - from) / count) * pixels;
         context.beginPath();
@@ -350,7 +353,7 @@ export class GridMap extends LitElement {
   }
 
   private showCaption(cell: Cell | null): void {
-    const caption = this.renderRoot.querySelector<HTMLElement>(".caption")!;
+    const { caption } = this;
     caption.hidden = !cell;
     if (!cell) return;
     const far = this.distance(cell);
@@ -364,7 +367,7 @@ export class GridMap extends LitElement {
 }
 
 /** The smallest of 1, 2, 5 times a power of ten that is not below `least`. */
-function nice(least: number): number {
+export function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
   return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
 }

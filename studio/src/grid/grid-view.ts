@@ -1,7 +1,7 @@
 // Grid view: distances between all frames of two motions; a click shows both poses.
 
 import { css, html } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import type { CodeLines, GridMatch, SearchMenu } from "../net/answers";
 import "./grid-map";
@@ -60,6 +60,8 @@ export class GridView extends View {
   );
   private generation = 0;
 
+  @query("loom-grid-map") private map!: GridMap | null;
+
   static styles = [
     sharedStyles,
     css`
@@ -82,10 +84,6 @@ export class GridView extends View {
     .empty { align-self: center; text-align: center; color: var(--faint); line-height: 1.7; }
   `,
   ];
-
-  private get map(): GridMap | null {
-    return this.renderRoot.querySelector("loom-grid-map");
-  }
 
   protected routeChanged(query: Record<string, string>): void {
     const { selection, take } = this.studio;
@@ -247,7 +245,7 @@ export class GridView extends View {
       { motion: rows.motion, frame: this.map!.frame("rows", row), frames: rows.frames, fps: rows.fps },
       { motion: columns.motion, frame: this.map!.frame("columns", column), frames: columns.frames, fps: columns.fps },
     ];
-    try {
+    await this.studio.attempt(async () => {
       const clips = moments.map(({ motion, frame, frames }) => {
         const first = Math.max(frame - AROUND, 0);
         return { motion, frames: frameNumbers(first, Math.min(frame + AROUND + 1, frames)), anchor: frame - first };
@@ -263,9 +261,7 @@ export class GridView extends View {
       );
       this.studio.stage.clock.pause();
       this.studio.stage.clock.seek(0);
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   /** Play the match of a DTW path in the query's time, over the query. */

@@ -67,7 +67,7 @@ export class Drop extends LitElement {
       .map((item) => item.webkitGetAsEntry?.())
       .filter((one) => one !== null && one !== undefined);
     const plain = [...given.files];
-    try {
+    await this.studio.attempt(async () => {
       const found = entries.length
         ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
         : plain.map((file) => ({ path: file.name, file }));
@@ -75,9 +75,7 @@ export class Drop extends LitElement {
         found,
         entries.some((entry) => entry.isDirectory),
       );
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private readonly chosen = (event: Event): void => {

@@ -1,7 +1,7 @@
 // Library view: takes as animated cards, filtered by name and label, shown and overlaid.
 
 import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { sharedStyles } from "../page/style";
 import { pythonLiteral, shellWord } from "../page/command-line";
@@ -9,7 +9,7 @@ import { segmentText, type Row, type Studio } from "../page/studio";
 import { ThumbnailStore } from "./thumbnails";
 import { View } from "../page/view";
 import "./take-cards";
-import type { Pick } from "./take-cards";
+import type { Pick, TakeCards } from "./take-cards";
 import { send } from "../net/api";
 
 const SORTS = {
@@ -37,6 +37,8 @@ export class LibraryView extends View {
   @state() private state: LibraryState = parseState({});
   private readonly store = new ThumbnailStore();
   private opened = "";
+
+  @query("loom-take-cards") private cards!: TakeCards | null;
 
   static styles = [
     sharedStyles,
@@ -78,7 +80,7 @@ export class LibraryView extends View {
     if (take && frames && this.studio.take === take)
       this.studio.select({ motion: take, start: Number(frames[1]), end: Number(frames[2]) });
     await this.updateComplete;
-    if (take) this.renderRoot.querySelector("loom-take-cards")?.reveal(take);
+    if (take) this.cards?.reveal(take);
   }
 
   /** Put the selected segment into the address, so that a link restores it. */
@@ -216,12 +218,10 @@ export class TakeLabels extends LitElement {
   ];
 
   private async save(labels: string[]): Promise<void> {
-    try {
+    await this.studio.attempt(async () => {
       const saved = await send("put", "library/labels/{name}", { path: { name: this.row.name }, body: { labels } });
       this.studio.relabel(this.row.name, saved.labels);
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private readonly add = (event: Event): void => {

@@ -126,8 +126,3 @@ export class TakeCards extends LitElement {
       )}</div>`;
   }
 }
-declare global {
-  interface HTMLElementTagNameMap {
-    "loom-take-cards": TakeCards;
-  }
-}

@@ -1,7 +1,7 @@
 // The page: tabs at the top, the panel of a view beside the stage, the timeline at the bottom.
 
 import { LitElement, css, html, type PropertyValues } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import "./code-line";
 import "../library/import-panel";
@@ -45,6 +45,8 @@ export class App extends LitElement {
   @state() private disconnected = false;
   readonly studio = new Studio();
 
+  @query("#stage") private stageHost!: HTMLElement;
+
   static styles = [
     sharedStyles,
     css`
@@ -71,7 +73,7 @@ export class App extends LitElement {
     this.studio.addEventListener("disconnected", () => (this.disconnected = true));
     this.studio.addEventListener("connected", () => (this.disconnected = false));
     void this.studio.start();
-    const stage = (this.studio.stage = new Stage(this.renderRoot.querySelector("#stage")!));
+    const stage = (this.studio.stage = new Stage(this.stageHost));
     stage.addEventListener("no-webgl", (event) =>
       this.studio.notify(
         `This browser cannot draw in 3D (${(event as CustomEvent<string>).detail}). Is WebGL switched off?`,

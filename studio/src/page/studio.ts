@@ -182,6 +182,17 @@ export class Studio extends EventTarget {
     this.stage.clock.setLoop(held ? [one.timeOf(selection.start), one.timeOf(selection.end)] : null);
   }
 
+  /** Run a request and show its error, if it has one; returns whether it succeeded. */
+  async attempt(work: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      this.notify(error);
+      return false;
+    }
+  }
+
   /** Show a message or an error. */
   notify(message: unknown): void {
     this.notice = message instanceof Error ? message.message : String(message);

@@ -57,11 +57,7 @@ export class ParametricForm extends LitElement {
     super.connectedCallback();
     this.studio.stage.addEventListener("frame", this.stageMoved);
     for (const name of ["selection", "library"]) this.studio.addEventListener(name, this.again);
-    try {
-      this.kinds = await getJson("parametric/kinds");
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(async () => (this.kinds = await getJson("parametric/kinds")));
   }
 
   disconnectedCallback(): void {
@@ -95,24 +91,18 @@ export class ParametricForm extends LitElement {
   /** Load the motion of the first example. */
   private async loadFirst(): Promise<void> {
     if (this.source === "family" && this.family && !this.familyQuery) {
-      try {
+      await this.studio.attempt(async () => {
         const family = await getJson("families/{id}", { path: { id: this.family } });
         this.familyQuery = family.query;
         this.familyLine = family.lines?.python ?? "";
-      } catch (error) {
-        this.studio.notify(error);
-      }
+      });
     }
     const name = parseSegment(this.query())?.motion ?? this.query();
     if (!name) {
       this.first = null;
       return;
     }
-    try {
-      this.first = await fetchMotion(name);
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(async () => (this.first = await fetchMotion(name)));
   }
 
   private labels(): string[] {

@@ -9,7 +9,7 @@ import { sharedStyles } from "../page/style";
 import type { MotionData } from "../motion/motion";
 import "./parametric-form";
 import { pythonLiteral, shellWord } from "../page/command-line";
-import "./scatter";
+import { bounds } from "./scatter";
 import { Region, Target } from "./target";
 import { View } from "../page/view";
 import type { Message } from "../net/message";
@@ -74,11 +74,7 @@ export class ParametricView extends View {
   }
 
   private async list(): Promise<void> {
-    try {
-      this.saved = await getJson("parametric");
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(async () => (this.saved = await getJson("parametric")));
   }
 
   /** Query: name, target (numbers with commas), hold ("no" to play), family (to make a new one from). */
@@ -182,12 +178,10 @@ export class ParametricView extends View {
   private async reach(target: number[]): Promise<void> {
     const { opened } = this;
     if (!opened) return;
-    try {
+    await this.studio.attempt(async () => {
       const message = await this.studio.live.request("parametric/reach", { name: opened.name, target });
       if (this.opened === opened) this.show(message);
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private show(message: Message<ReachHead>): void {
@@ -263,13 +257,7 @@ export class ParametricView extends View {
 
   private axis(index: number) {
     const { opened } = this;
-    const width = opened!.axes.length;
-    let low = Infinity;
-    let high = -Infinity;
-    for (let at = index; at < this.accessible.length; at += width) {
-      low = Math.min(low, this.accessible[at]);
-      high = Math.max(high, this.accessible[at]);
-    }
+    const [low, high] = bounds(this.accessible, index, opened!.axes.length);
     const set = (event: Event, done: boolean) => {
       const values = [...this.target];
       values[index] = Number((event.target as HTMLInputElement).value);

@@ -1,7 +1,7 @@
 // Accessible parameters as dots in a plane (or on a line), with a target to drag.
 
 import { LitElement, css, html, svg } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { customElement, property, query } from "lit/decorators.js";
 import { sharedStyles } from "../page/style";
 
 const WIDTH = 360;
@@ -16,6 +16,9 @@ export class Scatter extends LitElement {
   @property({ attribute: false }) target!: number[];
   @property({ attribute: false }) reached!: number[];
   private dragging = false;
+  private ranges: [number, number][] = [];
+
+  @query("svg") private picture!: SVGSVGElement;
 
   static styles = [
     sharedStyles,
@@ -31,35 +34,32 @@ export class Scatter extends LitElement {
     return this.axes.length > 1 ? 240 : 70;
   }
 
-  private range(axis: number): [number, number] {
-    let low = Infinity;
-    let high = -Infinity;
-    for (let at = axis; at < this.samples.length; at += this.axes.length) {
-      low = Math.min(low, this.samples[at]);
-      high = Math.max(high, this.samples[at]);
-    }
-    const room = 0.06 * (high - low || 1);
-    return [low - room, high + room];
+  protected willUpdate(): void {
+    this.ranges = this.axes.map((_, axis) => {
+      const [low, high] = bounds(this.samples, axis, this.axes.length);
+      const margin = 0.06 * (high - low || 1);
+      return [low - margin, high + margin];
+    });
   }
 
   private x(value: number): number {
-    const [low, high] = this.range(0);
+    const [low, high] = this.ranges[0];
     return MARGIN + ((value - low) / (high - low)) * (WIDTH - 2 * MARGIN);
   }
 
   private y(value: number | undefined): number {
     if (value === undefined) return 30;
-    const [low, high] = this.range(1);
+    const [low, high] = this.ranges[1];
     return this.height - MARGIN - ((value - low) / (high - low)) * (this.height - 2 * MARGIN);
   }
 
   private aim(event: PointerEvent): void {
-    const box = this.renderRoot.querySelector("svg")!.getBoundingClientRect();
+    const box = this.picture.getBoundingClientRect();
     const part = ((event.clientX - box.left) / box.width) * WIDTH;
-    const [low, high] = this.range(0);
+    const [low, high] = this.ranges[0];
     const aimed = [low + ((part - MARGIN) / (WIDTH - 2 * MARGIN)) * (high - low)];
     if (this.axes.length > 1) {
-      const [bottom, top] = this.range(1);
+      const [bottom, top] = this.ranges[1];
       const down = ((event.clientY - box.top) / box.height) * this.height;
       aimed.push(bottom + ((this.height - MARGIN - down) / (this.height - 2 * MARGIN)) * (top - bottom));
     }
@@ -76,7 +76,7 @@ export class Scatter extends LitElement {
   }
 
   render() {
-    const [low, high] = this.range(0);
+    const [low, high] = this.ranges[0];
     return html`<svg viewBox="0 0 ${WIDTH} ${this.height}" role="img" aria-label="Accessible parameters"
       @pointerdown=${(event: PointerEvent) => {
         this.dragging = true;
@@ -95,4 +95,15 @@ export class Scatter extends LitElement {
       ${this.reached.length ? svg`<circle class="reached" r="3.5" cx=${this.x(this.reached[0])} cy=${this.y(this.reached[1])} />` : ""}
       <circle class="target" r="8" cx=${this.x(this.target[0])} cy=${this.y(this.target[1])} /></svg>`;
   }
+}
+
+/** Least and greatest value of a column of `values`, a flat array of rows of `width` numbers. */
+export function bounds(values: ArrayLike<number>, column: number, width: number): [number, number] {
+  let low = Infinity;
+  let high = -Infinity;
+  for (let at = column; at < values.length; at += width) {
+    low = Math.min(low, values[at]);
+    high = Math.max(high, values[at]);
+  }
+  return [low, high];
 }

@@ -34,11 +34,7 @@ export class Basket extends LitElement {
 
   private async export(): Promise<void> {
     this.busy = true;
-    try {
-      await exportClips(verdicts.accepted, this.format, this.unit, { search: this.search });
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(() => exportClips(verdicts.accepted, this.format, this.unit, { search: this.search }));
     this.busy = false;
   }
 

@@ -59,11 +59,7 @@ export class FamilyView extends View {
 
   /** Load the menu of methods, features, distances and labels. */
   private async loadMenu(): Promise<void> {
-    try {
-      this.menu = await getJson("search/menu");
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(async () => (this.menu = await getJson("search/menu")));
   }
 
   protected routeChanged(query: Record<string, string>): void {
@@ -127,7 +123,7 @@ export class FamilyView extends View {
   private async choose(number: number): Promise<void> {
     this.current = number;
     const node = this.family!.nodes[number];
-    try {
+    await this.studio.attempt(async () => {
       await showMatch(
         this.studio,
         this.querySegment,
@@ -136,9 +132,7 @@ export class FamilyView extends View {
         { timing: "query", beside: false },
         () => this.current === number,
       );
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private toggle(number: number): void {
@@ -160,20 +154,16 @@ export class FamilyView extends View {
   }
 
   private async describe(): Promise<void> {
-    try {
+    await this.studio.attempt(async () => {
       this.lines = (await send("post", "families/lines", { body: this.body })).lines;
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private async parametrize(): Promise<void> {
-    try {
+    await this.studio.attempt(async () => {
       const { id } = await send("post", "families", { body: this.body });
       this.studio.go("parametric", { family: id });
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private async export(): Promise<void> {
@@ -187,11 +177,7 @@ export class FamilyView extends View {
       label,
       distance,
     }));
-    try {
-      await exportClips(clips, "bvh", unit, { family: this.body });
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(() => exportClips(clips, "bvh", unit, { family: this.body }));
   }
 
   private bar() {

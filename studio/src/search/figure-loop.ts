@@ -1,7 +1,7 @@
 // A small animated figure over a ghost, drawn only while visible.
 
 import { LitElement, css, html } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { customElement, property, query } from "lit/decorators.js";
 import type { Figure } from "../motion/aligned";
 
 const AZIMUTH = (38 * Math.PI) / 180; // three-quarter view; all figures start with the same heading
@@ -109,6 +109,8 @@ export class FigureLoop extends LitElement {
   @property({ attribute: false }) colours: [string, string, string] = WARM;
   private held: number | null = null;
 
+  @query("canvas") private canvas!: HTMLCanvasElement | null;
+
   static styles = css`:host { display: block; } canvas { width: 100%; height: 100%; display: block; }`;
 
   connectedCallback(): void {
@@ -128,7 +130,7 @@ export class FigureLoop extends LitElement {
   }
 
   draw(now: number): void {
-    const canvas = this.renderRoot.querySelector("canvas");
+    const { canvas } = this;
     if (!canvas || !this.clientWidth) return;
     const ratio = Math.min(devicePixelRatio, 2);
     const width = Math.round(this.clientWidth * ratio);

@@ -1,7 +1,7 @@
 // Search view: matches of the selected segment, as cards to accept or reject.
 
 import { css, html } from "lit";
-import { customElement, state } from "lit/decorators.js";
+import { customElement, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import "./export-bar";
@@ -48,6 +48,9 @@ export class SearchView extends View {
     async (settings) => (this.lines = await send("post", "search/lines", { body: searchBody(this.menu!, settings) })),
   );
 
+  @query(".cards") private grid!: HTMLElement | null;
+  @query('.card[aria-selected="true"]') private currentCard!: HTMLElement | null;
+
   static styles = [
     sharedStyles,
     cardStyles,
@@ -86,11 +89,7 @@ export class SearchView extends View {
 
   /** Load the menu of methods, features, distances and labels. */
   private async loadMenu(): Promise<void> {
-    try {
-      this.menu = await getJson("search/menu");
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    await this.studio.attempt(async () => (this.menu = await getJson("search/menu")));
   }
 
   protected routeChanged(query: Record<string, string>): void {
@@ -180,12 +179,10 @@ export class SearchView extends View {
   }
 
   private async build(): Promise<void> {
-    try {
+    await this.studio.attempt(async () => {
       await this.watch(await send("post", "search/web", { body: searchBody(this.menu!, this.settings) }));
       this.missing = null;
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
     this.ask();
   }
 
@@ -248,15 +245,11 @@ export class SearchView extends View {
     if (!chosen) return;
     this.current = place;
     const turn = ++this.shown;
-    void this.updateComplete.then(() =>
-      this.renderRoot.querySelector<HTMLElement>(`.card[aria-selected="true"]`)?.scrollIntoView({ block: "nearest" }),
-    );
-    try {
+    void this.updateComplete.then(() => this.currentCard?.scrollIntoView({ block: "nearest" }));
+    await this.studio.attempt(async () => {
       const frames = this.framesOf(chosen.number);
       await showMatch(this.studio, this.results!.query, chosen.row, frames, this.overlay, () => turn === this.shown);
-    } catch (error) {
-      this.studio.notify(error);
-    }
+    });
   }
 
   private judge(place: number, verdict: Verdict): void {
@@ -293,13 +286,13 @@ export class SearchView extends View {
   }
 
   private columns(): number {
-    const grid = this.renderRoot.querySelector(".cards");
+    const { grid } = this;
     return grid ? getComputedStyle(grid).gridTemplateColumns.split(" ").length : 1;
   }
 
   private async focusCard(): Promise<void> {
     await this.updateComplete;
-    this.renderRoot.querySelector<HTMLElement>(`.card[aria-selected="true"]`)?.focus({ preventScroll: true });
+    this.currentCard?.focus({ preventScroll: true });
   }
 
   private head() {

@@ -1,7 +1,7 @@
 // The timeline below the stage: play, scrub, and select a segment of the take.
 
 import { LitElement, css, html, nothing } from "lit";
-import { customElement, property, state } from "lit/decorators.js";
+import { customElement, property, query, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import { copyText } from "../page/code-line";
 import { sharedStyles } from "../page/style";
@@ -26,6 +26,11 @@ export class Timeline extends LitElement {
   private drag: Drag | null = null;
   private width = 0;
   private shown = "";
+
+  @query(".strips") private box!: HTMLElement;
+  @query("#strips") private stripCanvas!: HTMLCanvasElement;
+  @query("#head") private headCanvas!: HTMLCanvasElement;
+  @query(".where") private position!: HTMLElement;
 
   static styles = [
     sharedStyles,
@@ -59,7 +64,7 @@ export class Timeline extends LitElement {
   }
 
   protected firstUpdated(): void {
-    new ResizeObserver(() => this.resize()).observe(this.renderRoot.querySelector(".strips")!);
+    new ResizeObserver(() => this.resize()).observe(this.box);
     this.resize();
   }
 
@@ -105,19 +110,14 @@ export class Timeline extends LitElement {
   }
 
   private resize(): void {
-    const box = this.renderRoot.querySelector<HTMLElement>(".strips")!;
-    this.width = box.clientWidth;
-    for (const canvas of this.renderRoot.querySelectorAll("canvas")) {
+    this.width = this.box.clientWidth;
+    for (const canvas of [this.stripCanvas, this.headCanvas]) {
       const fine = Math.min(devicePixelRatio, 2);
       canvas.width = this.width * fine;
       canvas.height = HEIGHT * fine;
       canvas.getContext("2d")!.setTransform(fine, 0, 0, fine, 0, 0);
     }
     this.draw();
-  }
-
-  private context(id: string): CanvasRenderingContext2D {
-    return this.renderRoot.querySelector<HTMLCanvasElement>(id)!.getContext("2d")!;
   }
 
   private get selected(): readonly [number, number] | null {
@@ -129,9 +129,10 @@ export class Timeline extends LitElement {
 
   private draw(): void {
     if (!this.width) return;
-    drawStrips(this.context("#strips"), this.width, this.axis, this.strips, this.selected);
-    if (this.strips) drawPlayhead(this.context("#head"), this.width, this.axis, this.studio.stage.clock.time);
-    else this.context("#head").clearRect(0, 0, this.width, HEIGHT);
+    drawStrips(this.stripCanvas.getContext("2d")!, this.width, this.axis, this.strips, this.selected);
+    if (this.strips)
+      drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.axis, this.studio.stage.clock.time);
+    else this.headCanvas.getContext("2d")!.clearRect(0, 0, this.width, HEIGHT);
   }
 
   /** Update the playhead and the numbers; called for every drawn frame. */
@@ -153,9 +154,9 @@ export class Timeline extends LitElement {
     const text = this.where();
     if (text === this.shown) return;
     this.shown = text;
-    drawPlayhead(this.context("#head"), this.width, this.axis, clock.time);
-    this.renderRoot.querySelector(".where")!.textContent = text;
-    this.renderRoot.querySelector("#head")!.setAttribute("aria-valuenow", clock.time.toFixed(2));
+    drawPlayhead(this.headCanvas.getContext("2d")!, this.width, this.axis, clock.time);
+    this.position.textContent = text;
+    this.headCanvas.setAttribute("aria-valuenow", clock.time.toFixed(2));
   }
 
   private where(): string {

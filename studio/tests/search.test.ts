@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { SearchMenu } from "../src/net/answers";
+import type { Studio } from "../src/page/studio";
+import { distanceText, shortName } from "../src/search/match-card";
+import {
+  DEFAULTS,
+  addressOf,
+  familyBody,
+  filtersOnly,
+  searchBody,
+  settingsOf,
+  unitOf,
+} from "../src/search/search-settings";
+import { Verdicts } from "../src/search/verdicts";
+
+// What modules of the page use while they are loaded, and Node does not have.
+vi.hoisted(() => Object.assign(globalThis, { addEventListener: () => {}, IntersectionObserver: class {} }));
+
+const ALWAYS = ["max", "max_distance", "within", "only", "without", "exclude_query"];
+const method = (name: string, options: string[], rest = {}) => ({
+  name,
+  about: "",
+  unit: null,
+  whole_clips: false,
+  options: [...options, ...ALWAYS],
+  threshold_filters: name === "dtw",
+  ...rest,
+});
+const MENU: SearchMenu = {
+  methods: [
+    method("dtw", ["features", "rank", "steps", "weights"]),
+    method("lazy", ["features", "k", "radius"]),
+    method("web", ["distance"]),
+    method("emd", [], { unit: "degrees" }),
+  ],
+  features: [{ name: "e15", unit: "m" }],
+  distances: [{ name: "jrd", unit: "rad" }],
+  ranks: [],
+  labels: [],
+  defaults: { k: 256 },
+};
+const studio = (selection: Studio["selection"] = null) => ({ selection, replaceQuery: vi.fn() }) as unknown as Studio;
+
+describe("search settings", () => {
+  it("come from the address and go there again", () => {
+    const query = { query: "a:1-9", method: "lazy", k: "64", within: "walk,run", exclude_query: "1", steps: "classic" };
+    const settings = settingsOf(studio(), query);
+    expect(settings).toMatchObject({ k: 64, within: ["walk", "run"], exclude_query: true, max: 100 });
+    expect(addressOf(settings)).toEqual({ ...query, k: 64, exclude_query: 1 });
+    expect(addressOf({ ...DEFAULTS })).toEqual({});
+  });
+  it("ignore what is not a number", () => expect(settingsOf(studio(), { k: "many" }).k).toBeNull());
+  it("take the selected segment as the query, and put it into the address", () => {
+    const selecting = studio({ motion: "walk", start: 1, end: 9 });
+    expect(settingsOf(selecting, {}).query).toBe("walk:1-9");
+    expect(selecting.replaceQuery).toHaveBeenCalledWith({ query: "walk:1-9" });
+  });
+  it("are sent as far as the method takes them", () => {
+    const settings = { ...DEFAULTS, query: "a:1-9", k: 8, method: "lazy", rank: "distance" as const };
+    const common = {
+      query: "a:1-9",
+      method: "lazy",
+      features: "e15",
+      k: 8,
+      max: 100,
+      within: [],
+      only: [],
+      without: [],
+    };
+    expect(searchBody(MENU, settings)).toEqual({ ...common, exclude_query: false });
+    expect(familyBody(MENU, { ...settings, tiers: "2" })).toEqual({ ...common, tiers: 2, apart: 0.2 });
+  });
+  it("have the unit of their features, distance or method", () => {
+    expect(unitOf(MENU, DEFAULTS)).toBe("m");
+    expect(unitOf(MENU, { ...DEFAULTS, method: "web", distance: "jrd" })).toBe("rad");
+    expect(unitOf(MENU, { ...DEFAULTS, method: "emd" })).toBe("degrees");
+  });
+  it("know when the threshold only filters", () => {
+    expect(filtersOnly(MENU, DEFAULTS)).toBe(true);
+    expect(filtersOnly(MENU, { ...DEFAULTS, rank: "distance" })).toBe(false);
+    expect(filtersOnly(MENU, { ...DEFAULTS, features: "jrd" })).toBe(false);
+    expect(filtersOnly(MENU, { ...DEFAULTS, method: "lazy" })).toBe(false);
+  });
+});
+
+describe("match cards", () => {
+  it("shorten names in the middle", () => {
+    expect(shortName("walk")).toBe("walk");
+    expect(shortName("a_very_long_name_of_a_take_p0", 9)).toBe("a_ve…e_p0");
+  });
+  it("write distances with their unit", () => {
+    expect(distanceText(0.12345, "m")).toBe("0.123 m");
+    expect(distanceText(12.34, "degrees")).toBe("12.3°");
+    expect(distanceText(1.5, "rad")).toBe("1.50 rad");
+  });
+});
+
+describe("verdicts", () => {
+  const stored = new Map<string, string>();
+  const clip = (start_frame: number, end_frame: number, motion = "walk") => ({ motion, start_frame, end_frame });
+  beforeEach(() => {
+    stored.clear();
+    vi.stubGlobal("localStorage", {
+      getItem: (key: string) => stored.get(key) ?? null,
+      setItem: (key: string, value: string) => stored.set(key, value),
+    });
+  });
+  const opened = (library = "/takes.loom") => {
+    const verdicts = new Verdicts();
+    verdicts.open(library);
+    return verdicts;
+  };
+  it("are stored per library", () => {
+    opened().judge(clip(0, 100), "accepted");
+    expect(opened().accepted).toHaveLength(1);
+    expect(opened("/others.loom").accepted).toHaveLength(0);
+  });
+  it("hold for segments that overlap by four fifths", () => {
+    const verdicts = opened();
+    verdicts.judge(clip(0, 100), "accepted");
+    expect(verdicts.verdict(clip(20, 100))).toBe("accepted");
+    expect(verdicts.verdict(clip(21, 100))).toBeNull();
+    expect(verdicts.verdict(clip(0, 100, "run"))).toBeNull();
+  });
+  it("are replaced and withdrawn", () => {
+    const verdicts = opened();
+    verdicts.judge(clip(0, 100), "accepted");
+    verdicts.judge(clip(5, 100), "rejected");
+    expect([verdicts.accepted.length, verdicts.rejected.length]).toEqual([0, 1]);
+    verdicts.judge(clip(0, 100), null);
+    expect(verdicts.verdict(clip(0, 100))).toBeNull();
+  });
+  it("survive a broken store", () => {
+    stored.set("motionloom:verdicts:/takes.loom", "{");
+    expect(opened().accepted).toEqual([]);
+  });
+});
