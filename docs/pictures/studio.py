@@ -134,8 +134,8 @@ def graph(page):
 def movements(page):
     work(page, "movements", {"name": "groove", "within": ["dance_groove"], "meter": 4})
     go(page, "#/graph?show=movements&steps=groove")
-    page.locator("loom-movements .hit").first.wait_for()
-    page.locator("loom-movements g.node circle").first.click(force=True)
+    page.locator("loom-movement-graph .hit").first.wait_for()
+    page.locator("loom-movement-graph g.node circle").first.click(force=True)
     on_stage(page, 1)
     page.evaluate("studio.stage.set({ body: true })")
     freeze(page, 0.9)

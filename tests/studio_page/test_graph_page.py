@@ -181,12 +181,12 @@ def test_a_path_drawn_on_the_floor_is_followed(graph):
 
 def test_movements_are_cut_danced_and_refined(windows, walks):
     page = windows(f"{walks.address}#/graph?show=movements")
-    steps = page.locator("loom-movements")
+    steps = page.locator("loom-movement-graph")
     steps.locator("#label").select_option("dance_groove")
     steps.get_by_label("Beats per movement").fill("4")
     steps.get_by_label("Name of the choreography").fill("disco")
     steps.get_by_role("button", name="Cut movements").click()
-    graph = f"{VIEW}.renderRoot.querySelector('loom-movements').graph"
+    graph = f"{VIEW}.renderRoot.querySelector('loom-movement-graph').graph"
     page.wait_for_function(f"() => {graph}?.nodes.length", timeout=60_000)
     assert "steps=disco" in page.url
     source, target = page.evaluate(f"[{graph}.nodes[0].name, {graph}.nodes.at(-1).name]")

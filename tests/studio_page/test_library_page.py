@@ -125,11 +125,11 @@ def test_files_are_imported_and_failures_are_told(windows, own_server, tmp_path)
     page = windows(own_server.address, width=1000, height=640)
     ml.demo.clip("hop_left", seed=3).save(tmp_path / "hop_new.bvh")
     (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{\n")
-    page.locator("loom-drop #files").set_input_files(
+    page.locator("loom-import-panel #files").set_input_files(
         [tmp_path / "hop_new.bvh", tmp_path / "broken.bvh"]
     )
-    expect(page.locator("loom-drop")).to_contain_text("1 added, 1 failed")
-    expect(page.locator("loom-drop")).to_contain_text("broken.bvh")
+    expect(page.locator("loom-import-panel")).to_contain_text("1 added, 1 failed")
+    expect(page.locator("loom-import-panel")).to_contain_text("broken.bvh")
     page.wait_for_function("() => studio.take === 'hop_new'")
     expect(page.locator("#count")).to_contain_text("35 takes")
     shown = page.evaluate("() => { studio.stage.freeze(0.3); return [...studio.lead.points]; }")
@@ -152,7 +152,7 @@ def test_what_is_dropped_on_the_page_is_imported(windows, own_server, tmp_path):
                 dispatchEvent(new DragEvent(kind, { dataTransfer: held, cancelable: true })); }""",
         file.read_text(),
     )
-    expect(page.locator("loom-drop")).to_contain_text("1 added")
+    expect(page.locator("loom-import-panel")).to_contain_text("1 added")
     page.wait_for_function("() => studio.take === 'jump_dropped'")
     assert "jump_dropped" in ml.Library(own_server.library)
 

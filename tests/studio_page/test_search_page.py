@@ -75,13 +75,13 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     cards.nth(1).click()
     page.keyboard.press("a")  # accepts, and goes on to the next
     page.keyboard.press("r")
-    expect(page.locator("loom-basket")).to_contain_text("2 accepted, 1 rejected")
+    expect(page.locator("loom-export-bar")).to_contain_text("2 accepted, 1 rejected")
     expect(cards.nth(2)).to_have_class("card rejected")
     expect(cards.nth(3)).to_have_attribute("aria-selected", "true")
 
     page.reload()  # nothing of it is lost
     expect(cards.first).to_be_visible()
-    expect(page.locator("loom-basket")).to_contain_text("2 accepted, 1 rejected")
+    expect(page.locator("loom-export-bar")).to_contain_text("2 accepted, 1 rejected")
     expect(cards.nth(0)).to_have_class("card accepted")
     with page.expect_download() as begun:
         page.locator("#export").click()

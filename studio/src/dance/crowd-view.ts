@@ -67,7 +67,7 @@ export class CrowdView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.floor = new FloorLines(this.studio.stage);
-    this.listen("connected", () => {
+    this.listen("reconnected", () => {
       this.shown = "";
       this.routeChanged(this.query);
     });

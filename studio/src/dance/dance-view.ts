@@ -49,7 +49,7 @@ export class DanceView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.listen("frame", () => this.tick(), this.studio.stage);
-    this.listen("connected", () => {
+    this.listen("reconnected", () => {
       this.shown = "";
       this.routeChanged(this.query);
     });

@@ -262,7 +262,7 @@ export class Arcs extends LitElement {
       return { pair: null, take: take < (this.drawn?.names.length ?? 0) ? take : -1 };
     }
     let best = NEAR;
-    let found: TransitionPair | null = null;
+    let nearest: TransitionPair | null = null;
     this.lines.forEach((line, index) => {
       const pair = this.pairs[index];
       if (this.take >= 0 && pair.a !== this.take && pair.b !== this.take) return;
@@ -270,11 +270,11 @@ export class Arcs extends LitElement {
         const far = Math.hypot(line[2 * k] - x, line[2 * k + 1] - y);
         if (far < best) {
           best = far;
-          found = pair;
+          nearest = pair;
         }
       }
     });
-    return { pair: found, take: -1 };
+    return { pair: nearest, take: -1 };
   }
 
   private clicked(event: MouseEvent): void {

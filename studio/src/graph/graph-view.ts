@@ -35,7 +35,7 @@ export class GraphView extends View {
   private last: { steered: Walker["steered"]; frames: number } | null = null;
 
   @query("loom-arcs") private arcs!: Arcs | null;
-  @query("#place") private status!: HTMLElement | null;
+  @query("#position") private status!: HTMLElement | null;
 
   static styles = [
     sharedStyles,
@@ -53,7 +53,7 @@ export class GraphView extends View {
   connectedCallback(): void {
     super.connectedCallback();
     this.listen("frame", () => this.tick(), this.studio.stage);
-    this.listen("connected", () => {
+    this.listen("reconnected", () => {
       this.shown = "";
       this.halt();
       this.routeChanged(this.query);
@@ -121,11 +121,11 @@ export class GraphView extends View {
 
   private tick(): void {
     if (!this.walker) return;
-    const place = this.walker.position();
-    this.arcs?.showPosition(place);
-    if (this.status && place)
+    const position = this.walker.position();
+    this.arcs?.showPosition(position);
+    if (this.status && position)
       // updated every frame, without rendering
-      this.status.textContent = `${place.name} at frame ${Math.round(place.frame)}; ${this.walker.shownTransitions} transitions so far`;
+      this.status.textContent = `${position.name} at frame ${Math.round(position.frame)}; ${this.walker.shownTransitions} transitions so far`;
   }
 
   private async pick(pair: TransitionPair | null): Promise<void> {
@@ -298,7 +298,7 @@ export class GraphView extends View {
         }} /></label>
       ${this.path.length ? html`<button @click=${this.savePath}>Save path.csv</button>` : ""}
       <button id="bvh" @click=${() => this.save("bvh")}>Save BVH</button><button @click=${() => this.save("glb")}>Save GLB</button></div>
-      <p class="numbers ${this.busy ? "" : "faint"}" id="seen"><span id="place" ?hidden=${!this.walker}></span>${
+      <p class="numbers ${this.busy ? "" : "faint"}" id="seen"><span id="position" ?hidden=${!this.walker}></span>${
         this.busy
           ? `${this.busy}…`
           : this.drawing
@@ -363,6 +363,6 @@ export class GraphView extends View {
         this.studio.go("graph", { ...this.query, show });
       }}>${words}</button>`;
     return html`<nav>${tab("Takes and transitions", undefined)}${tab("Movements of dances", "movements")}</nav>
-      ${movements ? html`<loom-movements .studio=${this.studio} name=${this.query.steps ?? ""}></loom-movements>` : this.takes()}`;
+      ${movements ? html`<loom-movement-graph .studio=${this.studio} name=${this.query.steps ?? ""}></loom-movement-graph>` : this.takes()}`;
   }
 }

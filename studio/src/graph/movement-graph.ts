@@ -14,8 +14,8 @@ import type { Studio } from "../page/studio";
 const SIZE = 460;
 const RING = 166;
 
-@customElement("loom-movements")
-export class Movements extends LitElement {
+@customElement("loom-movement-graph")
+export class MovementGraph extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @property() name = "";
   @state() private saved: string[] = [];

@@ -17,8 +17,8 @@ type State =
 
 const PARALLEL = 4; // parallel uploads
 
-@customElement("loom-drop")
-export class Drop extends LitElement {
+@customElement("loom-import-panel")
+export class ImportPanel extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   @state() private over = false;
   @state() private state: State | null = null;
@@ -40,9 +40,9 @@ export class Drop extends LitElement {
 
   connectedCallback(): void {
     super.connectedCallback();
-    const files = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
     addEventListener("dragover", (event) => {
-      if (files(event)) {
+      if (hasFiles(event)) {
         event.preventDefault();
         this.over = true;
       }
@@ -51,7 +51,7 @@ export class Drop extends LitElement {
       if (!event.relatedTarget) this.over = false;
     });
     addEventListener("drop", (event) => {
-      if (!files(event)) return;
+      if (!hasFiles(event)) return;
       event.preventDefault();
       this.over = false;
       void this.dropped(event.dataTransfer!);
@@ -68,11 +68,11 @@ export class Drop extends LitElement {
       .filter((one) => one !== null && one !== undefined);
     const plain = [...given.files];
     await this.studio.attempt(async () => {
-      const found = entries.length
+      const files = entries.length
         ? (await Promise.all(entries.map((entry) => walk(entry, "")))).flat()
         : plain.map((file) => ({ path: file.name, file }));
       await this.importFiles(
-        found,
+        files,
         entries.some((entry) => entry.isDirectory),
       );
     });
@@ -80,15 +80,15 @@ export class Drop extends LitElement {
 
   private readonly chosen = (event: Event): void => {
     const input = event.target as HTMLInputElement;
-    const found = [...(input.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
+    const files = [...(input.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
     const folder = input.id === "folder";
     input.value = "";
-    void this.importFiles(found, folder);
+    void this.importFiles(files, folder);
   };
 
   /** Upload all files, then import them; a failed file does not stop the others. */
-  private async importFiles(found: LocalFile[], folders: boolean): Promise<void> {
-    const wanted = found.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
+  private async importFiles(files: LocalFile[], folders: boolean): Promise<void> {
+    const wanted = files.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
     if (!wanted.length || this.busy) return;
     this.stopped = false;
     try {
@@ -188,11 +188,11 @@ async function walk(entry: FileSystemEntry, folder: string): Promise<LocalFile[]
     return [{ path, file }];
   }
   const reader = (entry as FileSystemDirectoryEntry).createReader();
-  const found: LocalFile[] = [];
+  const files: LocalFile[] = [];
   for (;;) {
     // a reader returns at most a hundred entries at a time, and none at the end
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (!some.length) return found;
-    for (const one of some) found.push(...(await walk(one, path)));
+    if (!some.length) return files;
+    for (const one of some) files.push(...(await walk(one, path)));
   }
 }

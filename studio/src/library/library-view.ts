@@ -110,7 +110,7 @@ export class LibraryView extends View {
   private rows(): Row[] {
     const { find, label, sort } = this.state;
     const words = find.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.studio.library.motions.filter(
+    const rows = this.studio.library.motions.filter(
       (row) =>
         (!label || row.labels.includes(label)) &&
         words.every(
@@ -118,7 +118,7 @@ export class LibraryView extends View {
         ),
     );
     const { order } = SORTS[sort];
-    return order ? found.sort(order) : found;
+    return order ? rows.sort(order) : rows;
   }
 
   private colours(): Map<string, string> {
@@ -154,13 +154,13 @@ export class LibraryView extends View {
     const { library, take, selection } = this.studio;
     const row = library.motions.find((one) => one.name === take);
     if (!row) return nothing;
-    const range = selection?.motion === take ? selection : null;
-    const name = `${library.path}:${range ? segmentText(range) : row.name}`;
+    const segment = selection?.motion === take ? selection : null;
+    const name = `${library.path}:${segment ? segmentText(segment) : row.name}`;
     return html`<div class="open">
       <div><b>${row.name}</b> <span class="faint">${row.frames} frames, ${row.fps} fps, ${row.seconds.toFixed(2)} s</span></div>
       <loom-take-labels .studio=${this.studio} .row=${row} .known=${[...labels.keys()]}></loom-take-labels>
       <loom-code .cli=${`motionloom show ${shellWord(name)}`}
-        .python=${`ml.Library(${pythonLiteral(library.path)})[${pythonLiteral(row.name)}]${range ? `[${range.start}:${range.end}]` : ""}`}></loom-code></div>`;
+        .python=${`ml.Library(${pythonLiteral(library.path)})[${pythonLiteral(row.name)}]${segment ? `[${segment.start}:${segment.end}]` : ""}`}></loom-code></div>`;
   }
 
   render() {

@@ -36,7 +36,7 @@ export interface SearchMethod {
   options: string[];
   threshold_filters: boolean;
 }
-export interface NamedUnit {
+interface NamedUnit {
   name: string;
   unit: string;
 }
@@ -102,7 +102,7 @@ export interface GridSide {
   fps: number;
   frames: number;
 }
-export interface GridHead {
+interface GridHead {
   rows: GridSide;
   columns: GridSide;
   high: number;
@@ -119,7 +119,7 @@ export interface GridMatch {
   distance: number;
 }
 
-export interface GraphInfo {
+interface GraphInfo {
   motions: number;
   frames: number;
   transitions: number;
@@ -250,7 +250,7 @@ export interface FigureBody {
   head: [number, number] | null;
   anchor: number;
 }
-export interface AlignedHead {
+interface AlignedHead {
   clips: { name: string; fps: number; frames: number; points: number; body: number }[];
   bodies: (FigureBody & Bones)[];
 }

@@ -1,6 +1,6 @@
 // Binary messages of the server: a JSON header, then the bytes of its arrays.
 
-export type TypedArray = Float32Array | Int32Array | Uint8Array;
+type TypedArray = Float32Array | Int32Array | Uint8Array;
 
 export interface Message<Meta = unknown> {
   meta: Meta;

@@ -120,7 +120,7 @@ export class App extends LitElement {
       <aside>${this.ready ? staticHtml`<${tag} .studio=${this.studio} .viewPath=${this.studio.route.view}></${tag}>` : ""}</aside>
       <main><div id="stage"></div>
         ${this.ready ? html`<loom-stage-bar .studio=${this.studio}></loom-stage-bar>` : ""}${this.notice()}</main>
-      ${this.ready ? html`<loom-drop .studio=${this.studio}></loom-drop>` : ""}
+      ${this.ready ? html`<loom-import-panel .studio=${this.studio}></loom-import-panel>` : ""}
       <footer>${this.ready ? html`<loom-timeline .studio=${this.studio}></loom-timeline>` : ""}</footer>`;
   }
 }

@@ -112,10 +112,10 @@ export function listenToKeys(studio: Studio): void {
     if (event.defaultPrevented || event.metaKey || event.altKey || typing(event)) return;
     if (event.ctrlKey && !["1", "3"].includes(event.key)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const found = SHORTCUTS.find((one) => one.keys.includes(key));
-    if (!found) return;
+    const shortcut = SHORTCUTS.find((one) => one.keys.includes(key));
+    if (!shortcut) return;
     event.preventDefault();
-    found.act(studio, event);
+    shortcut.act(studio, event);
   });
   // A clicked button loses the focus, so that Space plays instead of clicking it again.
   addEventListener("click", (event) => {

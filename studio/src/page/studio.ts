@@ -22,8 +22,8 @@ declare global {
 }
 
 /** Fires "library" (rows have changed), "motions" (frames may have changed), "artifacts" (saved parametric motions or
- * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "disconnected" and
- * "connected". */
+ * choreographies), "route", "take", "selection", "notice", "help", "import" (open the file dialog), "disconnected",
+ * "connected", and "reconnected" after a lost connection. */
 export class Studio extends EventTarget {
   readonly live = new Live();
   /** Class for motion that is synthesized while it plays; here for use from the console. */
@@ -56,9 +56,11 @@ export class Studio extends EventTarget {
     this.live.addEventListener("connected", () => {
       this.fire("connected");
       if (this.wasDisconnected) {
+        // Anything may have changed in the meantime.
         void this.refresh();
         this.fire("artifacts");
-      } // anything may have changed in the meantime
+        this.fire("reconnected");
+      }
       this.wasDisconnected = false;
     });
     this.live.addEventListener("changed", (event) => this.changed((event as CustomEvent<string>).detail));

@@ -8,8 +8,8 @@ import type { Studio } from "../page/studio";
 import type { Clip } from "../net/answers";
 import { verdicts } from "./verdicts";
 
-@customElement("loom-basket")
-export class Basket extends LitElement {
+@customElement("loom-export-bar")
+export class ExportBar extends LitElement {
   @property({ attribute: false }) studio!: Studio;
   /** Settings of the search, for the list in the zip. */
   @property({ attribute: false }) search: Body<"search"> | null = null;

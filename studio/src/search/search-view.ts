@@ -78,7 +78,7 @@ export class SearchView extends View {
     });
     this.listen("change", () => this.requestUpdate(), verdicts);
     this.listen("selection", () => this.selected());
-    this.listen("connected", () => this.ask());
+    this.listen("reconnected", () => this.ask());
     this.listen("keydown", (event) => this.key(event as KeyboardEvent), window, { capture: true });
   }
 
@@ -323,7 +323,7 @@ export class SearchView extends View {
           ? "searching…"
           : ""
     }</span>
-      ${results ? html`<loom-basket .studio=${this.studio} .search=${searchBody(this.menu!, this.settings)} .unit=${results.unit}></loom-basket>` : ""}
+      ${results ? html`<loom-export-bar .studio=${this.studio} .search=${searchBody(this.menu!, this.settings)} .unit=${results.unit}></loom-export-bar>` : ""}
       <span class="row"><button aria-pressed=${this.overlay.timing === "own"} title="Play matches at their own speed instead of the query's timing"
           @click=${() => flip({ timing: this.overlay.timing === "own" ? "query" : "own" })}>own speed</button>
         <button aria-pressed=${this.overlay.beside} @click=${() => flip({ beside: !this.overlay.beside })}>beside</button>

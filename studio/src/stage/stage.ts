@@ -24,7 +24,7 @@ export interface DisplaySettings {
   follow: boolean;
 }
 
-export const DEFAULT_DISPLAY: DisplaySettings = {
+const DEFAULT_DISPLAY: DisplaySettings = {
   body: false,
   contacts: true,
   ghosts: false,
@@ -37,7 +37,7 @@ export const DEFAULT_DISPLAY: DisplaySettings = {
 };
 const KEY = "motionloom.stage";
 
-export function storedDisplay(): DisplaySettings {
+function storedDisplay(): DisplaySettings {
   try {
     return { ...DEFAULT_DISPLAY, ...JSON.parse(localStorage.getItem(KEY) ?? "{}") };
   } catch {
@@ -45,17 +45,17 @@ export function storedDisplay(): DisplaySettings {
   }
 }
 
-export function storeDisplay(display: DisplaySettings): void {
+function storeDisplay(display: DisplaySettings): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(display));
   } catch {
-    /* private window: not kept */
+    // private window: not stored
   }
 }
 
 export { Character, type CharacterSpec } from "./character";
 
-export const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
+const COLOURS = [0xe0823d, 0x4f9fd8, 0x7cb85c, 0xc56ac0, 0xd8c14f, 0x5cc4b8, 0xd86464, 0x9a86e0];
 const CROWD = 8; // characters from which figures are drawn with less detail
 const GHOSTS = 3; // before and after the current pose
 const IDLE = 200; // milliseconds between draws while nothing moves

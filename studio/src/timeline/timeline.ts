@@ -99,10 +99,10 @@ export class Timeline extends LitElement {
       if (!current()) return;
       mine.speed = message.arrays.speed as Float32Array;
       this.requestUpdate();
-      const found = await getJson("motions/{name}/beats", request);
+      const answer = await getJson("motions/{name}/beats", request);
       if (!current()) return;
-      mine.beats = found.beats;
-      mine.sure = found.rhythmic;
+      mine.beats = answer.beats;
+      mine.sure = answer.rhythmic;
       this.requestUpdate();
     } catch {
       /* too short for a rhythm, or removed in the meantime: the strip stays empty */
