@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.plots.beats import beats_figure, write_beats
-from motionloom.plots.transition_graph import write_transition_graph
+from motionloom.plots.rhythm import beats_figure, write_beats, write_transition_graph
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from motionloom.plots import (
     write_strip,
 )
 from motionloom.plots.camera import VIEWS, Camera
-from motionloom.plots.player import MISSING, clip_data, page_part, quantised
+from motionloom.plots.player import MISSING, asset_text, clip_data, quantize_positions
 from motionloom.plots.stick_figure import COLOURS, LEFT, MIDDLE, RIGHT, stick_figure
 from motionloom.plots.strokes import figure_strokes, grid_step
 
@@ -330,10 +330,10 @@ def test_a_gif_follows_a_character_that_travels(tmp_path):
 
 
 def test_a_long_gif_is_cut_and_says_so(tmp_path):
-    from motionloom.plots.animation import film_of
+    from motionloom.plots.animation import film_for
 
     motion = walker()
-    film = film_of(motion, 200, 10.0, 1.0, "side")
+    film = film_for(motion, 200, 10.0, 1.0, "side")
     assert film.caption == "walker (first 1 of 3.0 s)"
     image = Image.open(write_gif(motion, tmp_path / "m.gif", width=100, fps=10, seconds=1.0))
     assert image.n_frames == len(motion[:30].resample(10))
@@ -423,7 +423,7 @@ def test_the_player_carries_the_positions_to_within_rounding(make):
 def test_the_script_unpacks_the_same_positions_and_draws_a_curve_through_them(tmp_path):
     motion = walker()
     (clip,) = clips_of(player_html(motion, budget=Budget(fps=10)))
-    script = page_part("player.js") + (
+    script = asset_text("player.js") + (
         "\nconst clip = MotionloomPlayer.unpack(JSON.parse(require('fs').readFileSync(0)));"
         "const at = (f) => Array.from(MotionloomPlayer.sample("
         "clip.positions, clip.frames, 3 * clip.points, f, new Float32Array(3 * clip.points)));"
@@ -447,7 +447,7 @@ def test_the_script_unpacks_the_same_positions_and_draws_a_curve_through_them(tm
 def test_missing_coordinates_stay_missing(rng):
     values = rng.normal(size=(4, 3, 3))
     values[2, 1] = np.nan
-    codes, origin, scale = quantised(values)
+    codes, origin, scale = quantize_positions(values)
     assert np.all(codes[2, 1] == MISSING)
     assert np.count_nonzero(codes == MISSING) == 3
     keep = np.isfinite(values)

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.plots.beats import write_beats
-from motionloom.plots.transition_graph import write_transition_graph
+from motionloom.plots.rhythm import write_beats, write_transition_graph
 from motionloom.rhythm import choreography
 
 HERE = Path(__file__).parent

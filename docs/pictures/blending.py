@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import motionloom as ml
 from motionloom.blending import Blend, register
-from motionloom.plots.overlay import draw_overlay
+from motionloom.plots.parametric import draw_overlay
 
 KINDS = ("front_mid", "outside_mid", "side_mid")
 

@@ -16,7 +16,7 @@ import motionloom as ml
 from motionloom.cli.doctor import examination_report
 from motionloom.formats.presets import PRESETS, prepared
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.plots.doctor_page import doctor_article, write_doctor_page
+from motionloom.plots.html_pages import doctor_section, write_doctor_page
 
 HERE = Path(__file__).parent
 INK, FAINT, BONE = "#2b303a", "#8a93a1", "#3b82c4"
@@ -63,7 +63,7 @@ def write_page(path):
     kick = ml.demo.clip("kick_front_high_right")
     hasty = replace(ml.demo.clip("jump_far"), fps=60.0)
     takes = [("takes/walk.bvh", flipped), ("takes/jump.bvh", hasty), ("takes/kick.bvh", kick)]
-    pages = [doctor_article(m, examination_report(m, name)) for name, m in takes]
+    pages = [doctor_section(m, examination_report(m, name)) for name, m in takes]
     write_doctor_page(pages, path)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 import motionloom as ml
-from motionloom.plots.animation import film_of
+from motionloom.plots.animation import film_for
 
 HERE = Path(__file__).parent
 KINDS = ("front_low", "front_mid", "front_high", "inside_mid", "outside_mid", "outside_high",
@@ -32,7 +32,7 @@ def main():
     # A little standing still before and after each kick is left out.
     shown = [one.motion[6:58] for one in found]
     whole = replace(ml.concatenate(shown), name="a kick that lands here, and here, and here")
-    film = film_of(whole, 320, FPS, None, "three-quarter")
+    film = film_for(whole, 320, FPS, None, "three-quarter")
     ends = np.cumsum([one.duration for one in shown])
     hits = [end - part.duration + (one.frames[0] - 6) / part.fps
             for one, part, end in zip(found, shown, ends, strict=True)]  # fmt: skip

@@ -10,7 +10,7 @@ import motionloom as ml
 from motionloom.motion.diagnostics.quality import part_path
 from motionloom.motion.feet.contacts import FOOT_PARTS, intervals
 from motionloom.motion_graph import motion_graph
-from motionloom.plots.error_function import write_error_function
+from motionloom.plots.distance_matrix import write_error_function
 
 HERE = Path(__file__).parent
 WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "walk_right_tight")

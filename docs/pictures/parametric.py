@@ -7,7 +7,7 @@ from PIL import Image
 
 from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_targets
 from motionloom.plots.filmstrip import write_match_strip
-from motionloom.plots.parameter_space import write_parameter_space
+from motionloom.plots.parametric import write_parameter_space
 
 HERE = Path(__file__).parent
 

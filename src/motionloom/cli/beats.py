@@ -48,7 +48,7 @@ def beats(
     loaded = [motion_from(text) for text in motions]
     found = beats_of(loaded, tempo_bpm=(slowest, fastest), steady=steady)
     if output is not None:
-        from motionloom.plots.beats import write_beats
+        from motionloom.plots.rhythm import write_beats
 
         write_beats(loaded, found, output)
     if json:
@@ -211,7 +211,7 @@ def _write(made: Choreography, path: Path) -> None:
     if path.suffix.lower() in (".json", ".graphml"):
         made.save(path)
         return
-    from motionloom.plots.transition_graph import write_transition_graph
+    from motionloom.plots.rhythm import write_transition_graph
 
     write_transition_graph(made.graph, path, title=made.kind)
 

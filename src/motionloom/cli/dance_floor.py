@@ -60,9 +60,9 @@ def dancefloor(
     )
     save(Scene(made.motions), output)
     if top is not None:
-        from motionloom.plots.top_view import write_floor
+        from motionloom.plots.top_view import write_floor_plan
 
-        write_floor(made.motions, top)
+        write_floor_plan(made.motions, top)
     quality = made.quality()
     first = made.motions[0]
     if json:

@@ -209,7 +209,7 @@ def _remember(lib: Library, settings: Settings) -> None:
 
 
 def _draw(made: MotionGraph, output: Path, two: tuple[str, str] | None, settings: Settings) -> None:
-    from motionloom.plots.error_function import write_error_function
+    from motionloom.plots.distance_matrix import write_error_function
 
     write_error_function(made, output, names=two, distance=chosen_distance(settings))
     remark(f"drawn to {output}")

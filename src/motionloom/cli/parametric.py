@@ -189,7 +189,7 @@ def _spelt_error(error: float, axes: Sequence[str]) -> str:
 
 def draw_accessible(motion: ParametricMotion, path: Path) -> None:
     """Draw what a parametric motion can reach, around the query at its key frame."""
-    from motionloom.plots.parameter_space import write_parameter_space
+    from motionloom.plots.parametric import write_parameter_space
 
     first = motion.reach(motion.space.examples[0], refine=False)
     frames = [frame for frame in first.frames if frame is not None]

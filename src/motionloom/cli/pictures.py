@@ -125,7 +125,7 @@ def sheet(
     The page is one file that needs no server and no internet. Files that cannot be read
     are listed at the end; the exit code is then 1.
     """
-    from motionloom.plots.sheet import contact_sheet
+    from motionloom.plots.html_pages import contact_sheet
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{output}: a sheet is a web page; its name must end in .html")

@@ -248,7 +248,7 @@ def _write(
                 advance()
         remark(f"{counted(len(matches), 'clip')} written to {export}")
     if sheet is not None:
-        from motionloom.plots.sheet import SheetClip, contact_sheet
+        from motionloom.plots.html_pages import SheetClip, contact_sheet
 
         clips = (
             SheetClip(

@@ -101,7 +101,7 @@ def _draw(
     threshold: float,
     json: bool,
 ) -> None:
-    from motionloom.plots.match_web import write_web_picture
+    from motionloom.plots.distance_matrix import write_match_web
     from motionloom.search.match_web.library_web import web_pair
     from motionloom.search.query import as_query
 
@@ -115,7 +115,7 @@ def _draw(
         asked = as_query(lib, f"{a}:{query}")
         rows = asked.row_span(rate, len(pair.matrix))
         found = pair.search(*rows, threshold=threshold)
-    write_web_picture(
+    write_match_web(
         pair.matrix, pair.web, output, names=(a, b), query=rows, found=found, alpha=pair.alpha
     )
     if json:

@@ -1,9 +1,9 @@
-"""Pictures: film strips, animations, the notebook player and contact sheets."""
+"""Figures, animations and HTML pages of motions, and plots of what is computed from them."""
 
 from motionloom.plots.animation import write_gif, write_mp4
 from motionloom.plots.filmstrip import film_strip, write_strip
+from motionloom.plots.html_pages import SheetClip, contact_sheet
 from motionloom.plots.player import Budget, player_html
-from motionloom.plots.sheet import SheetClip, contact_sheet
 
 __all__ = [
     "Budget",

@@ -1,11 +1,8 @@
-"""Moving pictures: a motion as an animated GIF or as an MP4 film.
+"""Animations of a motion: animated GIF and MP4 (H.264).
 
-A GIF plays everywhere and grows quickly; a film is small and needs the program ffmpeg.
-
-The pictures of a film: one per frame, painted with Pillow.
-
-The same stick figure as in a film strip, on a floor with its path behind it. The camera
-follows a character that travels and keeps still for one that stays.
+GIF plays everywhere but grows quickly; MP4 is small and needs the program ffmpeg. Each frame is
+painted with Pillow: the stick figure of a film strip on a floor, with its path. The camera
+follows a character that travels and stays still for one that does not.
 """
 
 from __future__ import annotations
@@ -33,34 +30,34 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-_SMOOTH = 3  # pixels painted per pixel kept, along each edge
+_SMOOTH = 3  # supersampling factor along each edge
 _TEXT, _FAINT = "#2b323c", "#7b8494"
 _MARGIN = 0.1  # of the figure's size, around it
 
 
 @dataclass(frozen=True)
 class Film:
-    """Pictures of one motion, one per frame."""
+    """Images of one motion, one per frame."""
 
-    motion: Motion  # at the film's rate
+    motion: Motion  # at the frame rate of the film
     figure: StickFigure
     camera: Camera
     path: NDArray[np.float64]  # (T, 3) of the anchor
-    centres: NDArray[np.float64]  # (T, 3) the camera looks at, on the floor
+    centres: NDArray[np.float64]  # (T, 3) floor points the camera looks at
     caption: str
     fps: float
     width: int
     height: int
     scale: float  # pixels per metre
-    middle: NDArray[np.float64]  # (2,) of the picture, seen from the centre, metres
+    middle: NDArray[np.float64]  # (2,) image centre relative to the projected centre, metres
 
     def pictures(self) -> Iterator[Image]:
-        """All frames in order."""
+        """Images of all frames, in order."""
         for frame in range(len(self.motion)):
             yield self.picture(frame)
 
     def picture(self, frame: int) -> Image:
-        """One frame, painted larger and scaled down for smooth edges."""
+        """Image of one frame, supersampled for smooth edges."""
         from PIL import Image, ImageDraw
 
         figure, camera, centre = self.figure, self.camera, self.centres[frame]
@@ -100,8 +97,8 @@ class Film:
         draw.text(at, time, fill=_FAINT, font=small, anchor="rs")
 
 
-def film_of(motion: Motion, width: int, fps: float, seconds: float | None, view: str) -> Film:
-    """The film of a motion, `width` pixels wide, at `fps`, of `seconds` at most."""
+def film_for(motion: Motion, width: int, fps: float, seconds: float | None, view: str) -> Film:
+    """Film of a motion, `width` pixels wide, at `fps`, at most `seconds` long."""
     figure = stick_figure(motion)
     caption = motion.name or "motion"
     if seconds is not None and motion.duration > seconds:
@@ -121,19 +118,19 @@ def film_of(motion: Motion, width: int, fps: float, seconds: float | None, view:
     high[0] = max(high[0], 0.45 * figure.size)
     low[1] = min(low[1], -0.12 * figure.size)
     low, high = low - _MARGIN * figure.size, high + _MARGIN * figure.size
-    band = round(width / 16)  # for the name, above the figure
+    band = round(width / 16)  # room for the name above the figure
     scale = width / float(high[0] - low[0])
     height = round((high[1] - low[1]) * scale) + band
     if height > 1.25 * width:
         scale *= (1.25 * width - band) / (height - band)
         height = round(1.25 * width)
-    height, width = height + height % 2, width + width % 2  # H.264 wants even edges
+    height, width = height + height % 2, width + width % 2  # H.264 needs even sizes
     middle = 0.5 * (low + high) + [0.0, 0.5 * band / scale]
     return Film(motion, figure, camera, path, centres, caption, fps, width, height, scale, middle)
 
 
 def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.float64]:
-    """What the camera looks at (T, 3): the path, smoothed; its middle if it is short."""
+    """Camera targets (T, 3): the smoothed path, or its middle if the path is short."""
     path = np.nan_to_num(path, posinf=0.0, neginf=0.0)
     floor = path * [1.0, 0.0, 1.0] + [0.0, figure.ground, 0.0]
     if np.ptp(floor, axis=0).max() < 0.6 * figure.size:
@@ -142,7 +139,7 @@ def _followed(path: NDArray, figure: StickFigure, fps: float) -> NDArray[np.floa
 
 
 def _extent(motion: Motion, figure: StickFigure, camera: Camera, centres: NDArray):
-    """Lower left and upper right (2,) that the figure reaches, seen from the centres."""
+    """Lower left and upper right corner (2,) of the figure relative to the centres."""
     low, high = np.zeros(2), np.zeros(2)
     for start in range(0, len(motion), 4096):
         block = slice(start, start + 4096)
@@ -155,7 +152,7 @@ def _extent(motion: Motion, figure: StickFigure, camera: Camera, centres: NDArra
 
 
 def _paint(draw, ends, widths, colours) -> None:
-    """Lines with round ends: a box and two discs each."""
+    """Draw lines with round ends: a box and two discs each."""
     inks = [tuple(c) for c in np.rint(255 * colours).astype(int)]
     radii = 0.5 * np.maximum(widths, 1.0)
     for (a, b), r, fill in zip(ends, radii, inks, strict=True):
@@ -165,12 +162,12 @@ def _paint(draw, ends, widths, colours) -> None:
             side = np.array([-along[1], along[0]]) * (r / length)
             draw.polygon([tuple(p) for p in (a + side, b + side, b - side, a - side)], fill=fill)
         if r > 1.0:
-            for p in (a, b):  # Pillow counts the pixels of both edges
+            for p in (a, b):  # Pillow includes the pixels of both edges
                 draw.ellipse((*(p - r), *(p + r - 1.0)), fill=fill)
 
 
 def palette() -> Image:
-    """The colours of our ink, hazed and blended at edges: one palette for all frames."""
+    """One palette for all frames: the stroke colours, with haze and blended edges."""
     from PIL import Image
 
     solid = [ink.rgb(c) for c in (ink.PAPER, ink.FLOOR, ink.GRID, ink.SHADOW)]
@@ -190,7 +187,7 @@ def palette() -> Image:
 
 
 def _fitted(text: str, font, room: float) -> str:
-    """`text` cut in the middle until it fits `room` pixels."""
+    """`text`, shortened in the middle until it fits `room` pixels."""
     text = "".join(c if c.isprintable() else " " for c in text)
     if font.getlength(text) <= room:
         return text
@@ -204,7 +201,7 @@ def _cut(text: str, keep: int) -> str:
     return text[: keep - keep // 2] + "…" + text[len(text) - keep // 2 :]
 
 
-GIF_SECONDS = 20.0  # about 3 MB; a GIF of minutes is no use to anyone
+GIF_SECONDS = 20.0  # about 3 MB
 
 
 def write_gif(
@@ -216,20 +213,20 @@ def write_gif(
     seconds: float | None = GIF_SECONDS,
     view: str = "three-quarter",
 ) -> Path:
-    """Write an animated GIF that loops.
+    """Write a looping animated GIF.
 
     Parameters
     ----------
     motion : Motion
     path : str or Path
-        Where to; written under a temporary name and renamed.
+        Output file, written atomically.
     width : int
         Pixels. The height follows from the motion.
     fps : float
-        Frames per second, at most the motion's own. A GIF counts hundredths of a second, so
-        the nearest rate it can show is taken; the motion keeps its speed.
+        Frames per second, at most those of the motion. GIF frame times are whole hundredths of
+        a second, so the nearest possible rate is used; the motion keeps its speed.
     seconds : float or None
-        Leave out what comes later, and say so in the picture; None shows all.
+        Maximum length; the caption says if the motion was cut. None: no limit.
     view : str
         As for `motionloom.plots.film_strip`.
 
@@ -253,11 +250,11 @@ def write_gif(
     _check(width, fps, seconds)
     from PIL.Image import Dither
 
-    hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down below 2
-    film = film_of(motion, width, 100.0 / hundredths, seconds, view)
+    hundredths = max(round(100.0 / min(fps, motion.fps)), 2)  # viewers slow down shorter ones
+    film = film_for(motion, width, 100.0 / hundredths, seconds, view)
     colours = palette()
     frames = (image.quantize(palette=colours, dither=Dither.NONE) for image in film.pictures())
-    return looped(frames, path, hundredths)
+    return write_looping_gif(frames, path, hundredths)
 
 
 def write_mp4(
@@ -270,15 +267,14 @@ def write_mp4(
     view: str = "three-quarter",
     sound: str | Path | None = None,
 ) -> Path:
-    """Write an MP4 film (H.264) with the program ``ffmpeg``; options as for `write_gif`.
+    """Write an MP4 file (H.264) with the program ``ffmpeg``; options as for `write_gif`.
 
-    `sound` is a sound file to play along, from the first frame on; what is longer of the two
-    is cut.
+    `sound` is an audio file that starts at the first frame; the longer of the two is cut.
 
     Raises
     ------
     MissingExtra
-        If there is no ffmpeg on this machine.
+        If ffmpeg is not installed.
 
     Examples
     --------
@@ -289,13 +285,13 @@ def write_mp4(
     """
     _check(width, fps, seconds)
     ffmpeg()
-    film = film_of(motion, width, min(fps, motion.fps), seconds, view)
+    film = film_for(motion, width, min(fps, motion.fps), seconds, view)
     pictures = (picture.tobytes() for picture in film.pictures())
-    return encoded(pictures, path, (film.width, film.height), film.fps, sound=sound)
+    return write_frames_mp4(pictures, path, (film.width, film.height), film.fps, sound=sound)
 
 
-def looped(pictures: Iterator[Image], path: str | Path, hundredths: int) -> Path:
-    """Write pictures, at least one, as a GIF that loops; each stays `hundredths` of a second."""
+def write_looping_gif(pictures: Iterator[Image], path: str | Path, hundredths: int) -> Path:
+    """Write images (at least one) as a looping GIF, each shown for `hundredths` of a second."""
     with atomic_write(path) as scratch:
         next(pictures).save(
             scratch, format="GIF", save_all=True, append_images=pictures,
@@ -304,7 +300,7 @@ def looped(pictures: Iterator[Image], path: str | Path, hundredths: int) -> Path
     return Path(path)
 
 
-def encoded(
+def write_frames_mp4(
     pictures: Iterable[bytes],
     path: str | Path,
     size: tuple[int, int],
@@ -312,12 +308,12 @@ def encoded(
     *,
     sound: str | Path | None = None,
 ) -> Path:
-    """Write pictures, bytes of RGB of an even width and height, as an MP4 film (H.264).
+    """Write images (RGB bytes, even width and height) as an MP4 file (H.264).
 
     Raises
     ------
     MissingExtra
-        If there is no ffmpeg on this machine.
+        If ffmpeg is not installed.
     """
     program = ffmpeg()
     with atomic_write(path) as scratch:
@@ -335,7 +331,7 @@ def encoded(
                 work.stdin.write(picture)
             work.stdin.close()
         except BrokenPipeError:
-            pass  # ffmpeg gave up; its own words follow
+            pass  # ffmpeg failed; its message is read below
         except BaseException:
             work.kill()
             raise
@@ -351,7 +347,7 @@ def ffmpeg() -> str:
     Raises
     ------
     MissingExtra
-        If there is none; the message says how to get it.
+        If there is none; the message says how to install it.
     """
     program = shutil.which("ffmpeg")
     if program:

@@ -1,7 +1,7 @@
-"""A camera without perspective: the same scale everywhere in the picture.
+"""Orthographic camera: the same scale everywhere in the image.
 
-The camera is turned relative to one direction on the floor, the way a motion goes, and
-keeps still: every figure of a picture is seen the same way.
+The camera is oriented relative to one floor direction (the direction of travel) and does not
+move, so that all figures of an image are seen from the same side.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots.stick_figure import StickFigure
 
-# View -> how far the motion's direction points from the right of the picture towards the
-# viewer, and how far the camera looks down; degrees.
+# View -> angle of the direction of travel, from the right of the image towards the viewer, and
+# downward tilt of the camera; degrees.
 VIEWS = {
     "three-quarter": (32.0, 12.0),
     "side": (0.0, 8.0),
@@ -35,7 +35,7 @@ class Camera:
     Parameters
     ----------
     direction : float
-        Direction on the floor that `view` is relative to: radians about +Y, 0 is +Z.
+        Floor direction that `view` is relative to: radians about +Y, 0 is +Z.
     view : str
         One of `VIEWS`.
 
@@ -83,7 +83,7 @@ def floor_direction(angle: float) -> NDArray[np.float64]:
 def camera_for(
     motion: Motion, figure: StickFigure, path: NDArray[np.floating], *, view: str
 ) -> Camera:
-    """A camera relative to where the motion goes, else to where it faces.
+    """Camera relative to the direction of travel, or to the facing direction if there is none.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def camera_for(
     camera = Camera(float(np.angle(mean)), view)
     if view != "three-quarter":
         return camera
-    # A kick to the side would come straight at the viewer: then look more from the front.
+    # A kick to the side would point straight at the viewer: then view more from the front.
     frontal = Camera(camera.direction + _FRONTAL, view)
     poses = figure.positions(sample).astype(np.float64)
     poses -= poses[:, figure.anchor, None]
@@ -113,7 +113,7 @@ def camera_for(
 
 
 def _sweep(camera: Camera, poses: NDArray[np.float64]) -> float:
-    """How far the liveliest point goes from left to right in the picture (deviation)."""
+    """Horizontal standard deviation, in the image, of the point that moves most."""
     poses = poses[np.isfinite(poses).all(axis=(1, 2))]
     if not len(poses):
         return 0.0

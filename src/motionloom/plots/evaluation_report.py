@@ -1,7 +1,4 @@
-"""Pictures and a page of an evaluation: similarity matrices, precision and recall.
-
-Heat maps of rank correlations between measures, for poses and for segments.
-"""
+"""Reports of evaluations: similarity matrices, precision and recall, rank correlations."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from numpy.typing import NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.evaluation.clips import RECALLS, Evaluation
 from motionloom.evaluation.rank_correlation import Study
-from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
+from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,13 +36,13 @@ Table = tuple[list[str], list[list[str]]]
 
 
 def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
-    """Write everything about an evaluation into a folder.
+    """Write the report of an evaluation into a folder.
 
     Parameters
     ----------
     found : Evaluation
     folder : str or Path
-        Made if missing. Gets ``report.md``, ``report.html`` (with the pictures inside),
+        Created if missing. Contains ``report.md``, ``report.html`` (with embedded figures),
         ``precision_recall.png`` and ``.csv``, ``precision_recall_by_label.png``, one
         ``similarity_METHOD.png`` per method, and ``distances.npz``.
 
@@ -83,7 +80,7 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
 
 
 def draw_similarity(axes: Axes, found: Evaluation, method: str) -> None:
-    """All distances of a method, clustered by label: the darker, the more alike."""
+    """Draw all distances of a method, grouped by label; darker is more similar."""
     from matplotlib.patches import Rectangle
 
     distances = found.methods[method].distances
@@ -105,7 +102,7 @@ def draw_similarity(axes: Axes, found: Evaluation, method: str) -> None:
 
 
 def draw_precision_recall(axes: Axes, found: Evaluation) -> None:
-    """Average precision at eleven recalls, one line per method."""
+    """Draw average precision at eleven recall levels, one line per method."""
     for k, (name, score) in enumerate(found.methods.items()):
         label = f"{name}, {score.mean_average_precision:.3f}"
         _curve(axes, score.precision_at_recall, k, label)
@@ -152,7 +149,7 @@ def _curve(axes: Axes, points: NDArray[np.float64], k: int, label: str) -> None:
 
 
 def _saved(figure: Figure, path: Path) -> Path:
-    return write_picture(figure, path, dpi=110)
+    return write_figure(figure, path, dpi=110)
 
 
 def _write_table(found: Evaluation, path: Path) -> None:
@@ -267,11 +264,11 @@ def _html(found: Evaluation, pictures: list[Path]) -> str:
 
 _CELL_INCHES = 0.42
 _COLOURS = "YlGnBu"
-_LIGHT_FROM = 0.62  # values above stand on dark cells and are written in white
+_LIGHT_FROM = 0.62  # values above are on dark cells and written in white
 
 
 def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110) -> Path:
-    """Draw a study: two heat maps with their numbers, side by side.
+    """Write two annotated heat maps of a study, for poses and for segments, side by side.
 
     Parameters
     ----------
@@ -288,7 +285,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
     """
     from matplotlib.figure import Figure
 
-    path = picture_path(path)
+    path = checked_picture_path(path)
     side = _CELL_INCHES * len(study.measures)
     figure = Figure(figsize=(2 * side + 2.6, side + 1.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -306,7 +303,7 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
     for axes in (left, right):
         axes.set_xlabel("ranked by", size=9, color=FAINT)
     figure.suptitle("Spearman's rank correlation", size=11, color=TEXT)
-    return write_picture(figure, path, dpi=dpi)
+    return write_figure(figure, path, dpi=dpi)
 
 
 def _heat_map(axes: Axes, values: NDArray[np.float64], names: tuple[str, ...]) -> None:

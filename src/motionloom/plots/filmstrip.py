@@ -1,10 +1,8 @@
-"""Film strips: one motion as a row of stick figures on the ground, with its path.
+"""Film strips: a motion as a row of stick figures on the ground, with its path.
 
-A motion that gets ahead is drawn as it stands in the world, on a lane with metre marks.
-One that stays, turns back or goes very far is drawn as a row of small stages seen by the
-same camera, and a plan of the path from above where there is one worth a plan.
-
-A query and its matches, one film strip below the other.
+A motion that travels is drawn in world coordinates on a lane with metre marks. One that stays
+in place, turns back or goes very far is drawn as a row of small stages seen by the same camera,
+with a plan of the path if it is long enough.
 """
 
 from __future__ import annotations
@@ -25,14 +23,14 @@ from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for, floor_direction
 from motionloom.plots.page import (
     FAINT,
+    checked_picture_path,
     floor_lines,
     metres,
     page,
     paint,
-    picture_path,
     scale_bar,
     time_label,
-    write_picture,
+    write_figure,
 )
 from motionloom.plots.stick_figure import PATH_COLOUR, StickFigure, stick_figure
 
@@ -62,16 +60,15 @@ def film_strip(
     motion : Motion
         Any skeleton, at least one frame.
     frames : int
-        How many poses, spread evenly in time from the first frame to the last.
+        Number of poses, evenly spaced in time from the first frame to the last.
     view : str
-        ``three-quarter``, ``side``, ``front``, ``back`` or ``top``, relative to where the
-        motion goes (where it faces, if it stays).
+        ``three-quarter``, ``side``, ``front``, ``back`` or ``top``, relative to the direction
+        of travel (the facing direction, if the motion stays in place).
     layout : str
-        ``world`` draws all figures where they stand, ``stages`` each on its own piece of
-        floor, ``auto`` the first if the figures then keep clear of each other.
+        ``world`` draws all figures at their positions, ``stages`` each on its own piece of
+        floor, ``auto`` chooses ``world`` if the figures do not overlap.
     first_frame : int
-        What to call the first frame: where the motion was cut from a longer one, times and
-        frame numbers in the picture are then those of the longer one.
+        Number of the first frame in the labels, for a motion cut from a longer one.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def film_strip(
     Raises
     ------
     InvalidInput
-        If the motion is empty, or an option is none of the above.
+        If the motion is empty or an option is unknown.
 
     Examples
     --------
@@ -93,16 +90,14 @@ def film_strip(
         raise InvalidInput(f"frames must be at least 1; got {frames}")
     if layout not in LAYOUTS:
         raise InvalidInput(f"layout must be one of {', '.join(LAYOUTS)}; got {layout!r}")
-    scene = _scene(motion, frames, view, first_frame)
-    if layout == "world" or (layout == "auto" and _gets_ahead(scene)):
-        return _draw_world(scene)
-    return _draw_stages(scene)
+    strip = _strip(motion, frames, view, first_frame)
+    if layout == "world" or (layout == "auto" and _travels(strip)):
+        return _draw_world(strip)
+    return _draw_stages(strip)
 
 
 def write_strip(motion: Motion, path: str | Path, **options) -> Path:
     """Write a film strip to a .png, .svg or .pdf file; options as for `film_strip`.
-
-    The file appears whole or not at all.
 
     Examples
     --------
@@ -112,13 +107,13 @@ def write_strip(motion: Motion, path: str | Path, **options) -> Path:
     ...     print(write_strip(ml.demo.clip("walk"), f"{folder}/walk.png").name)
     walk.png
     """
-    path = picture_path(path)
-    return write_picture(film_strip(motion, **options), path)
+    path = checked_picture_path(path)
+    return write_figure(film_strip(motion, **options), path)
 
 
 @dataclass(frozen=True)
-class _Scene:
-    """What a strip shows, with the camera that shows it."""
+class _Strip:
+    """Poses, path and camera of a strip."""
 
     motion: Motion
     figure: StickFigure
@@ -126,11 +121,11 @@ class _Scene:
     path: NDArray[np.float32]  # (T, 3) of the anchor
     shown: NDArray[np.intp]  # (K,) frames
     poses: NDArray[np.float64]  # (K, P, 3)
-    first_frame: int  # the number of frame 0
+    first_frame: int  # number of frame 0 in the labels
 
     @property
     def boxes(self) -> NDArray[np.float64]:
-        """Left, bottom, right, top (K, 4) of the figures in the camera's plane."""
+        """Left, bottom, right, top (K, 4) of the figures in the image plane."""
         seen = self.camera.project(self.poses)[..., :2]
         seen = np.where(np.isfinite(seen), seen, np.nan)
         edge = 0.5 * max(self.figure.widths.max(), self.figure.head_width)
@@ -142,15 +137,15 @@ class _Scene:
         return np.array(boxes)
 
     def number(self, k: int) -> int:
-        """Frame number of figure `k`, as people are told."""
+        """Frame number of figure `k` in the labels."""
         return self.first_frame + int(self.shown[k])
 
     def on_floor(self, point) -> NDArray[np.float64]:
-        """`point` (3,) dropped to the floor."""
+        """`point` (3,) projected to the floor."""
         return np.array([point[0], self.figure.ground, point[2]], dtype=np.float64)
 
 
-def _scene(motion: Motion, frames: int, view: str, first_frame: int) -> _Scene:
+def _strip(motion: Motion, frames: int, view: str, first_frame: int) -> _Strip:
     figure = stick_figure(motion)
     shown = np.unique(np.rint(np.linspace(0, len(motion) - 1, frames)).astype(np.intp))
     anchor = int(figure.points[figure.anchor])
@@ -158,7 +153,7 @@ def _scene(motion: Motion, frames: int, view: str, first_frame: int) -> _Scene:
     poses = np.stack([figure.positions(motion[int(f)])[0] for f in shown]).astype(np.float64)
     poses[~np.isfinite(poses).all(axis=-1)] = np.nan
     camera = camera_for(motion, figure, path, view=view)
-    return _Scene(motion, figure, camera, path, shown, poses, first_frame)
+    return _Strip(motion, figure, camera, path, shown, poses, first_frame)
 
 
 def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
@@ -169,27 +164,27 @@ def _point_path(motion: Motion, point: int) -> NDArray[np.float32]:
     return np.concatenate([motion[b : b + 4096].positions()[:, point] for b in blocks])
 
 
-def _gets_ahead(scene: _Scene) -> bool:
-    """Whether the figures, where they stand, keep clear of each other from left to right."""
-    if len(scene.shown) < 2:
+def _travels(strip: _Strip) -> bool:
+    """Whether the figures, at their positions, do not overlap from left to right."""
+    if len(strip.shown) < 2:
         return False
-    boxes, size = scene.boxes, scene.figure.size
-    middle = scene.camera.project(scene.path[scene.shown])[:, 0]
+    boxes, size = strip.boxes, strip.figure.size
+    middle = strip.camera.project(strip.path[strip.shown])[:, 0]
     gaps = np.diff(middle)
     width = float(np.median(boxes[:, 2] - boxes[:, 0]))
     span = boxes[:, 2].max() - boxes[:, 0].min()
     return bool(gaps.min() > max(0.5 * width, 0.2 * size) and span < 13.0 * size)
 
 
-# --- as it stands in the world --------------------------------------------------------
+# --- layout "world" -------------------------------------------------------------------
 
 
-def _draw_world(scene: _Scene) -> Figure:
-    figure, camera, size = scene.figure, scene.camera, scene.figure.size
+def _draw_world(strip: _Strip) -> Figure:
+    figure, camera, size = strip.figure, strip.camera, strip.figure.size
     ahead = floor_direction(camera.direction)
     aside = np.array([ahead[2], 0.0, -ahead[0]])
-    start = scene.on_floor(scene.path[scene.shown[0]])
-    floor = scene.poses.reshape(-1, 3) - start
+    start = strip.on_floor(strip.path[strip.shown[0]])
+    floor = strip.poses.reshape(-1, 3) - start
     floor = floor[np.isfinite(floor).all(axis=1)]
     step = 2.0 * ink.grid_step(size)
     along, across = floor @ ahead, floor @ aside
@@ -200,7 +195,7 @@ def _draw_world(scene: _Scene) -> Figure:
     front = side if (camera.project(aside)[2] > 0) else -side
 
     lane = np.array([place(near, -side), place(far, -side), place(far, side), place(near, side)])
-    boxes = scene.boxes
+    boxes = strip.boxes
     low, high = lane[:, 1].min(), max(boxes[:, 3].max(), lane[:, 1].max())
     extent = (
         min(lane[:, 0].min(), boxes[:, 0].min()),
@@ -208,7 +203,7 @@ def _draw_world(scene: _Scene) -> Figure:
         max(lane[:, 0].max(), boxes[:, 2].max()),
         high + 0.06 * size,
     )
-    sheet, axes, scale = page(scene.motion, scene.figure, extent)
+    sheet, axes, scale = page(strip.motion, strip.figure, extent)
     axes.fill(*lane.T, color=ink.FLOOR, lw=0, zorder=1)
     marks = np.arange(math.ceil(near / step), math.floor(far / step) + 1) * step
     ties = np.array([[place(x, -side), place(x, side)] for x in marks]).reshape(-1, 2, 2)
@@ -217,89 +212,89 @@ def _draw_world(scene: _Scene) -> Figure:
     for x in marks:
         label, at = metres(x + 0.0), place(x, front)
         axes.text(at[0], at[1] - 0.03 * size, label, size=7, color=FAINT, ha="center", va="top")
-    trail = ink.path_strokes(figure, scene.path, camera)
-    shadows = [ink.shadow_strokes(figure, pose, camera) for pose in scene.poses]
+    trail = ink.path_strokes(figure, strip.path, camera)
+    shadows = [ink.shadow_strokes(figure, pose, camera) for pose in strip.poses]
     paint(axes, sum(shadows, ink.NOTHING) + trail, scale, zorder=3)
-    nearness = camera.project(scene.path[scene.shown])[:, 2]
+    nearness = camera.project(strip.path[strip.shown])[:, 2]
     for k in np.argsort(np.nan_to_num(nearness), kind="stable"):
-        paint(axes, ink.figure_strokes(figure, scene.poses[k], camera), scale, zorder=4)
-        x = camera.project(scene.path[scene.shown[k]])[0]
-        time_label(axes, scene.number(k), scene.motion.fps, (x, low - 0.16 * size), size)
+        paint(axes, ink.figure_strokes(figure, strip.poses[k], camera), scale, zorder=4)
+        x = camera.project(strip.path[strip.shown[k]])[0]
+        time_label(axes, strip.number(k), strip.motion.fps, (x, low - 0.16 * size), size)
     return sheet
 
 
-# --- each on its own stage ------------------------------------------------------------
+# --- layout "stages" ------------------------------------------------------------------
 
 
-def _draw_stages(scene: _Scene) -> Figure:
-    figure, camera, size = scene.figure, scene.camera, scene.figure.size
-    centres = _stage_centres(scene)
+def _draw_stages(strip: _Strip) -> Figure:
+    figure, camera, size = strip.figure, strip.camera, strip.figure.size
+    centres = _stage_centres(strip)
     at = camera.project(centres)[:, :2]
-    boxes = scene.boxes - np.tile(at, 2)
+    boxes = strip.boxes - np.tile(at, 2)
     radius = 0.42 * size
     rim = np.array([ink.disc(figure, camera, c, radius) for c in centres[:1]])[0] - at[0]
     left = min(boxes[:, 0].min(), rim[:, 0].min()) - 0.03 * size
     right = max(boxes[:, 2].max(), rim[:, 0].max()) + 0.03 * size
     bottom = min(boxes[:, 1].min(), rim[:, 1].min()) - 0.26 * size
     top = max(boxes[:, 3].max(), rim[:, 1].max()) + 0.06 * size
-    count = len(scene.shown)
-    plan = _path_extent(scene) > 0.35 * size
+    count = len(strip.shown)
+    plan = _path_extent(strip) > 0.35 * size
     cells = count + (1 if plan else 0)
     columns = min(cells, _PER_ROW) if count > _PER_ROW else cells
     rows = math.ceil(cells / columns)
     wide, tall = right - left, top - bottom
-    sheet, axes, scale = page(scene.motion, scene.figure, (0.0, -rows * tall, columns * wide, 0.0))
+    sheet, axes, scale = page(strip.motion, strip.figure, (0.0, -rows * tall, columns * wide, 0.0))
     for k in range(count):
         row, column = divmod(k, columns)
         shift = np.array([column * wide - left, -row * tall - top]) - at[k]
-        _draw_stage(axes, scene, k, centres[k], shift, radius, scale)
+        _draw_stage(axes, strip, k, centres[k], shift, radius, scale)
         x, y = at[k] + shift + [0.0, bottom + 0.2 * size]
-        time_label(axes, scene.number(k), scene.motion.fps, (x, y), size)
+        time_label(axes, strip.number(k), strip.motion.fps, (x, y), size)
     if plan:
         row, column = divmod(count, columns)
-        _draw_plan(axes, scene, (column * wide, -(row + 1) * tall, wide, tall), scale)
+        _draw_plan(axes, strip, (column * wide, -(row + 1) * tall, wide, tall), scale)
     return sheet
 
 
-def _stage_centres(scene: _Scene) -> NDArray[np.float64]:
-    """Middle of each stage on the floor: one for all if the motion stays in place."""
-    path = np.where(np.isfinite(scene.path), scene.path, np.nan).astype(np.float64)
-    own = np.array([scene.on_floor(p) for p in np.nan_to_num(path[scene.shown])])
-    if _path_extent(scene) > 0.35 * scene.figure.size:
+def _stage_centres(strip: _Strip) -> NDArray[np.float64]:
+    """Centre of each stage on the floor; the same for all if the motion stays in place."""
+    path = np.where(np.isfinite(strip.path), strip.path, np.nan).astype(np.float64)
+    own = np.array([strip.on_floor(p) for p in np.nan_to_num(path[strip.shown])])
+    if _path_extent(strip) > 0.35 * strip.figure.size:
         return own
-    return np.tile(scene.on_floor(np.nan_to_num(np.nanmedian(path, axis=0))), (len(own), 1))
+    return np.tile(strip.on_floor(np.nan_to_num(np.nanmedian(path, axis=0))), (len(own), 1))
 
 
-def _path_extent(scene: _Scene) -> float:
-    path = scene.path[np.isfinite(scene.path).all(axis=1)][:, [0, 2]]
+def _path_extent(strip: _Strip) -> float:
+    path = strip.path[np.isfinite(strip.path).all(axis=1)][:, [0, 2]]
     return float(np.ptp(path, axis=0).max()) if len(path) else 0.0
 
 
-def _draw_stage(axes, scene: _Scene, k: int, centre, shift, radius: float, scale: float) -> None:
-    figure, camera, now = scene.figure, scene.camera, int(scene.shown[k])
+def _draw_stage(axes, strip: _Strip, k: int, centre, shift, radius: float, scale: float) -> None:
+    figure, camera, now = strip.figure, strip.camera, int(strip.shown[k])
     rim = ink.disc(figure, camera, centre, radius) + shift
     axes.fill(*rim.T, color=ink.FLOOR, lw=0, zorder=1)
     step = ink.grid_step(figure.size)
     grid = ink.grid_strokes(figure, camera, centre, radius, step=step)
     paint(axes, grid.shifted(shift), scale, zorder=2)
-    # The trail of the last seconds and the next: more would be a tangle in a long dance.
-    first = max(now - int(_TRAIL_SECONDS * scene.motion.fps), 0)
-    path = scene.path[first : now + int(0.5 * _TRAIL_SECONDS * scene.motion.fps) + 1]
+    # Only the trail around this frame: the whole path of a long dance would be a tangle.
+    first = max(now - int(_TRAIL_SECONDS * strip.motion.fps), 0)
+    path = strip.path[first : now + int(0.5 * _TRAIL_SECONDS * strip.motion.fps) + 1]
     near = np.linalg.norm((path - centre)[:, [0, 2]], axis=1) < radius
     path = np.where(near[:, None], path, np.nan)
     trail = ink.path_strokes(figure, path, camera, now=now - first)
-    shadow = ink.shadow_strokes(figure, scene.poses[k], camera)
+    shadow = ink.shadow_strokes(figure, strip.poses[k], camera)
     paint(axes, (shadow + trail).shifted(shift), scale, zorder=3)
-    body = ink.figure_strokes(figure, scene.poses[k], camera)
+    body = ink.figure_strokes(figure, strip.poses[k], camera)
     paint(axes, body.shifted(shift), scale, zorder=4)
 
 
-def _draw_plan(axes: Axes, scene: _Scene, box, scale: float) -> None:
-    """The whole path from above, with a dot for every figure and a scale bar."""
+def _draw_plan(axes: Axes, strip: _Strip, box, scale: float) -> None:
+    """Draw the whole path from above, with a dot for every figure and a scale bar."""
     left, bottom, wide, tall = box
-    size = scene.figure.size
-    above = Camera(scene.camera.direction, "top")
-    path = above.project(scene.path)[:, :2]
+    size = strip.figure.size
+    above = Camera(strip.camera.direction, "top")
+    path = above.project(strip.path)[:, :2]
     known = path[np.isfinite(path).all(axis=1)]
     low, extent = known.min(axis=0), np.maximum(np.ptp(known, axis=0), 1e-9)
     room = np.array([0.78 * wide, 0.52 * tall])
@@ -316,7 +311,7 @@ def _draw_plan(axes: Axes, scene: _Scene, box, scale: float) -> None:
     windings = np.nansum(np.linalg.norm(np.diff(line, axis=0), axis=1)) / wide
     widths = np.full(len(ends), 0.018 * size / max(1.0, windings / 2.0) ** 0.5)
     paint(axes, ink.Strokes(ends[whole], widths[whole], colours[whole]), scale, zorder=3)
-    dots = place(path[scene.shown])
+    dots = place(path[strip.shown])
     axes.scatter(
         dots[:, 0], dots[:, 1], s=14, color=PATH_COLOUR, edgecolors=ink.PAPER, lw=0.7, zorder=5
     )
@@ -324,7 +319,7 @@ def _draw_plan(axes: Axes, scene: _Scene, box, scale: float) -> None:
 
 
 _KINDS = (".png", ".pdf")
-_DOTS = 80  # per inch: a row of eight figures is about 900 pixels wide
+_DPI = 80  # a row of eight figures is about 900 pixels wide
 
 
 def write_match_strip(
@@ -334,13 +329,13 @@ def write_match_strip(
     frames: int = 8,
     view: str = "three-quarter",
 ) -> Path:
-    """Draw clips as film strips, one per row, into a .png or .pdf file.
+    """Write film strips of several clips (a query and its matches), one per row.
 
     Parameters
     ----------
     clips : sequence of (title, Motion)
     path : str or Path
-        Written under a temporary name and renamed.
+        ``.png`` or ``.pdf``.
     frames : int
         Figures per row.
     view : str
@@ -365,7 +360,7 @@ def write_match_strip(
     rows = []
     for title, clip in clips:
         figure = film_strip(replace(clip, name=title), frames=frames, view=view, layout="stages")
-        figure.set_dpi(_DOTS)
+        figure.set_dpi(_DPI)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         rows.append(np.asarray(canvas.buffer_rgba())[..., :3])

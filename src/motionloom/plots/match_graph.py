@@ -1,13 +1,10 @@
-"""A match graph as a picture: a stick figure at every node, the cost at every edge.
+"""Figure of a match graph: a stick figure at every node, the cost at every edge.
 
-Figures show the moment that corresponds to the most telling one of the query, all seen from
-the same side. Edges on the cheapest ways to the query are drawn strongly; the further edges
-only as far as they can be told apart.
+All figures show corresponding frames, at the frame of the query with the most extreme pose, and
+are seen from the same side. Edges on the cheapest paths to the query are emphasized.
 
-Places for the nodes of a graph: as far apart in the picture as in the graph.
-
-Stress majorisation (Gansner, Koren & North 2004) from classical scaling, then boxes that
-overlap push each other away.
+Nodes are laid out by stress majorization (Gansner, Koren & North 2004), initialized by classical
+scaling; then overlapping boxes are pushed apart.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
 from motionloom.plots.camera import Camera, camera_for
-from motionloom.plots.page import FAINT, TEXT, paint, picture_path, write_picture
+from motionloom.plots.page import FAINT, TEXT, checked_picture_path, paint, write_figure
 from motionloom.plots.stick_figure import stick_figure
 from motionloom.search import Family
 
@@ -38,14 +35,14 @@ _PUSHES = 400
 
 
 def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.float64]:
-    """Where to draw N nodes.
+    """Positions of N nodes in the plane.
 
     Parameters
     ----------
     distances : array_like, shape (N, N)
-        Between all nodes, along the graph; symmetric and finite.
+        Distances between all nodes, along the graph; symmetric and finite.
     box : (width, height)
-        Room that each node needs.
+        Size of each node.
 
     Returns
     -------
@@ -67,7 +64,7 @@ def graph_layout(distances: ArrayLike, box: tuple[float, float]) -> NDArray[np.f
     size = max(box)
     off = ~np.eye(count, dtype=bool)
     least = np.median(np.where(off, target, np.inf).min(axis=1))
-    # Far nodes are brought nearer; the typical nearest neighbour is one box away.
+    # Long distances are compressed; the typical nearest neighbour is one box away.
     ratio = np.maximum(target, 0.05 * max(least, 1e-12)) / max(least, 1e-12)
     target = np.where(off, 1.35 * size * ratio**_NEARER, 0.0)
     places = _majorised(target, _scaled(target))
@@ -82,7 +79,7 @@ def _scaled(target: NDArray[np.float64]) -> NDArray[np.float64]:
     squares -= squares.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(-0.5 * squares)
     plane = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    # Nodes that fall together would stay together; a spiral tells them apart.
+    # Coincident nodes would never separate; a small spiral separates them.
     turn = np.arange(len(target)) * 2.399963
     reach = 1e-3 * target.max() * np.sqrt(np.arange(1, len(target) + 1))
     return plane + reach[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -105,14 +102,14 @@ def _majorised(target: NDArray[np.float64], places: NDArray[np.float64]) -> NDAr
 
 
 def _wide(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turned so that the longest extent lies from left to right."""
+    """Rotated so that the largest extent is horizontal."""
     centred = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     return centred @ axes.T
 
 
 def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.float64]:
-    """Boxes that overlap move apart, each pair along the way that is shorter."""
+    """Push overlapping boxes apart, each pair along the axis of smaller overlap."""
     places = places.copy()
     room = np.asarray(box)
     for _ in range(_PUSHES):
@@ -131,7 +128,7 @@ def _apart(places: NDArray[np.float64], box: tuple[float, float]) -> NDArray[np.
     return places
 
 
-# Rings by tier: the query, what it found, and on to the far ones.
+# Ring colours by tier: the query, its matches, their matches, ...
 TIER_COLOURS = ("#12946f", "#2f7ed8", "#7b5cd6", "#c2478f", "#e8672c", "#9a6b00")
 
 _BOX = (1.85, 2.3)  # metres of a figure 1.7 m tall, label included
@@ -140,14 +137,14 @@ _LABELLED_EDGES = 60
 _PLATE = {"boxstyle": "round,pad=0.12", "fc": ink.PAPER, "ec": "none", "alpha": 0.8}
 
 
-def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
-    """Draw a family as a graph of stick figures.
+def match_graph_figure(family: Family, clips: Sequence[Motion]) -> Figure:
+    """Figure of a family as a graph of stick figures.
 
     Parameters
     ----------
     family : Family
     clips : sequence of Motion
-        The stretch of each node, in the order of ``family.nodes``.
+        The frames of each node, in the order of ``family.nodes``.
 
     Returns
     -------
@@ -156,7 +153,7 @@ def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
     Raises
     ------
     InvalidInput
-        If there is not one clip for each node.
+        If the number of clips differs from the number of nodes.
 
     Examples
     --------
@@ -164,7 +161,7 @@ def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
     >>> from motionloom.search import Matches, Node
     >>> kick = ml.demo.clip("kick_front_high_right")
     >>> alone = Family("kick", (Node("kick", 0, len(kick), 0),), (), Matches([]))
-    >>> len(match_graph(alone, [kick]).axes)
+    >>> len(match_graph_figure(alone, [kick]).axes)
     1
     """
     from matplotlib.figure import Figure
@@ -195,13 +192,13 @@ def match_graph(family: Family, clips: Sequence[Motion]) -> Figure:
 
 
 def write_match_graph(family: Family, clips: Sequence[Motion], path: str | Path) -> Path:
-    """Draw a family into a .png, .svg or .pdf file; see `match_graph`."""
-    path = picture_path(path)
-    return write_picture(match_graph(family, clips), path)
+    """Write a family to a .png, .svg or .pdf file; see `match_graph_figure`."""
+    path = checked_picture_path(path)
+    return write_figure(match_graph_figure(family, clips), path)
 
 
 def family_distances(family: Family) -> NDArray[np.float64]:
-    """Between all nodes, along the graph, shape (N, N)."""
+    """Distances between all nodes along the graph, shape (N, N)."""
     from scipy.sparse.csgraph import shortest_path
 
     count = len(family.nodes)
@@ -212,7 +209,7 @@ def family_distances(family: Family) -> NDArray[np.float64]:
 
 
 def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
-    """Frames of the clips that correspond to each other, and where most happens in them."""
+    """Corresponding frames of the clips, where poses differ most from those at the ends."""
     times = np.arange(len(clips[0]))
     frames = [times]
     found = {(match.motion, match.start_frame, match.end_frame): match for match in family.matches}
@@ -223,13 +220,13 @@ def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
         else:
             own = np.linspace(0, len(clip) - 1, len(times))
         frames.append(np.clip(np.rint(own).astype(int), 0, len(clip) - 1))
-    happening = sum(_away(clip)[own] for clip, own in zip(clips, frames, strict=True))
-    telling = int(np.argmax(happening))
-    return [int(own[telling]) for own in frames]
+    extremity = sum(_extremity(clip)[own] for clip, own in zip(clips, frames, strict=True))
+    most = int(np.argmax(extremity))
+    return [int(own[most]) for own in frames]
 
 
-def _away(clip: Motion) -> NDArray[np.float64]:
-    """How far each pose is from those at the ends, shape (T,)."""
+def _extremity(clip: Motion) -> NDArray[np.float64]:
+    """Squared difference of each pose from the mean of the first and last, shape (T,)."""
     figure = stick_figure(clip)
     poses = figure.positions(clip).astype(np.float64)
     poses -= poses[:, figure.anchor, None]
@@ -237,7 +234,7 @@ def _away(clip: Motion) -> NDArray[np.float64]:
 
 
 def _camera(clip: Motion, moment: int) -> float:
-    """How the camera's direction differs from the way the query faces, radians."""
+    """Direction of the camera relative to the facing direction of the query, radians."""
     figure = stick_figure(clip)
     path = figure.positions(clip)[:, figure.anchor]
     return camera_for(clip, figure, path, view="three-quarter").direction - _facing(clip, moment)
@@ -294,8 +291,8 @@ def _draw_edges(axes, family: Family, places, inches: float) -> None:
 
     used = set()
     for number in range(1, len(family.nodes)):
-        way = family.path_to_query(number)
-        used |= {frozenset(step) for step in zip(way, way[1:], strict=False)}
+        route = family.path_to_query(number)
+        used |= {frozenset(step) for step in zip(route, route[1:], strict=False)}
     strong = [edge for edge in family.edges if frozenset((edge.a, edge.b)) in used]
     weak = [edge for edge in family.edges if frozenset((edge.a, edge.b)) not in used]
     faint = float(np.clip(12.0 * len(family.nodes) / max(len(weak), 1) ** 1.3, 0.04, 0.55))

@@ -1,7 +1,4 @@
-"""The paper of a film strip: a Matplotlib page in metres, its heading, its ink.
-
-Picture files: a Matplotlib figure, written whole, the same bytes for the same picture.
-"""
+"""Matplotlib pages in metres with a heading, and reproducible figure files."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
 
 TEXT, FAINT = "#2b323c", "#7b8494"
 
-# A standing figure is this high, the larger the shorter the strip, unless it gets too wide.
+# Height of a standing figure: larger for short strips, smaller where the page gets too wide.
 _FIGURE_INCHES = (1.95, 2.7)
 _WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
 
@@ -33,7 +30,7 @@ _WIDE_INCHES, _WIDEST_INCHES = 11.0, 17.0
 def page(
     motion: Motion, figure: StickFigure, extent: tuple[float, float, float, float]
 ) -> tuple[Figure, Axes, float]:
-    """A page for `extent` (left, bottom, right, top) in metres, its axes, points per metre."""
+    """Page for `extent` (left, bottom, right, top) in metres: figure, axes, points per metre."""
     from matplotlib.figure import Figure
 
     left, bottom, right, top = extent
@@ -70,7 +67,7 @@ def _heading(
 
 
 def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size: float) -> None:
-    """Seconds and frame number, centred below `at`; `size` is the figure's in metres."""
+    """Write seconds and frame number, centred below `at`; `size` is that of the stick figure."""
     x, y = at
     axes.text(x, y, f"{frame / fps:.2f} s", size=8, color=TEXT, ha="center", va="top")
     axes.text(x, y - 0.085 * size, f"frame {frame}", size=6.5, color=FAINT,
@@ -78,30 +75,30 @@ def time_label(axes: Axes, frame: int, fps: float, at: tuple[float, float], size
 
 
 def paint(axes: Axes, strokes: ink.Strokes, scale: float, *, zorder: int) -> None:
-    """Strokes onto the page; `scale` is points per metre."""
+    """Draw strokes onto the page; `scale` is points per metre."""
     from matplotlib.collections import LineCollection
 
     if not len(strokes):
         return
     ends = strokes.ends.copy()
-    # A line without length has no round ends to draw; a hair of length gives a dot.
+    # A line of zero length would not be drawn; a tiny length gives a dot.
     ends[:, 1, 0] += np.where(np.ptp(ends, axis=1).max(axis=1) == 0.0, 0.25 / scale, 0.0)
     lines = LineCollection(
         list(ends), linewidths=strokes.widths * scale, colors=strokes.colours,
         capstyle="round", zorder=zorder,
     )  # fmt: skip
-    lines.set_snap(False)  # rounding to whole pixels would take the hair away again
+    lines.set_snap(False)  # snapping to pixels would remove the tiny length
     axes.add_collection(lines, autolim=False)
 
 
 def floor_lines(ends: NDArray[np.float64], width: float) -> ink.Strokes:
-    """Lines on the floor, `ends` (N, 2, 2), in the grid's colour."""
+    """Lines on the floor, `ends` (N, 2, 2), in the colour of the grid."""
     colours = np.tile(ink.rgb(ink.GRID), (len(ends), 1))
     return ink.Strokes(ends, np.full(len(ends), width), colours)
 
 
 def metres(length: float) -> str:
-    """A length for people: ``0.5 m``, ``20 mm``, ``2 km``."""
+    """A length with its unit: ``0.5 m``, ``20 mm``, ``2 km``."""
     for unit, name in ((1e3, "km"), (1.0, "m"), (1e-3, "mm")):
         if abs(length) >= 0.999 * unit or (name == "m" and abs(length) >= 0.05) or length == 0.0:
             return f"{length / unit:.4g} {name}" if length else "0 m"
@@ -109,7 +106,7 @@ def metres(length: float) -> str:
 
 
 def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, size: float):
-    """A bar of a round number of metres, at most `longest` on the page."""
+    """Draw a scale bar of a round number of metres, at most `longest` on the page."""
     length = ink.grid_step(longest / zoom / 0.45)
     half = 0.5 * zoom * length
     x = [at[0] - half, at[0] - half, at[0] + half, at[0] + half]
@@ -119,56 +116,56 @@ def scale_bar(axes: Axes, at: tuple[float, float], zoom: float, longest: float, 
               ha="center", va="top")  # fmt: skip
 
 
-# Kinds of picture, with what to leave out so that the same picture gives the same bytes.
-_LEFT_OUT: dict[str, dict[str, None]] = {
+# File types, with metadata to omit so that the same figure gives the same bytes.
+_OMITTED: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
 }
 
 
-def picture_path(path: str | Path) -> Path:
-    """The path of a picture; asked for before anything is drawn.
+def checked_picture_path(path: str | Path) -> Path:
+    """Path of a figure file; check it before drawing.
 
     Raises
     ------
     InvalidInput
-        If its suffix is none that a picture is written to.
+        If the suffix is not ``.png``, ``.svg`` or ``.pdf``.
 
     Examples
     --------
-    >>> picture_path("walk.PNG").name
+    >>> checked_picture_path("walk.PNG").name
     'walk.PNG'
     """
     path = Path(path)
-    if path.suffix.lower() not in _LEFT_OUT:
-        known = ", ".join(_LEFT_OUT)
+    if path.suffix.lower() not in _OMITTED:
+        known = ", ".join(_OMITTED)
         raise InvalidInput(f"cannot draw to {path}: the suffix must be one of {known}")
     return path
 
 
-def write_picture(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
-    """Write a figure to a ``.png``, ``.svg`` or ``.pdf`` file, which appears whole or not at all.
+def write_figure(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
+    """Write a figure to a ``.png``, ``.svg`` or ``.pdf`` file, atomically.
 
     Parameters
     ----------
     figure : matplotlib Figure
     path : str or Path
     dpi : float, optional
-        Dots per inch of a PNG. Default: the figure's own.
+        Dots per inch of a PNG. Default: that of the figure.
 
     Examples
     --------
     >>> import tempfile
     >>> from matplotlib.figure import Figure
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_picture(Figure(), f"{folder}/empty.svg").name
+    ...     write_figure(Figure(), f"{folder}/empty.svg").name
     'empty.svg'
     """
-    path = picture_path(path)
+    path = checked_picture_path(path)
     kind = path.suffix.lower()
     with atomic_write(path) as scratch, warnings.catch_warnings():
-        # A letter that the font lacks becomes a box, and people see that.
+        # A character that the font lacks is drawn as a box, which is visible enough.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
-        figure.savefig(scratch, format=kind[1:], dpi=dpi or "figure", metadata=_LEFT_OUT[kind])
+        figure.savefig(scratch, format=kind[1:], dpi=dpi or "figure", metadata=_OMITTED[kind])
     return path

@@ -1,10 +1,8 @@
-"""A small live player for notebooks and web pages: drag to turn, scrub, zoom.
+"""Interactive player for notebooks and web pages: drag to turn, scrub, zoom.
 
-A motion as the browser's player wants it: few frames, few points, 16 bits a number.
-
-Positions are resampled to a low rate (the player draws a smooth curve through them),
-rounded to a 65,534th of the space the clip moves in, and written as base64. Five metres
-of walking are kept to a tenth of a millimetre.
+Positions are resampled to a low rate (the player interpolates smoothly), quantized to 16 bits
+over the extent of the clip, and written as base64. Five metres of walking keep a tenth of a
+millimetre.
 """
 
 from __future__ import annotations
@@ -25,25 +23,25 @@ from motionloom.plots.camera import camera_for
 from motionloom.plots.stick_figure import stick_figure
 from motionloom.plots.strokes import grid_step
 
-MISSING = -32768  # a coordinate that is not known
-_LOWEST_FPS = 10.0  # below that, the curve through the frames cuts corners you can see
+MISSING = -32768  # code of a missing coordinate
+_LOWEST_FPS = 10.0  # below that, the interpolated curve visibly cuts corners
 _YAW = np.radians(32.0)  # three-quarter view
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much of a motion a page may carry.
+    """Limits on the size of a motion embedded in a page.
 
     Parameters
     ----------
     fps : float
-        Frames per second, if the motion has as many.
+        Maximum frames per second.
     frames : int
-        Frames at most: a longer motion gets fewer per second, down to ten, then is cut.
+        Maximum number of frames: a longer motion gets a lower rate, down to 10 fps, then is cut.
     seconds : float
-        Length at most.
+        Maximum length.
     points : int
-        Points at most: fingers go first.
+        Maximum number of points; the thinnest tips (fingers) are dropped first.
 
     Examples
     --------
@@ -65,7 +63,7 @@ class Budget:
 
 
 def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
-    """What the player needs to show `motion`, ready for JSON.
+    """Data of the player for `motion`, serializable as JSON.
 
     Parameters
     ----------
@@ -73,13 +71,13 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
         At least one frame.
     budget : Budget
     name : str, optional
-        What to call it; else the motion's name.
+        Title. Default: the name of the motion.
 
     Returns
     -------
     clip : dict
         ``data`` holds frames x points x 3 little-endian 16-bit integers in base64; times
-        ``scale`` plus ``origin`` they are metres. ``note`` says what was left out.
+        ``scale`` plus ``origin`` they are metres. ``note`` says what was omitted.
 
     Examples
     --------
@@ -91,7 +89,7 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
     figure = stick_figure(motion, max_points=budget.points)
     shown, note = _within(motion, budget)
     positions = np.where(np.isfinite(p := figure.positions(shown)), p, np.nan)
-    codes, origin, scale = quantised(positions)
+    codes, origin, scale = quantize_positions(positions)
     camera = camera_for(shown, figure, positions[:, figure.anchor], view="three-quarter")
     size = figure.size
     head = None
@@ -124,12 +122,12 @@ def clip_data(motion: Motion, budget: Budget, *, name: str = "") -> dict:
     }
 
 
-def quantised(
+def quantize_positions(
     positions: NDArray[np.floating],
 ) -> tuple[NDArray[np.int16], NDArray[np.float64], float]:
     """Codes (T, P, 3), origin (3,) and scale: positions are codes times scale plus origin.
 
-    Off by half of `scale` at most; NaN becomes `MISSING`.
+    The error is at most half of `scale`; NaN becomes `MISSING`.
     """
     values = np.asarray(positions, dtype=np.float64)
     known = values[np.isfinite(values).all(axis=-1)]
@@ -143,7 +141,7 @@ def quantised(
 
 
 def _within(motion: Motion, budget: Budget) -> tuple[Motion, str]:
-    """The part and the rate of `motion` that the budget allows, and what that left out."""
+    """`motion` cut and resampled to the budget, and a note on what was omitted."""
     seconds = min(budget.seconds, budget.frames / min(budget.fps, _LOWEST_FPS))
     notes = []
     shown = motion
@@ -160,25 +158,25 @@ def _within(motion: Motion, budget: Budget) -> tuple[Motion, str]:
 
 
 def _short(value: float) -> float:
-    """Six digits are plenty in a picture, and short in a file."""
+    """Rounded to six digits, which keeps the page small."""
     return float(f"{float(value):.6g}")
 
 
 def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
-    """HTML that shows `motion` as a live stick figure; what notebooks display.
+    """HTML that plays `motion` as a stick figure, as shown by notebooks.
 
     Parameters
     ----------
     motion : Motion
     budget : Budget, optional
-        How much of a long motion to carry. By default at most 900 frames: 30 s in full,
-        longer ones with fewer frames per second, 90 s at most. The caption says so.
+        Limits for long motions. By default 900 frames: 30 s in full, longer motions at a
+        lower rate, at most 90 s. The caption says so.
 
     Returns
     -------
     html : str
-        A fragment without outside references: one element, its style and its script.
-        Several of them can stand on one page.
+        A fragment without external references: one element, its style and its script.
+        A page can hold several.
 
     Examples
     --------
@@ -192,8 +190,8 @@ def player_html(motion: Motion, *, budget: Budget | None = None) -> str:
     return (
         f'<div class="motionloom-player" data-clip="{clip_attribute(clip)}">'
         f"{escape(repr(motion))}. To see it move, trust this notebook or run the cell.</div>\n"
-        f"<style>{page_part('player.css')}</style>\n"
-        f"<script>(function () {{\n{page_part('player.js')}\n"
+        f"<style>{asset_text('player.css')}</style>\n"
+        f"<script>(function () {{\n{asset_text('player.js')}\n"
         "const script = document.currentScript;\n"
         "MotionloomPlayer.mountAll(script ? script.getRootNode() : document);\n"
         "})();</script>"
@@ -206,6 +204,6 @@ def clip_attribute(clip: dict) -> str:
 
 
 @cache
-def page_part(name: str) -> str:
-    """A script or style sheet of this package."""
-    return files("motionloom.plots").joinpath(name).read_text(encoding="utf-8")
+def asset_text(name: str) -> str:
+    """Text of a script, style sheet or template in the folder ``assets``."""
+    return files("motionloom.plots").joinpath("assets", name).read_text(encoding="utf-8")

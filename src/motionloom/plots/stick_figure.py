@@ -1,8 +1,8 @@
-"""The stick figure of a skeleton: which bones to draw, how thick, in which colour.
+"""Stick figure of a skeleton: the bones to draw, their thickness and colour.
 
-Thickness follows the pipe model: a bone is as thick as the square root of all the bone
-that hangs from it. That makes thighs thicker than shins and spines thicker than necks on
-any tree, human or not. Sides come from joint roles and, where there are none, from names.
+Thickness follows the pipe model: proportional to the square root of the total bone length that
+hangs from a bone. Thighs get thicker than shins and spines thicker than necks on any tree, human
+or not. Sides come from joint roles or, without roles, from joint names.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from motionloom.motion import Motion, Skeleton
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1
 
-# Left and right differ in hue and in lightness, so that they also differ in grey and to
-# eyes that do not tell red from green.
+# Left and right differ in hue and in lightness: distinguishable in greyscale and to colour-blind
+# readers.
 COLOURS = {LEFT: "#2f7ed8", MIDDLE: "#3d4653", RIGHT: "#e8672c"}
 PATH_COLOUR = "#12946f"
 
-_PROBES = 48  # frames looked at for bone lengths, size and floor
-_THICKEST = 0.062  # of the figure's size, for a bone that carried the whole tree
+_PROBES = 48  # frames sampled for bone lengths, size and floor
+_THICKEST = 0.062  # of the figure's size, for a bone that carries the whole tree
 _THINNEST = 0.009
 
 
 @dataclass(frozen=True)
 class StickFigure:
-    """What to draw of a skeleton; made by `stick_figure`.
+    """Drawable bones of a skeleton; made by `stick_figure`.
 
     Attributes
     ----------
@@ -68,19 +68,19 @@ class StickFigure:
 
     @property
     def head_width(self) -> float:
-        """Diameter of the head in metres at least; 0 without a head."""
+        """Minimum diameter of the head in metres; 0 without a head."""
         return 0.085 * self.size if self.head is not None else 0.0
 
 
 def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigure:
-    """The stick figure that draws `motion`.
+    """Stick figure of a motion.
 
     Parameters
     ----------
     motion : Motion
         At least one frame.
     max_points : int, optional
-        Leave out the thinnest tips (fingers first) until no more points are left.
+        Maximum number of points; the thinnest tips (fingers first) are dropped.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
     size = _size(poses[:, shown])
     length = np.zeros(len(parents))
     length[1:] = _middle(np.linalg.norm(poses[:, 1:] - poses[:, parents[1:]], axis=-1))
-    # A joint that lies on its parent is no bone; its children start at the parent.
+    # A joint that coincides with its parent is no bone; its children start at the parent.
     stands_for = np.arange(len(parents))
     drawn = np.zeros(len(parents), dtype=bool)
     for point in range(1, len(parents)):
@@ -125,12 +125,12 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
     place[points] = np.arange(len(points))
     total = max(float(carried[anchor]), float(carried.max()), 1e-12)
     widths = size * np.clip(_THICKEST * np.sqrt(carried[children] / total), _THINNEST, None)
-    # A limb starts at the shoulder or the hip; the girdle that bears it is the trunk's.
+    # A limb starts at the shoulder or hip; clavicles and pelvis belong to the trunk.
     of_point = _sides(skeleton)
     sides = np.where(of_point[ends[:, 0]] == MIDDLE, MIDDLE, of_point[children])
     sides = sides.astype(np.int8)
     bones = place[ends]
-    if not len(children):  # nothing but a point: drawn as a ball
+    if not len(children):  # a single point: drawn as a ball
         bones, widths = np.array([[place[anchor]] * 2]), np.array([0.06 * size])
         sides = np.zeros(1, np.int8)
     return StickFigure(
@@ -146,7 +146,7 @@ def stick_figure(motion: Motion, *, max_points: int | None = None) -> StickFigur
 
 
 def _probe(motion: Motion) -> NDArray[np.float64]:
-    """Poses spread over the motion, (S, points, 3); missing coordinates are NaN."""
+    """Poses sampled over the motion, (S, points, 3); missing coordinates are NaN."""
     step = max(len(motion) // _PROBES, 1)
     poses = motion[::step].positions(end_sites=True).astype(np.float64)
     return np.where(np.isfinite(poses), poses, np.nan)
@@ -155,8 +155,8 @@ def _probe(motion: Motion) -> NDArray[np.float64]:
 def _anchor(skeleton: Skeleton) -> tuple[int, NDArray[np.bool_]]:
     """The hips (else the root), and which points above them to hide.
 
-    Many rigs carry the hips by a joint that stays on the floor; a pole from there to the
-    hips is no part of the body.
+    Many rigs have a parent of the hips that stays on the floor; the line from there to the
+    hips is not part of the body.
     """
     hidden = np.zeros(len(skeleton.point_names), dtype=bool)
     name = skeleton.roles.get("hips")
@@ -178,7 +178,7 @@ def _size(poses: NDArray[np.float64]) -> float:
 
 
 def _ground(poses: NDArray[np.float64], size: float) -> float:
-    """Zero where the figure moves on or somewhat above it, else its lowest height."""
+    """Zero if the figure moves on or somewhat above y = 0, else its lowest height."""
     lowest = _quietly(np.nanmin, poses)[:, 1]
     lowest = lowest[np.isfinite(lowest)]
     low = float(np.quantile(lowest, 0.02)) if len(lowest) else 0.0
@@ -193,24 +193,24 @@ def _middle(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _quietly(function, values, axis=1):
     import warnings
 
-    with warnings.catch_warnings():  # "All-NaN slice": NaN is the answer we want
+    with warnings.catch_warnings():  # "All-NaN slice": NaN is the intended result
         warnings.simplefilter("ignore", RuntimeWarning)
         return function(values, axis=axis)
 
 
 def _carried(parents: NDArray[np.intp], length: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Length of each point's own bone and of all that hangs from it."""
+    """Total length of each point's bone and of all below it in the tree."""
     carried = length.copy()
-    # End sites stand behind all joints, joints behind their parents.
+    # End sites come after all joints, joints after their parents.
     for point in range(len(parents) - 1, 0, -1):
         carried[parents[point]] += carried[point]
     return carried
 
 
 def _thinned(drawn, carried, max_points):
-    """`drawn` with tips taken away, thinnest first, until `max_points` - 1 bones are left."""
+    """`drawn` without the thinnest tips, so that `max_points` - 1 bones remain."""
     drawn = drawn.copy()
-    # What hangs from a bone carries less than the bone, so tips go before what bears them.
+    # A child carries less than its parent, so children are dropped before their parents.
     order = sorted(np.flatnonzero(drawn), key=lambda point: (carried[point], -point))
     for point in order[: max(drawn.sum() - max_points + 1, 0)]:
         drawn[point] = False
@@ -218,7 +218,7 @@ def _thinned(drawn, carried, max_points):
 
 
 def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
-    """Side of every point: by role, by name, else the side of its parent."""
+    """Side of every point: from its role, its name, or its parent."""
     names = skeleton.point_names
     known = {
         name: LEFT if role.startswith("left_") else RIGHT
@@ -233,7 +233,7 @@ def _sides(skeleton: Skeleton) -> NDArray[np.int8]:
 
 
 def _named_side(name: str, names: Sequence[str]) -> int:
-    """Side that a joint's name tells; a single letter counts only if its twin exists."""
+    """Side given by a joint's name; a single letter counts only if its mirror name exists."""
     word = re.search(r"left|right", name, re.IGNORECASE)
     if word:
         return LEFT if word[0].lower() == "left" else RIGHT

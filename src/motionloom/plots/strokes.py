@@ -1,7 +1,7 @@
-"""Strokes: round-ended lines in the picture plane, in the order to paint them.
+"""Strokes: lines with round ends in the image plane, in painting order.
 
-Film strips and animations paint the same strokes, one with Matplotlib, the other with
-Pillow. Lengths are metres in the camera's plane.
+Film strips paint them with Matplotlib, animations with Pillow. Lengths are metres in the image
+plane.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FLOOR = "#f3f4f7"
 GRID = "#d0d5dd"
 SHADOW = "#d7dbe2"
 
-_HAZE = 0.38  # how far the farthest bone of a pose fades towards the paper
+_HAZE = 0.38  # share of the background colour in the farthest bone of a pose
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Strokes:
         return len(self.widths)
 
     def shifted(self, by: ArrayLike) -> Strokes:
-        """The same strokes moved by `by` (2,)."""
+        """The same strokes, translated by `by` (2,)."""
         return Strokes(self.ends + np.asarray(by, np.float64), self.widths, self.colours)
 
     def __add__(self, other: Strokes) -> Strokes:
@@ -50,10 +50,10 @@ NOTHING = Strokes(np.zeros((0, 2, 2)), np.zeros(0), np.zeros((0, 3)))
 
 
 def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
-    """A pose (P, 3) of the figure's points, far bones first, each with an edge of paper.
+    """Bones of a pose (P, 3), far ones first, each with an outline in the background colour.
 
-    The edge makes a limb in front stand off from what is behind it. Bones with a missing
-    end are left out.
+    The outline separates a limb in front from what is behind it. Bones with a missing end are
+    omitted.
     """
     seen = camera.project(pose)
     a, b = seen[figure.bones[:, 0]], seen[figure.bones[:, 1]]
@@ -81,7 +81,7 @@ def figure_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Stro
 
 
 def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Strokes:
-    """The pose's shadow on the floor, light from straight above."""
+    """Shadow of the pose on the floor, with light from straight above."""
     flat = np.array(pose, dtype=np.float64)
     flat[:, 1] = figure.ground
     seen = camera.project(flat)[:, :2]
@@ -93,9 +93,9 @@ def shadow_strokes(figure: StickFigure, pose: ArrayLike, camera: Camera) -> Stro
 def path_strokes(
     figure: StickFigure, path: NDArray[np.floating], camera: Camera, *, now: int | None = None
 ) -> Strokes:
-    """The path (T, 3) dropped to the floor, fading towards its start.
+    """Path (T, 3) projected to the floor, fading towards its start.
 
-    With `now`, the part after that frame is drawn thin and pale.
+    With `now`, the part after that frame is thin and pale.
     """
     if len(path) < 2:
         return NOTHING
@@ -138,7 +138,7 @@ def grid_strokes(
 
 
 def disc(figure: StickFigure, camera: Camera, centre: ArrayLike, radius: float):
-    """Outline (72, 2) in the picture of a disc of floor around `centre` (3,)."""
+    """Outline (72, 2), in the image, of a disc of floor around `centre` (3,)."""
     angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
     ring = np.stack([np.sin(angle), np.zeros(72), np.cos(angle)], axis=1) * radius
     ring += np.asarray(centre, dtype=np.float64)
@@ -153,7 +153,7 @@ def grid_step(size: float) -> float:
 
 
 def rgb(colour: str) -> NDArray[np.float64]:
-    """``#rrggbb`` as three numbers 0..1."""
+    """``#rrggbb`` as three numbers in 0..1."""
     return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
 
 
@@ -172,7 +172,7 @@ def _hazed(sides, nearness, size):
 
 
 def _shortened(ends, by):
-    """Lines cut by `by` (N,) at both ends; those too short shrink to their middle."""
+    """Lines shortened by `by` (N,) at both ends; those too short shrink to their middle."""
     line = ends[:, 1] - ends[:, 0]
     length = np.linalg.norm(line, axis=1)
     share = np.minimum(by / np.maximum(length, 1e-12), 0.5)[:, None]

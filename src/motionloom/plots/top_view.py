@@ -1,11 +1,4 @@
-"""A crowd from above: where everybody is, which way they face, and the way they came.
-
-A picture shows the last frame; films (GIF, MP4) and a page for browsers (HTML) show all.
-
-A crowd from above as a page that plays in any browser, in one file.
-
-A dance floor from above: where each character goes, and how it stands at one moment.
-"""
+"""Top views of crowds (image, GIF, MP4, HTML page) and floor plans of dance floors."""
 
 from __future__ import annotations
 
@@ -23,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.plots.animation import GIF_SECONDS, encoded, looped
-from motionloom.plots.page import FAINT, TEXT, picture_path, write_picture
-from motionloom.plots.player import page_part
+from motionloom.plots.animation import GIF_SECONDS, write_frames_mp4, write_looping_gif
+from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
+from motionloom.plots.player import asset_text
 from motionloom.rhythm.music.audio import audible
 from motionloom.rhythm.music.music import Music
 
@@ -33,11 +26,11 @@ Array = NDArray[np.float64]
 
 SUFFIXES = (".png", ".svg", ".pdf", ".gif", ".mp4", ".html")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-TRAIL = 4.0  # seconds of way that are shown
-_SIZE = 7.2  # inches, of the longer side
+TRAIL = 4.0  # seconds of the path that are shown
+_SIZE = 7.2  # inches, the longer side
 _DPI, _FILM_DPI = 110, 80
 _GIF_RATE, _FILM_RATE = 10.0, 25.0
-# A body seen from above, facing +z, metres: shoulders, and a nose.
+# Outline of a body seen from above, facing +z, metres: shoulders and nose.
 OUTLINE = np.array([
     (0.0, 0.2), (-0.07, 0.11), (-0.17, 0.09), (-0.22, 0.0), (-0.17, -0.09), (0.0, -0.11),
     (0.17, -0.09), (0.22, 0.0), (0.17, 0.09), (0.07, 0.11),
@@ -46,19 +39,19 @@ OUTLINE = np.array([
 
 @dataclass(frozen=True, eq=False)
 class TopView:
-    """What is seen from above.
+    """Floor positions of a crowd and its surroundings.
 
     Attributes
     ----------
     bodies : ndarray, shape (A, C, T, 3)
-        Place and heading, ``x, z, yaw``, of the C bodies of A agents.
+        Position and heading, ``x, z, yaw``, of the C bodies of A agents.
     fps : float
     radius : float
-        Of the disc around each agent's middle, metres.
+        Radius of the disc around the centre of each agent, metres.
     room : (width, depth), optional
     columns : sequence of (x, z, radius)
     line : ndarray, shape (S, 2), optional
-        The middle of a street.
+        Centre line of a street.
     """
 
     bodies: Array
@@ -70,12 +63,12 @@ class TopView:
 
     @property
     def centres(self) -> Array:
-        """Middles of the agents, (A, T, 2)."""
+        """Centres of the agents, (A, T, 2)."""
         return np.asarray(self.bodies[..., :2].mean(axis=1))
 
     @property
     def extent(self) -> tuple[Array, Array]:
-        """Least and greatest x and z that are shown."""
+        """Minimum and maximum x and z of the view."""
         if self.room is not None:
             half = 0.5 * np.asarray(self.room, np.float64) + 0.3
             return -half, half
@@ -97,28 +90,28 @@ def write_top_view(
     music: Music | None = None,
     seconds: float | None = None,
 ) -> Path:
-    """Write a picture of the last frame (PNG, SVG, PDF), or all of it (GIF, MP4, HTML).
+    """Write an image of the last frame (PNG, SVG, PDF) or an animation (GIF, MP4, HTML).
 
     Parameters
     ----------
     agents : sequence of sequences of Motion
-        The bodies of each agent: couples, or soldiers, one each.
+        The bodies of each agent: two for couples, one for soldiers.
     path : str or Path
     radius : float
-        Of the discs around agents, metres.
+        Radius of the discs around agents, metres.
     room : (width, depth), optional
     columns : sequence of (x, z, radius)
     line : array_like, shape (S, 2), optional
-        The middle of a street.
+        Centre line of a street.
     music : Music, optional
-        What an MP4 sounds like.
+        Sound of an MP4.
     seconds : float, optional
-        Of a film at most. Default: all, but 20 s of a GIF.
+        Maximum length of an animation. Default: 20 s for a GIF, no limit otherwise.
 
     Raises
     ------
     MissingExtra
-        For an MP4, if there is no ffmpeg on this machine.
+        For an MP4, if ffmpeg is not installed.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -126,14 +119,14 @@ def write_top_view(
         raise InvalidInput(f"{path}: a top view is written to {', '.join(SUFFIXES)}")
     view = TopView(_bodies(agents), agents[0][0].fps, radius, room, columns, line)
     if kind == ".html":
-        return write_page(view, path)
-    stage = _Stage(view, _FILM_DPI if kind in (".gif", ".mp4") else _DPI)
+        return write_top_view_page(view, path)
+    canvas = _Canvas(view, _FILM_DPI if kind in (".gif", ".mp4") else _DPI)
     if kind == ".gif":
-        return _gif(stage, path, GIF_SECONDS if seconds is None else seconds)
+        return _gif(canvas, path, GIF_SECONDS if seconds is None else seconds)
     if kind == ".mp4":
-        return _mp4(stage, path, seconds, music)
-    stage.show(view.bodies.shape[2] - 1)
-    return write_picture(stage.figure, path)
+        return _mp4(canvas, path, seconds, music)
+    canvas.show(view.bodies.shape[2] - 1)
+    return write_figure(canvas.figure, path)
 
 
 def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
@@ -148,8 +141,8 @@ def _bodies(agents: Sequence[Sequence[Motion]]) -> Array:
     ).astype(np.float64)  # fmt: skip
 
 
-class _Stage:
-    """A Matplotlib page on which a few collections are moved from frame to frame."""
+class _Canvas:
+    """A Matplotlib page whose collections are updated from frame to frame."""
 
     def __init__(self, view: TopView, dpi: float) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -174,7 +167,7 @@ class _Stage:
         self._trails = LineCollection([], colors=colours, linewidths=1.2, alpha=0.55)
         self._discs = PolyCollection([], facecolors=[to_rgba(c, 0.18) for c in colours],
                                      edgecolors=colours, linewidths=0.8)  # fmt: skip
-        # The leader is dark, who follows is light.
+        # The leader is dark, the follower light.
         shades = [to_rgba(c, 1.0 if k == 0 else 0.55) for c in colours for k in range(bodies)]
         self._figures = PolyCollection([], facecolors=shades, edgecolors="white", linewidths=0.4)
         for artist in (self._trails, self._discs, self._figures):
@@ -186,7 +179,7 @@ class _Stage:
         self._centres = view.centres
 
     def show(self, frame: int) -> None:
-        """Put everybody where they are in a frame."""
+        """Move all bodies to their positions in a frame."""
         first = max(0, frame - round(TRAIL * self.view.fps))
         self._trails.set_segments(list(self._centres[:, first : frame + 1]))
         self._discs.set_verts(list(self._ring + self._centres[:, None, frame]))
@@ -200,7 +193,7 @@ class _Stage:
         self._clock.set_text(f"{frame / self.view.fps:.1f} s")
 
     def pictures(self, rate: float, seconds: float | None) -> Iterator[NDArray[np.uint8]]:
-        """RGB pictures (H, W, 3) at a rate, of `seconds` at most."""
+        """RGB images (H, W, 3) at a rate, at most `seconds` long."""
         count, fps = self.view.bodies.shape[2], self.view.fps
         if seconds is not None:
             count = min(count, max(round(seconds * fps), 1))
@@ -210,24 +203,24 @@ class _Stage:
             yield np.asarray(self.canvas.buffer_rgba())[..., :3]
 
 
-def _gif(stage: _Stage, path: Path, seconds: float) -> Path:
+def _gif(canvas: _Canvas, path: Path, seconds: float) -> Path:
     from PIL import Image
 
     frames = (
         Image.fromarray(np.ascontiguousarray(picture)).quantize(64)
-        for picture in stage.pictures(_GIF_RATE, seconds)
+        for picture in canvas.pictures(_GIF_RATE, seconds)
     )
-    return looped(frames, path, round(100.0 / _GIF_RATE))
+    return write_looping_gif(frames, path, round(100.0 / _GIF_RATE))
 
 
-def _mp4(stage: _Stage, path: Path, seconds: float | None, music: Music | None) -> Path:
-    rate = min(_FILM_RATE, stage.view.fps)
-    width, height = stage.canvas.get_width_height()
-    pictures = (picture.tobytes() for picture in stage.pictures(rate, seconds))
+def _mp4(canvas: _Canvas, path: Path, seconds: float | None, music: Music | None) -> Path:
+    rate = min(_FILM_RATE, canvas.view.fps)
+    width, height = canvas.canvas.get_width_height()
+    pictures = (picture.tobytes() for picture in canvas.pictures(rate, seconds))
     with tempfile.TemporaryDirectory() as folder:
-        length = stage.view.bodies.shape[2] / stage.view.fps
+        length = canvas.view.bodies.shape[2] / canvas.view.fps
         sound = None if music is None else audible(music, Path(folder) / "music.wav", length)
-        return encoded(pictures, path, (width, height), rate, sound=sound)
+        return write_frames_mp4(pictures, path, (width, height), rate, sound=sound)
 
 
 def _draw_floor(axes, view: TopView) -> None:
@@ -243,12 +236,12 @@ def _draw_floor(axes, view: TopView) -> None:
         axes.plot(*np.asarray(view.line).T, color="0.8", lw=1, ls="--")
 
 
-_RATE = 10.0  # places a second; the page draws what is between
+_RATE = 10.0  # samples per second; the page interpolates
 _CENTIMETRE, _MILLIRADIAN = 100.0, 1000.0
 
 
-def write_page(view: TopView, path: str | Path) -> Path:
-    """Write the page; places are kept to a centimetre and headings to a milliradian."""
+def write_top_view_page(view: TopView, path: str | Path) -> Path:
+    """Write an HTML page; positions are rounded to centimetres, headings to milliradians."""
     path = Path(path)
     count = view.bodies.shape[2]
     rate = min(_RATE, view.fps)
@@ -283,11 +276,11 @@ def write_page(view: TopView, path: str | Path) -> Path:
             '<!doctype html>\n<html lang="en"><meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width">\n'
             f"<title>{escape(path.stem)}</title>\n"
-            f"<style>{page_part('top_view.css')}</style>\n"
+            f"<style>{asset_text('top_view.css')}</style>\n"
             '<canvas></canvas><p><button type="button">pause</button>'
             '<input type="range" min="0" max="1" step="any" value="0"><output></output></p>\n'
             f'<script type="application/json">{json.dumps(scene, separators=(",", ":"))}</script>\n'
-            f"<script>{page_part('top_view.js')}</script>\n</html>\n",
+            f"<script>{asset_text('top_view.js')}</script>\n</html>\n",
             encoding="utf-8",
         )
     return path
@@ -299,19 +292,19 @@ _COLOURS = (
 _MARGIN = 0.6  # metres
 
 
-def write_floor(
+def write_floor_plan(
     motions: Sequence[Motion], path: str | Path, *, frame: int = 0, dpi: float = 110
 ) -> Path:
-    """Draw characters from above.
+    """Write a floor plan: the area each character covers, its path, and one pose.
 
     Parameters
     ----------
     motions : sequence of Motion
-        Where they dance.
+        In world coordinates.
     path : str or Path
         ``.png``, ``.svg`` or ``.pdf``.
     frame : int
-        The moment at which bodies are drawn; over all frames, what each was above is tinted.
+        Frame of the poses; the floor below any frame of a character is tinted.
     dpi : float
 
     Returns
@@ -321,7 +314,7 @@ def write_floor(
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
-    path = picture_path(path)
+    path = checked_picture_path(path)
     places = [motion.positions(end_sites=True)[..., [0, 2]] for motion in motions]
     every = np.concatenate([place.reshape(-1, 2) for place in places])
     low, high = every.min(axis=0) - _MARGIN, every.max(axis=0) + _MARGIN
@@ -345,4 +338,4 @@ def write_floor(
         axes.text(x, z, f"  {number + 1}", color=colour, size=11, weight="bold", zorder=4)
     axes.plot([low[0] + 0.2, low[0] + 1.2], [high[1] - 0.15] * 2, color=FAINT, linewidth=2)
     axes.text(low[0] + 0.7, high[1] - 0.2, "1 m", color=FAINT, size=9, ha="center")
-    return write_picture(sheet, path)
+    return write_figure(sheet, path)

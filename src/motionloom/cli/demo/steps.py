@@ -184,7 +184,7 @@ def endless_walk(tour: Tour) -> dict[str, Any]:
 
 def dance(tour: Tour) -> dict[str, Any]:
     """Find a dance's beats, cut its choreography, and dance it to a tune."""
-    from motionloom.plots.beats import write_beats
+    from motionloom.plots.rhythm import write_beats
     from motionloom.rhythm import beats
     from motionloom.rhythm.dance import beats_on_time
     from motionloom.rhythm.dance import dance as danced
@@ -218,7 +218,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
     """Let five characters dance next to each other."""
     from motionloom.formats import save
     from motionloom.motion import Scene
-    from motionloom.plots.top_view import write_floor
+    from motionloom.plots.top_view import write_floor_plan
 
     scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
     tour.command(
@@ -226,7 +226,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
     )
     floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
     save(Scene(floor.motions), scene)
-    write_floor(floor.motions, above)
+    write_floor_plan(floor.motions, above)
     tour.page.picture(above, "five dancers from above")
     tour.say(f"no two bodies come nearer than {floor.least_distance:.2f} m")
     return {"floor": str(scene), "floor_picture": str(above)}

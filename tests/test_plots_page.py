@@ -8,21 +8,18 @@ import pytest
 from matplotlib.figure import Figure
 
 from motionloom.errors import InvalidInput
-from motionloom.plots.beats import write_beats
-from motionloom.plots.error_function import write_error_function
+from motionloom.plots.distance_matrix import write_error_function, write_match_web
 from motionloom.plots.evaluation_report import write_rank_correlations
 from motionloom.plots.filmstrip import write_strip
 from motionloom.plots.match_graph import write_match_graph
-from motionloom.plots.match_web import write_web_picture
-from motionloom.plots.overlay import write_overlay
-from motionloom.plots.page import write_picture
-from motionloom.plots.parameter_space import write_parameter_space
-from motionloom.plots.top_view import write_floor
-from motionloom.plots.transition_graph import write_transition_graph
+from motionloom.plots.page import write_figure
+from motionloom.plots.parametric import write_overlay, write_parameter_space
+from motionloom.plots.rhythm import write_beats, write_transition_graph
+from motionloom.plots.top_view import write_floor_plan
 
 WRITERS = {
     "beats": lambda path: write_beats(None, None, path),
-    "floor": lambda path: write_floor(None, path),
+    "floor": lambda path: write_floor_plan(None, path),
     "error function": lambda path: write_error_function(None, path),
     "strip": lambda path: write_strip(None, path),
     "match graph": lambda path: write_match_graph(None, None, path),
@@ -30,7 +27,7 @@ WRITERS = {
     "parameters": lambda path: write_parameter_space(path, axes=(), examples=(), samples=()),
     "correlations": lambda path: write_rank_correlations(None, path),
     "transitions": lambda path: write_transition_graph(None, path),
-    "web": lambda path: write_web_picture(None, None, path),
+    "web": lambda path: write_match_web(None, None, path),
 }
 
 
@@ -51,16 +48,16 @@ def words(text: str) -> Figure:
 
 @pytest.mark.parametrize("kind", ["png", "PDF"])
 def test_the_same_picture_is_the_same_bytes(kind, tmp_path):
-    one, other = (write_picture(words("kick"), tmp_path / f"{n}.{kind}") for n in (1, 2))
+    one, other = (write_figure(words("kick"), tmp_path / f"{n}.{kind}") for n in (1, 2))
     assert one.read_bytes() == other.read_bytes()
-    assert write_picture(words("punch"), one).read_bytes() != other.read_bytes()
+    assert write_figure(words("punch"), one).read_bytes() != other.read_bytes()
 
 
 def test_more_dots_are_more_pixels(tmp_path):
     from PIL import Image
 
     sizes = [
-        Image.open(write_picture(words("kick"), tmp_path / "a.png", dpi=dpi)).size
+        Image.open(write_figure(words("kick"), tmp_path / "a.png", dpi=dpi)).size
         for dpi in (None, 50, 200)
     ]
     assert sizes == [(200, 100), (100, 50), (400, 200)]
@@ -69,4 +66,4 @@ def test_more_dots_are_more_pixels(tmp_path):
 def test_letters_that_no_font_has_are_boxes_without_a_word(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert write_picture(words("\U0001f57a \u06dd"), tmp_path / "ünïcode 跳.svg").exists()
+        assert write_figure(words("\U0001f57a \u06dd"), tmp_path / "ünïcode 跳.svg").exists()

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.plots.match_web import MATCH, web_picture, write_web_picture
+from motionloom.plots.distance_matrix import MATCH, match_web_figure, write_match_web
 from motionloom.search.match_web.library_web import web_pair
 
 
@@ -31,7 +31,7 @@ def test_draws_grid_region_paths_and_matches(kicks):
     assert len(found) == 1
     assert 0 <= found[0].start < found[0].end <= pair.web.shape[1]
     assert found[0].path[0, 0] == 0 and found[0].path[-1, 0] == 49
-    figure = web_picture(pair.matrix, pair.web, names=("a", "b"), query=(10, 60), found=found)
+    figure = match_web_figure(pair.matrix, pair.web, names=("a", "b"), query=(10, 60), found=found)
     left, right = figure.axes
     assert len(left.images) == 2 and len(right.images) == 1
     layer = np.asarray(left.images[1].get_array())
@@ -95,4 +95,4 @@ def test_says_what_is_wrong(kicks, words, message):
 def test_grid_and_web_must_fit(kicks, tmp_path):
     pair = web_pair(kicks, *kicks.names)
     with pytest.raises(InvalidInput, match="must have one shape"):
-        write_web_picture(pair.matrix[1:], pair.web, tmp_path / "web.png")
+        write_match_web(pair.matrix[1:], pair.web, tmp_path / "web.png")

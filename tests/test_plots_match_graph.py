@@ -5,7 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.plots.match_graph import graph_layout, match_graph, write_match_graph
+from motionloom.plots.match_graph import graph_layout, match_graph_figure, write_match_graph
 from motionloom.search import Match, Node, grow_family
 
 
@@ -52,7 +52,7 @@ def kicks():
 
 def test_every_node_has_a_figure_and_every_edge_its_cost(tmp_path):
     family, clips = kicks()
-    figure = match_graph(family, clips)
+    figure = match_graph_figure(family, clips)
     words = [text.get_text() for text in figure.axes[0].texts]
     assert words.count("0.050") == 2 and words.count("query") == 1
     assert [clip.name in words for clip in clips] == [True] * 3
@@ -64,6 +64,6 @@ def test_every_node_has_a_figure_and_every_edge_its_cost(tmp_path):
 def test_says_what_is_wrong(tmp_path):
     family, clips = kicks()
     with pytest.raises(InvalidInput, match="one clip for each of its 3 nodes; got 2"):
-        match_graph(family, clips[:2])
+        match_graph_figure(family, clips[:2])
     with pytest.raises(InvalidInput, match="suffix must be one of .png, .svg, .pdf"):
         write_match_graph(family, clips, tmp_path / "graph.gif")

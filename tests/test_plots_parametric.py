@@ -8,7 +8,7 @@ from PIL import Image
 from plain_motions import snake, walker
 
 from motionloom.errors import InvalidInput
-from motionloom.plots.overlay import draw_overlay, write_overlay
+from motionloom.plots.parametric import draw_overlay, write_overlay
 
 
 def test_every_motion_is_drawn_in_a_colour_of_its_own():

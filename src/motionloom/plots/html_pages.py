@@ -1,16 +1,145 @@
-"""One self-contained page with what the doctor found, a live figure beside each report."""
+"""Self-contained HTML pages with animated figures: contact sheets and diagnostics reports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from motionloom.atomic_write import atomic_write
 from motionloom.motion import Motion
-from motionloom.plots.player import Budget, clip_attribute, clip_data, page_part
+from motionloom.plots.player import Budget, asset_text, clip_attribute, clip_data
+
+# 12 interpolated frames per second look smooth at this size; six seconds take about 20 kB.
+SHEET_BUDGET = Budget(fps=12.0, frames=72, seconds=6.0, points=40)
+
+
+class SheetClip(NamedTuple):
+    """One clip of a contact sheet: title, motion, and labels.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.plots import SheetClip
+    >>> SheetClip("a walk", ml.demo.clip("walk"), "walk, calm").title
+    'a walk'
+    """
+
+    title: str
+    motion: Motion
+    labels: Sequence[str] | str = ()  # a string: separated by commas
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A written contact sheet: path, number of clips, file size, number of clips that were cut."""
+
+    path: Path
+    clips: int
+    bytes: int
+    cut: int
+
+
+def contact_sheet(
+    clips: Iterable[SheetClip | tuple[str, Motion, Sequence[str] | str] | Motion],
+    path: str | Path,
+    *,
+    title: str = "Motions",
+    seconds: float = SHEET_BUDGET.seconds,
+    fps: float = SHEET_BUDGET.fps,
+) -> Sheet:
+    """Write an HTML page with a small animated figure for every clip.
+
+    The page needs no server and no internet. Clips are read one at a time, so the iterable may
+    be larger than memory.
+
+    Parameters
+    ----------
+    clips : iterable of Motion, or of (title, motion, labels)
+        In display order.
+    path : str or Path
+        Output file, written atomically.
+    title : str
+    seconds : float
+        Maximum length; only the beginning of longer clips is shown.
+    fps : float
+        Frames per second; the page interpolates smoothly.
+
+    Returns
+    -------
+    sheet : Sheet
+
+    Raises
+    ------
+    InvalidInput
+        If a clip has no frames, or `seconds` or `fps` is not positive.
+
+    Examples
+    --------
+    >>> import motionloom as ml, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sheet = contact_sheet([ml.demo.clip("walk")], f"{folder}/sheet.html")
+    ...     sheet.clips, sheet.bytes < 100_000
+    (1, True)
+    """
+    budget = Budget(
+        fps=fps, frames=max(int(fps * seconds), 2), seconds=seconds, points=SHEET_BUDGET.points
+    )
+    before, after = _page(title, budget)
+    count = cut = 0
+    with atomic_write(path) as scratch:
+        # Titles may contain undecodable bytes of file names.
+        with scratch.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(before)
+            for clip in clips:
+                card = SheetClip("", clip) if isinstance(clip, Motion) else SheetClip(*clip)
+                file.write(_card(card, budget))
+                count += 1
+                cut += card.motion.duration > budget.seconds + 1e-6
+            file.write(after)
+        size = scratch.stat().st_size
+    return Sheet(Path(path), count, size, cut)
+
+
+def _page(title: str, budget: Budget) -> tuple[str, str]:
+    """HTML before and after the clips."""
+    note = (
+        f"Clips longer than {budget.seconds:g} s show their beginning. "
+        "Click one to turn and scrub it."
+    )
+    parts = {
+        "title": escape(title),
+        "note": escape(note),
+        **{name: asset_text(name) for name in ("player.css", "sheet.css", "player.js", "sheet.js")},
+    }
+    before, after = asset_text("sheet.html").split("{{clips}}")
+    return _filled(before, parts), _filled(after, parts)
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    """Fill all placeholders in one pass, so that a title is never taken for one."""
+    return re.sub(r"\{\{([a-z.]+)\}\}", lambda found: parts[found[1]], template)
+
+
+def _card(clip: SheetClip, budget: Budget) -> str:
+    title = clip.title or clip.motion.name or "motion"
+    data = clip_data(clip.motion, budget, name=title)
+    labels = clip.labels
+    if isinstance(labels, str):
+        labels = [label.strip() for label in labels.split(",") if label.strip()]
+    chips = "".join(f'<span class="chip">{escape(str(label))}</span>' for label in labels)
+    seconds = f"{clip.motion.duration:.1f} s"
+    if clip.motion.duration > budget.seconds + 1e-6:
+        seconds = f"first {budget.seconds:g} of {seconds}"
+    return (
+        f'<article class="clip" tabindex="0" data-clip="{clip_attribute(data)}"><canvas></canvas>'
+        f'<div class="words"><h2 title="{escape(title)}">{escape(title)}</h2>'
+        f"<p>{seconds}</p>{chips}</div></article>\n"
+    )
+
 
 _BUDGET = Budget(fps=15.0, frames=120, seconds=8.0, points=40)
 _STYLE = """
@@ -41,16 +170,16 @@ nav a.fault { color: var(--fault); } nav a.doubt { color: var(--doubt); }
 
 
 @dataclass(frozen=True)
-class Article:
-    """One report as HTML: its title, the worst it found, and the fragment itself."""
+class ReportSection:
+    """One report as HTML: title, highest severity, and the fragment."""
 
     title: str
     worst: str
     html: str
 
 
-def doctor_article(motion: Motion, report: Mapping[str, Any]) -> Article:
-    """What ``motionloom doctor --json`` says of a motion, as a fragment of a page."""
+def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
+    """The report of ``motionloom doctor --json`` on a motion, as a section of a page."""
     worst = next(
         (kind for kind in ("fault", "doubt") if kind in _kinds(report)),
         "doubt" if report["warnings"] else "well",
@@ -63,26 +192,26 @@ def doctor_article(motion: Motion, report: Mapping[str, Any]) -> Article:
         f"<div><h2>{escape(str(report['file']))}</h2>{_findings(report)}{_facts(report)}"
         f"{_joint_map(report)}</div><div>{figure}</div>"
     )
-    return Article(str(report["file"]), worst, html)
+    return ReportSection(str(report["file"]), worst, html)
 
 
 def write_doctor_page(
-    articles: Sequence[Article], path: str | Path, *, failed: Sequence[Mapping[str, str]] = ()
+    sections: Sequence[ReportSection], path: str | Path, *, failed: Sequence[Mapping[str, str]] = ()
 ) -> Path:
-    """Write reports as one HTML page, the worst first; nothing on it comes from elsewhere.
+    """Write reports as one HTML page without external references, the most severe first.
 
     Parameters
     ----------
-    articles : sequence of Article
-        From `doctor_article`.
+    sections : sequence of ReportSection
+        From `doctor_section`.
     path : str or Path
-        Written under a temporary name and renamed.
+        Output file, written atomically.
     failed : sequence of mapping
-        ``file`` and ``reason`` of what could not be read at all.
+        ``file`` and ``reason`` of files that could not be read.
     """
     rank = {"fault": 0, "doubt": 1, "well": 2}
-    ordered = sorted(articles, key=lambda article: rank[article.worst])
-    counts = {kind: sum(a.worst == kind for a in articles) for kind in rank}
+    ordered = sorted(sections, key=lambda section: rank[section.worst])
+    counts = {kind: sum(a.worst == kind for a in sections) for kind in rank}
     unread = "".join(
         f"<li class='fault'><b>unreadable</b> {escape(f['reason'])}</li>" for f in failed
     )
@@ -94,11 +223,11 @@ def write_doctor_page(
         scratch.write_text(
             "<!doctype html><html lang='en'><meta charset='utf-8'>"
             "<meta name='viewport' content='width=device-width'><title>motionloom doctor</title>"
-            f"<style>{page_part('player.css')}{_STYLE}</style><h1>Examination</h1>"
-            f"<p>{len(articles)} motions: {counts['fault']} with faults, {counts['doubt']} in "
+            f"<style>{asset_text('player.css')}{_STYLE}</style><h1>Examination</h1>"
+            f"<p>{len(sections)} motions: {counts['fault']} with faults, {counts['doubt']} in "
             f"doubt, {counts['well']} healthy.</p><ul>{unread}</ul>"
             f"<nav>{links if len(ordered) > 1 else ''}</nav>{bodies}"
-            f"<script>(function () {{\n{page_part('player.js')}\n"
+            f"<script>(function () {{\n{asset_text('player.js')}\n"
             "MotionloomPlayer.mountAll(document);\n})();</script></html>",
             encoding="utf-8",
         )
@@ -115,11 +244,11 @@ def _findings(report: Mapping[str, Any]) -> str:
         f"{escape(finding['message'])}<small>{escape(finding['advice'])}</small></li>"
         for finding in report["findings"]
     ]
-    told = {finding["message"] for finding in report["findings"]}
+    listed = {finding["message"] for finding in report["findings"]}
     items += [
         f"<li class='doubt'><b>doubt</b> {escape(warning)}</li>"
         for warning in report["warnings"]
-        if warning not in told
+        if warning not in listed
     ]
     if not report["warnings"]:
         items.insert(0, "<li class='well'><b>healthy</b></li>")
