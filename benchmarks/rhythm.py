@@ -48,7 +48,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         made = [beat_study(kind, performer=who, seed=settings.seed) for who in range(4)]
         sets[f"{kind} beats, 4 takes of 30 s"] = [(m, np.array(t)) for m, t in made]
     for name in ("dance_groove", "dance_sway"):
-        shown = [demo.performance(name, performer=who) for who in range(4)]
+        shown = [demo.annotated(name, performer=who) for who in range(4)]
         sets[f"{name}, 4 takes"] = [(p.motion, np.array(p.truth.beats)) for p in shown]
     for what, takes in sets.items():
         note = partial(_beat_errors, takes)

@@ -50,7 +50,7 @@ def corpus_library(labels: tuple[str, ...] | None = None) -> Iterator[Library]:
         for name in demo.names():
             if name.startswith("take_"):
                 continue
-            made = demo.performance(name)
+            made = demo.annotated(name)
             action = made.truth.actions[0].action
             if labels is None or action in labels:
                 library.add_motion(made.motion, labels=[action])

@@ -29,7 +29,7 @@ def corpus_library(path: Path, names: Iterable[str] = TAKES) -> ml.Library:
     """A library of these motions of the corpus, labelled by what is done in them."""
     library = ml.Library.create(path, fps=30.0)
     for name in names:
-        made = demo.performance(name)
+        made = demo.annotated(name)
         library.add_motion(made.motion, labels=[made.truth.action])
     return library
 

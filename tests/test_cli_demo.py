@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from motionloom.cli import app
 from motionloom.cli.demo import _STEPS
-from motionloom.demo import writing
+from motionloom.demo import corpus
 from motionloom.errors import InvalidInput
 
 
@@ -25,7 +25,7 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
         "kick_front_low_right_p0", "kick_front_mid_right_p0", "kick_front_high_right_p0",
         "kick_front_mid_right_p1",
     )  # fmt: skip
-    monkeypatch.setattr(writing, "names", lambda: some)
+    monkeypatch.setattr(corpus, "names", lambda: some)
     monkeypatch.setattr("motionloom.demo.names", lambda: some)
     first = CliRunner().invoke(app, ["demo", str(tmp_path / "tour"), "--json"])
     assert first.exit_code == 0, first.output

@@ -50,7 +50,7 @@ def with_noise(motion, rng, size=0.001):
 
 @pytest.mark.parametrize("name", CLIPS)
 def test_finds_the_known_contacts_of_a_clip(name):
-    made = ml.demo.performance(name)
+    made = ml.demo.annotated(name)
     contacts = made.motion.contacts()
     for part in FOOT_PARTS:
         precision, recall = scores(contacts, made.truth, part, slack=2)
@@ -61,7 +61,7 @@ def test_finds_the_known_contacts_of_a_clip(name):
 def test_finds_the_known_contacts_of_the_corpus():
     rows = []
     for name in ml.demo.names()[::9]:
-        made = ml.demo.performance(name)
+        made = ml.demo.annotated(name)
         contacts = made.motion.contacts()
         for part in ("left_ball", "right_ball"):
             found, true = contacts[part], known(made.truth, part, contacts.frames)
@@ -74,8 +74,8 @@ def test_finds_the_known_contacts_of_the_corpus():
 
 @pytest.mark.parametrize("fps", [30, 60, 120])
 def test_contacts_are_the_same_at_any_rate(fps):
-    made = ml.demo.performance("walk", fps=fps)
-    slow = ml.demo.performance("walk", fps=30).motion.contacts()
+    made = ml.demo.annotated("walk", fps=fps)
+    slow = ml.demo.annotated("walk", fps=30).motion.contacts()
     contacts = made.motion.contacts()
     for part in ("left_ball", "right_ball"):
         here = np.array(contacts.intervals(part)) / fps
@@ -87,7 +87,7 @@ def test_contacts_are_the_same_at_any_rate(fps):
 
 @pytest.mark.parametrize("fps", [30, 120])
 def test_noise_does_not_cut_contacts_to_pieces(fps, rng):
-    made = ml.demo.performance("walk", fps=fps)
+    made = ml.demo.annotated("walk", fps=fps)
     contacts = with_noise(made.motion, rng).contacts()
     for part in ("left_ball", "right_ball"):
         assert len(contacts.intervals(part)) == len(made.truth.contacts[part.split("_")[0]])

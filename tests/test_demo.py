@@ -13,17 +13,17 @@ FOOT_POINTS = ("Foot", "ToeBase", "ToeBase_End")
 
 
 @pytest.fixture(scope="module")
-def corpus() -> dict[str, demo.Performance]:
+def corpus() -> dict[str, demo.AnnotatedMotion]:
     """A quarter of the corpus: every clip and take once, the performers taking turns."""
     bases = dict.fromkeys(name.rpartition("_p")[0] for name in demo.names())
     made = [
-        demo.performance(base, performer=(k + k // 4) % len(demo.PERFORMERS))
+        demo.annotated(base, performer=(k + k // 4) % len(demo.PERFORMERS))
         for k, base in enumerate(bases)
     ]
     return {performance.name: performance for performance in made}
 
 
-def points(performance: demo.Performance, *names: str) -> np.ndarray:
+def points(performance: demo.AnnotatedMotion, *names: str) -> np.ndarray:
     """World positions (T, len(names), 3) of named points."""
     motion = performance.motion
     index = [motion.skeleton.point_names.index(name) for name in names]
@@ -53,7 +53,7 @@ def test_every_action_the_corpus_promises_is_there(corpus):
 def test_kicks_spread_over_both_legs_and_from_low_to_leaping():
     kicks = [name for name in demo.names() if name.startswith("kick_") and name.endswith("_p0")]
     assert len(kicks) >= 24
-    targets = np.array([demo.performance(k).truth.parameters["target"] for k in kicks[:12]])
+    targets = np.array([demo.annotated(k).truth.parameters["target"] for k in kicks[:12]])
     assert np.ptp(targets[:, 0]) > 0.5
     assert np.ptp(targets[:, 1]) > 0.6
 
@@ -179,7 +179,7 @@ def test_the_weight_is_over_the_standing_foot_when_the_other_one_lifts(corpus):
 @pytest.mark.parametrize("name", ["jog_p0", "jog_fast_p3", "jump_up_p1", "hop_left_p2",
                                   "jump_far_p2", "kick_leap_front_right_p0"])  # fmt: skip
 def test_in_flight_the_pelvis_falls_freely(name):
-    made = demo.performance(name, fps=240)
+    made = demo.annotated(name, fps=240)
     height = made.motion.root[:, 1].astype(np.float64)
     flights = [(a, b) for a, b in made.truth.flights if b - a > 15]
     assert flights
@@ -192,7 +192,7 @@ def test_in_flight_the_pelvis_falls_freely(name):
 
 def test_in_flight_a_hop_neither_speeds_up_nor_slows_down():
     # The chest keeps still in a hop, so the pelvis goes where the centre of mass goes.
-    made = demo.performance("hop_right_p1", fps=240)
+    made = demo.annotated("hop_right_p1", fps=240)
     for start, end in made.truth.flights:
         path = made.motion.root[start:end, [0, 2]].astype(np.float64)
         t = np.arange(end - start)[:, None] / 240.0
@@ -213,7 +213,7 @@ def test_only_jumps_hops_jogs_leaps_and_cartwheels_leave_the_floor(corpus):
 
 @pytest.mark.parametrize("name", ["walk_fast_p2", "dance_sway_p1", "waltz_follower_p1"])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_another_try(name):
-    first, again, other = (demo.performance(name, seed=seed) for seed in (3, 3, 4))
+    first, again, other = (demo.annotated(name, seed=seed) for seed in (3, 3, 4))
     assert first.motion.rotations.tobytes() == again.motion.rotations.tobytes()
     assert first.motion.root.tobytes() == again.motion.root.tobytes()
     assert first.truth == again.truth

@@ -10,10 +10,10 @@ import pytest
 
 import motionloom as ml
 from motionloom import demo
-from motionloom.demo import writing
+from motionloom.demo import corpus
 
 
-def points(performance: demo.Performance, *names: str) -> np.ndarray:
+def points(performance: demo.AnnotatedMotion, *names: str) -> np.ndarray:
     motion = performance.motion
     index = [motion.skeleton.point_names.index(name) for name in names]
     return motion.positions(end_sites=True)[:, index].astype(np.float64)
@@ -26,7 +26,7 @@ def speed_of(path: np.ndarray, fps: float) -> np.ndarray:
 @pytest.mark.parametrize("name", ["walk_p0", "walk_slow_p1", "walk_left_p2", "walk_fast_p3",
                                   "march_p1", "jog_p2", "jog_right_p0"])  # fmt: skip
 def test_gaits_have_the_speed_turn_and_steps_of_their_truth(name):
-    made = demo.performance(name)
+    made = demo.annotated(name)
     truth, motion = made.truth.parameters, made.motion
     path = motion.root[:, [0, 2]].astype(np.float64)
     length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
@@ -42,7 +42,7 @@ def test_gaits_have_the_speed_turn_and_steps_of_their_truth(name):
 
 
 def test_a_spiral_turns_ever_tighter():
-    made = demo.performance("spiral_walk")
+    made = demo.annotated("spiral_walk")
     heading = made.motion.headings()
     third = len(heading) // 3
     turned = np.diff(heading[[0, third, 2 * third, len(heading) - 1]])
@@ -60,7 +60,7 @@ TARGETED = [
 def test_targets_are_met_at_the_frame_of_the_truth():
     assert len(TARGETED) > 40
     for name in TARGETED:
-        made = demo.performance(name)
+        made = demo.annotated(name)
         truth = made.truth.parameters
         path = points(made, truth["point"])[:, 0]
         away = np.linalg.norm(path - truth["target"], axis=1)
@@ -73,7 +73,7 @@ def test_targets_are_met_at_the_frame_of_the_truth():
 
 def test_a_kick_reaches_furthest_at_its_hit():
     for name in ("kick_front_high_left_p0", "kick_side_high_right_p1", "kick_leap_front_left_p2"):
-        made = demo.performance(name)
+        made = demo.annotated(name)
         side = made.truth.parameters["leg"].title()
         place = points(made, f"{side}UpLeg", f"{side}Foot")
         hit = made.truth.parameters["hit_frame"]
@@ -84,13 +84,13 @@ def test_a_kick_reaches_furthest_at_its_hit():
 
 
 def test_sitting_standing_and_stepping_up_have_their_heights():
-    made = demo.performance("sit_stand_p2")
+    made = demo.annotated("sit_stand_p2")
     truth = made.truth.parameters
     hips = points(made, "LeftUpLeg", "RightUpLeg")[..., 1].mean(axis=1)
     seated = hips[truth["seated_frame"] : truth["rising_frame"]]
     assert np.allclose(seated, truth["seat_height"] + 0.09, atol=0.02)
     assert hips[0] > 0.8
-    up = demo.performance("step_up_left_p1")
+    up = demo.annotated("step_up_left_p1")
     ball = points(up, "LeftToeBase", "RightToeBase")[..., 1]
     assert ball.min(axis=1).max() - ball[0].min() == pytest.approx(
         up.truth.parameters["step_height"], abs=2e-3
@@ -99,7 +99,7 @@ def test_sitting_standing_and_stepping_up_have_their_heights():
 
 def test_jumps_rise_travel_and_turn_as_told():
     for name in ("jump_up_p0", "jump_far_p3", "jump_turn_left_p1", "jump_turn_right_p2"):
-        made = demo.performance(name, fps=120)
+        made = demo.annotated(name, fps=120)
         truth, motion = made.truth.parameters, made.motion
         off, on = truth["takeoff_frame"], truth["landing_frame"]
         height = motion.root[:, 1]
@@ -115,7 +115,7 @@ def test_jumps_rise_travel_and_turn_as_told():
 
 def test_a_cartwheel_goes_over_both_hands():
     for name in ("cartwheel_left_p0", "cartwheel_right_p3"):
-        made = demo.performance(name)
+        made = demo.annotated(name)
         truth = made.truth.parameters
         side = truth["side"].title()
         far = {"Left": "Right", "Right": "Left"}[side]
@@ -136,7 +136,7 @@ def test_dances_turn_or_stop_on_their_beats():
     names = ("LeftArm", "RightArm", "LeftForeArm", "RightForeArm", "Spine", "Spine1",
              "LeftUpLeg", "RightUpLeg", "LeftLeg", "RightLeg")  # fmt: skip
     for name in ("dance_groove_p0", "dance_groove_p3", "dance_sway_p1", "dance_sway_p2"):
-        made = demo.performance(name, fps=120)
+        made = demo.annotated(name, fps=120)
         motion = made.motion
         joints = [motion.skeleton.joint(joint) for joint in names]
         activity = np.linalg.norm(motion.angular_velocities()[:, joints], axis=-1).sum(axis=1)
@@ -150,7 +150,7 @@ def test_dances_turn_or_stop_on_their_beats():
 
 def test_feet_land_on_the_beats_of_dances_and_waltzes():
     for name in ("dance_groove_p1", "dance_sway_p0", "waltz_leader_p0", "waltz_follower_p3"):
-        made = demo.performance(name)
+        made = demo.annotated(name)
         landings = np.array(
             [a for side in ("left", "right") for a, _ in made.truth.contacts[side] if a > 0]
         )
@@ -160,7 +160,7 @@ def test_feet_land_on_the_beats_of_dances_and_waltzes():
 
 
 def test_one_dance_is_regular_and_the_other_is_not():
-    regular, loose = demo.performance("dance_groove"), demo.performance("dance_sway")
+    regular, loose = demo.annotated("dance_groove"), demo.annotated("dance_sway")
     gaps = np.diff(regular.truth.beats)
     assert np.allclose(gaps, 60.0 / regular.truth.tempo_bpm, atol=1e-5)
     gaps = np.diff(loose.truth.beats) / (60.0 / loose.truth.tempo_bpm)
@@ -189,9 +189,9 @@ def test_a_couple_dances_in_closed_hold_on_one_clock(leader):
 
 
 @pytest.fixture(scope="module")
-def takes() -> list[demo.Performance]:
+def takes() -> list[demo.AnnotatedMotion]:
     return [
-        demo.performance(name)
+        demo.annotated(name)
         for name in ("take_locomotion_p1", "take_strikes_p2", "take_reaches_p0", "take_dances_p3")
     ]
 
@@ -239,7 +239,7 @@ def test_between_actions_the_performer_stands_still_and_the_take_has_no_jumps(ta
 
 def test_the_corpus_is_written_as_files_and_tables(tmp_path, monkeypatch):
     some = ("walk_p1", "kick_front_low_left_p0", "dance_sway_p2", "take_strikes_p3")
-    monkeypatch.setattr(writing, "names", lambda: some)
+    monkeypatch.setattr(corpus, "names", lambda: some)
     told: list[str] = []
     folder = demo.write(tmp_path / "corpus", progress=told.append)
     assert sorted(told) == sorted(some)
@@ -248,7 +248,7 @@ def test_the_corpus_is_written_as_files_and_tables(tmp_path, monkeypatch):
     )
     with (folder / "truth.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    strikes = demo.performance("take_strikes_p3").truth.actions
+    strikes = demo.annotated("take_strikes_p3").truth.actions
     assert len(rows) == 3 + len(strikes)
     kick = next(row for row in rows if row["file"] == "kick_front_low_left_p0.bvh")
     truth = json.loads(kick["parameters"])

@@ -56,7 +56,7 @@ def foot_paths(motion):
 @pytest.mark.parametrize("name", ["walk_p0", "walk_slow_p2", "walk_left_p1"])
 @pytest.mark.parametrize("fps", [30, 120])
 def test_skate_added_to_a_walk_is_removed(name, fps):
-    made = ml.demo.performance(name, fps=fps)
+    made = ml.demo.annotated(name, fps=fps)
     skated = skating(made.motion)
     contacts = foot_contacts(made.motion)
     cleaned, report = clean_feet(skated, contacts=contacts)

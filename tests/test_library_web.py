@@ -23,7 +23,7 @@ QUERY = "kick_front_mid_right_p0:10-62"
 def lib(tmp_path_factory):
     lib = ml.Library.create(tmp_path_factory.mktemp("webs") / "takes.loom")
     for name in NAMES:
-        performed = ml.demo.performance(name)
+        performed = ml.demo.annotated(name)
         lib.add_motion(performed.motion)
         lib.set_labels(name, [performed.truth.action])
     WebStore(lib).build(workers=1)

@@ -32,7 +32,7 @@ def candidates_at(times, seconds, *, signals=None, sizes=None):
 
 @pytest.fixture(scope="module")
 def groove():
-    return ml.demo.performance("dance_groove")
+    return ml.demo.annotated("dance_groove")
 
 
 # --- accuracy, figure 6 of the paper ----------------------------------------------------
@@ -69,7 +69,7 @@ def test_beats_of_a_dance_whose_limbs_are_early_and_late():
 
 
 def test_a_beat_that_drifts_is_followed():
-    sway = ml.demo.performance("dance_sway", performer=1)  # every gap off by up to 15 %
+    sway = ml.demo.annotated("dance_sway", performer=1)  # every gap off by up to 15 %
     off = errors_in_frames(ml.beats(sway.motion).times, sway.truth.beats)
     assert off.mean() <= 0.38
     assert np.mean(off <= 1.0) >= 0.9
@@ -100,7 +100,7 @@ def test_a_couple_is_analysed_together():
 
 @pytest.mark.parametrize("fps", [30.0, 60.0, 120.0])
 def test_the_rate_of_the_take_does_not_matter(fps):
-    made = ml.demo.performance("dance_groove", performer=1, fps=fps)
+    made = ml.demo.annotated("dance_groove", performer=1, fps=fps)
     found = ml.beats(made.motion)
     assert found.bpm == pytest.approx(made.truth.tempo_bpm, rel=0.02)
     assert np.median(errors_in_frames(found.times, made.truth.beats)) <= 0.3

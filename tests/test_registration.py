@@ -33,7 +33,7 @@ def reaches(seed):
     motions, apexes = {}, {}
     for name in ml.demo.names():
         if name.startswith("reach") and name.endswith("right_p0"):
-            made = ml.demo.performance(name)
+            made = ml.demo.annotated(name)
             hit = made.truth.parameters["hit_frame"]
             kind = name.removeprefix("reach_").removesuffix("_right_p0")
             motions[kind], apexes[kind] = retimed(made.motion, hit, *rng.uniform(0.75, 1.35, 2))
@@ -88,7 +88,7 @@ def test_both_ends_and_everything_between_correspond(registered):
 
 def test_kicks_hit_at_the_same_point_of_the_curve(registered):
     hits = [
-        ml.demo.performance(f"kick_{kind}_right").truth.parameters["hit_frame"]
+        ml.demo.annotated(f"kick_{kind}_right").truth.parameters["hit_frame"]
         for kind in ("front_mid", "front_high", "outside_mid", "side_mid")
     ]
     assert np.max(np.abs(registered.frames_at(hits[0]) - hits)) < 2.0
@@ -144,7 +144,7 @@ def test_contacts_are_matched_across_the_family(registered):
     assert contacts.parts.tolist() == [0, 1, 2, 2, 3, 3]
     landing = contacts.spans[-1, :, 0]
     truth = [
-        ml.demo.performance(f"kick_{kind}_right").truth.contacts["right"][-1][0]
+        ml.demo.annotated(f"kick_{kind}_right").truth.contacts["right"][-1][0]
         for kind in ("front_mid", "front_high", "outside_mid", "side_mid")
     ]
     assert np.max(np.abs(landing - truth)) < 4.0

@@ -55,7 +55,7 @@ def takes(tmp_path_factory):
     truths = {}
     for take in _TAKES:
         for performer in (0, 2):
-            performed = ml.demo.performance(take, performer=performer)
+            performed = ml.demo.annotated(take, performer=performer)
             lib.add_motion(performed.motion)
             truths[performed.name] = performed.truth.actions
     return lib, truths

@@ -57,7 +57,7 @@ def corpus(tmp_path_factory):
     for name in ml.demo.names():
         kind = next((kind for kind in CATEGORIES if name.startswith(kind)), None)
         if kind is not None and name.endswith("_p0"):
-            performed = ml.demo.performance(name)
+            performed = ml.demo.annotated(name)
             lib.add_motion(performed.motion)
             lib.set_labels(name, [CATEGORIES[kind]])
             truths[name] = performed.truth.actions

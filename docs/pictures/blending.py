@@ -18,7 +18,7 @@ KINDS = ("front_mid", "outside_mid", "side_mid")
 def kicks():
     """Blends from a front kick to a side kick, and the frames of their hits."""
     blend = Blend(register([ml.demo.clip(f"kick_{kind}_right") for kind in KINDS]))
-    hit = ml.demo.performance(f"kick_{KINDS[0]}_right").truth.parameters["hit_frame"]
+    hit = ml.demo.annotated(f"kick_{KINDS[0]}_right").truth.parameters["hit_frame"]
     steps = [(1, 0, 0), (0.5, 0.5, 0), (0, 1, 0), (0, 0.5, 0.5), (0, 0, 1)]
     return [blend(w) for w in steps], [round(blend.frame_at(hit, w)) for w in steps]
 

@@ -14,7 +14,7 @@ def main():
         lib = ml.Library.create(f"{folder}/takes.loom")
         for performer in (0, 1, 2):
             lib.add_motion(ml.demo.clip("take_strikes", performer=performer))
-        actions = ml.demo.performance("take_strikes").truth.actions
+        actions = ml.demo.annotated("take_strikes").truth.actions
         kick = next(action for action in actions if action.action == "kick")
         query = f"take_strikes_p0:{kick.start_frame}-{kick.end_frame}"
         hits = lib.search(query, max=4)

@@ -233,7 +233,7 @@ def corpus_library(folder):
     """The built-in corpus as a library."""
     library = ml.Library.create(folder / "corpus.loom", fps=30.0)
     for name in ml.demo.names():
-        made = ml.demo.performance(name)
+        made = ml.demo.annotated(name)
         library.add_motion(made.motion, labels=[made.truth.action])
     return library.path
 

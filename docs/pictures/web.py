@@ -18,7 +18,7 @@ def main():
         for performer in (0, 1):
             clip = ml.demo.clip("take_strikes", performer=performer)[:480]
             lib.add_motion(clip, name=f"strikes_{performer}")
-        actions = ml.demo.performance("take_strikes").truth.actions
+        actions = ml.demo.annotated("take_strikes").truth.actions
         kick = [action for action in actions if action.action == "kick"][3]
         where = [f"{folder}/takes.loom", "strikes_0", "strikes_1"]
         query = ["--query", f"{kick.start_frame}-{kick.end_frame}", "--threshold", "0.12"]

@@ -1,12 +1,12 @@
-"""The built-in corpus: procedural motions with exactly known truth.
+"""The built-in corpus: procedural motions with exact ground truth.
 
-Made from code and deterministic by seed, so that search, blending and beat tracking can be
-tried and measured without a single file. Contacts, targets, speeds and beats are known
-because the motion was built from them.
+Generated from code and deterministic by seed, so that search, blending and beat tracking can be
+tried and measured without any file. Contacts, targets, speeds and beats are known because the
+motion is built from them.
 
 >>> import numpy as np
 >>> from motionloom import demo
->>> kick = demo.performance("kick_front_high_right")
+>>> kick = demo.annotated("kick_front_high_right")
 >>> hit = kick.truth.parameters["hit_frame"]
 >>> ankle = kick.motion.positions()[hit, kick.motion.skeleton.joint("RightFoot")]
 >>> bool(np.allclose(ankle, kick.truth.parameters["target"], atol=1e-3))
@@ -14,29 +14,29 @@ True
 """
 
 from motionloom.demo.corpus import (
-    Performance,
+    AnnotatedMotion,
+    annotated,
     clip,
     clips,
     couple,
     names,
-    performance,
     takes,
+    write,
 )
 from motionloom.demo.performers import PERFORMERS, Performer
 from motionloom.demo.truth import Action, Truth
-from motionloom.demo.writing import write
 
 __all__ = [
     "PERFORMERS",
     "Action",
-    "Performance",
+    "AnnotatedMotion",
     "Performer",
     "Truth",
     "clip",
     "clips",
     "couple",
     "names",
-    "performance",
+    "annotated",
     "takes",
     "write",
 ]

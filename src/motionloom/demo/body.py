@@ -1,10 +1,7 @@
-"""From a score to a motion.
+"""Solving a motion plan: torso first, then arms and legs by two-bone inverse kinematics.
 
-Pelvis, torso and head come first, then arms and legs onto them by inverse kinematics: a
-foot that the plan holds still is still to the last bit, whatever the rest of the body
-does. Everything is sampled from continuous time; only the balance has a grid of its own.
-
-Arms and legs on a torso, by two-bone inverse kinematics.
+A foot that stands in the plan is exactly still, whatever the rest of the body does. Everything
+is sampled from continuous time; only the balance is computed on a grid.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.demo.score import SIGN, Score
+from motionloom.demo.plan import SIGN, MotionPlan
 from motionloom.demo.torso import Balance, Torso, aiming
 from motionloom.motion import Motion
 from motionloom.motion.easing import smooth_step
@@ -28,18 +25,18 @@ _DOWN = np.array([0.0, -1.0, 0.0])
 _FORWARD = np.array([0.0, 0.0, 1.0])
 _X = np.array([1.0, 0.0, 0.0])
 _Z = np.array([0.0, 0.0, 1.0])
-# The way an arm hangs between down, forward and out, and where its elbow points then. The
-# opposite of it, behind the head, is where no arm goes, so the elbow never flips.
+# Reference direction of an arm (between down, forward and out) and of its elbow. The opposite
+# direction, behind the head, is out of reach, so the elbow never flips.
 _ARM_HOME = np.array([0.30, -0.38, 0.87])
 _ELBOW_HOME = np.array([0.45, -0.80, -0.42])
-_SOFTNESS = 0.008  # of the leg; the balance keeps planned feet inside it
-_ANKLE_LIMIT = 0.55  # radians by which a swinging foot is bent towards the shin at most
-_AIR_FLEXION = 0.35  # radians by which a foot off the floor hangs
+_SOFTNESS = 0.008  # of the leg; the balance keeps planned feet within reach
+_ANKLE_LIMIT = 0.55  # largest dorsiflexion of a swinging foot, radians
+_AIR_FLEXION = 0.35  # plantar flexion of a foot in the air, radians
 
 
 @dataclass(frozen=True)
 class Arm:
-    """World rotations (T, 4) of collar, shoulder, elbow and wrist, and the hand's tip."""
+    """World rotations (T, 4) of collar, shoulder, elbow and wrist, and the fingertips (T, 3)."""
 
     collar: Array
     upper: Array
@@ -58,27 +55,27 @@ class Leg:
     toes: Array
 
 
-def arm(score: Score, body: Torso, side: str, held: Array | None = None) -> Arm:
-    """One arm: free angles blended with aims, or a hand that holds the points `held`."""
-    who, sign, times = score.performer, SIGN[side], body.times
-    angles = score.curves[f"{side}_arm"].sample(times)
+def arm(plan: MotionPlan, body: Torso, side: str, held: Array | None = None) -> Arm:
+    """One arm: joint angles blended with targets, or a hand at the positions `held` (T, 3)."""
+    who, sign, times = plan.performer, SIGN[side], body.times
+    angles = plan.curves[f"{side}_arm"].sample(times)
     first = 7 if side == "left" else 9
     angles = angles + 1.5 * body.wobble[:, [first, first + 1, first]] * [1.0, 1.0, 0.7]
     bend = np.clip(angles[:, 2], 0.02, 2.55)
-    wrist = rot.from_axis_angle(_Z, sign * score.curves[f"{side}_wrist"].sample(times))
+    wrist = rot.from_axis_angle(_Z, sign * plan.curves[f"{side}_wrist"].sample(times))
     lower = np.array([sign * who.forearm, 0, 0]) + rot.rotate(wrist, [sign * who.hand, 0, 0])
     span = _span(who.upper_arm, np.linalg.norm(lower, axis=-1), bend)
     direction = _swung(angles[:, 0], sign * angles[:, 1])
-    share, target = aiming(score, f"{side}_hand", times)
+    share, target = aiming(plan, f"{side}_hand", times)
     if held is not None:
         share, target = np.ones(len(times)), held
 
-    # Arms that hang, hang down, however the chest leans.
+    # Hanging arms stay vertical when the chest leans.
     hanging = 0.85 * np.exp(-np.sum(angles[:, :2] ** 2, axis=-1) / 0.45)
     upright = rot.yaw(rot.yaw_angle(body.chest))
     reach = rot.rotate(rot.slerp(body.chest, upright, hanging), direction * span[:, None])
     collar = body.chest
-    for _ in range(2):  # the collar follows the arm, and the arm starts at the collar
+    for _ in range(2):  # collar and arm depend on each other
         start = shoulder(body, side, collar)
         goal = start + _blended(reach, target - start, share)
         collar = _collar(body, side, goal - start)
@@ -87,7 +84,7 @@ def arm(score: Score, body: Torso, side: str, held: Array | None = None) -> Arm:
     line = rot.rotate(rot.inverse(body.chest), goal - start)
     mirror = np.array([sign, 1.0, 1.0])
     pole = swung_direction(_ARM_HOME * mirror, line, _ELBOW_HOME * mirror)
-    out = rot.from_axis_angle(line, sign * score.curves[f"{side}_elbow"].sample(times))
+    out = rot.from_axis_angle(line, sign * plan.curves[f"{side}_elbow"].sample(times))
     pose = two_bone_pose(
         start,
         goal,
@@ -100,13 +97,13 @@ def arm(score: Score, body: Torso, side: str, held: Array | None = None) -> Arm:
     return Arm(collar, pose.upper, pose.lower, rot.multiply(pose.lower, wrist), pose.end)
 
 
-def leg(score: Score, body: Torso, side: str) -> Leg:
-    """One leg: on the plan, let go of by it, or aimed."""
-    who, sign, times = score.performer, SIGN[side], body.times
+def leg(plan: MotionPlan, body: Torso, side: str) -> Leg:
+    """One leg: on its footsteps, swinging freely, or at a target."""
+    who, sign, times = plan.performer, SIGN[side], body.times
     planned = body.feet[side]
-    angles = score.curves[f"{side}_free_leg"].sample(times)
-    free = score.curves[f"{side}_free"].sample(times)
-    share, target = aiming(score, f"{side}_foot", times)
+    angles = plan.curves[f"{side}_free_leg"].sample(times)
+    free = plan.curves[f"{side}_free"].sample(times)
+    share, target = aiming(plan, f"{side}_foot", times)
     hip = body.on_pelvis([sign * who.hip_width / 2, -who.hip_drop, 0.0])
     span = _span(who.thigh, np.full(len(times), who.shin), np.maximum(angles[:, 2], 0.02))
     swing = rot.rotate(body.pelvis, _swung(angles[:, 0], sign * angles[:, 1]) * span[:, None])
@@ -119,7 +116,7 @@ def leg(score: Score, body: Torso, side: str) -> Leg:
     out = (1.0 - loose) * 0.8 * turned + loose * sign * 0.12
     knee = rot.rotate(rot.yaw(out), _FORWARD)
     pole = rot.rotate(body.pelvis, rot.rotate(rot.between(_DOWN, line), knee))
-    hang = rot.from_axis_angle(_X, _AIR_FLEXION + score.curves[f"{side}_ankle"].sample(times))
+    hang = rot.from_axis_angle(_X, _AIR_FLEXION + plan.curves[f"{side}_ankle"].sample(times))
     flat = rot.from_axis_angle(_X, -planned.heel * (1.0 - loose))
     off = np.maximum(loose, planned.swing)
     for _ in range(3 if np.any(loose > 0.0) else 2):
@@ -135,13 +132,13 @@ def leg(score: Score, body: Torso, side: str) -> Leg:
         foot = rot.slerp(planned.rotation, rot.multiply(pose.lower, hang), loose)
         foot = _eased_ankle(pose.lower, foot, planned.swing)
         toes = rot.multiply(foot, flat)
-        # A foot in the air keeps off the floor, whatever its plan was.
+        # A foot in the air must not touch the floor.
         goal = goal + _clearing(pose.end, foot, toes, off, who)
     return Leg(pose.upper, pose.lower, foot, toes)
 
 
 def _eased_ankle(shin: Array, foot: Array, swing: Array) -> Array:
-    """`foot` (T, 4) with the toes let down in a swing where the ankle would bend too far."""
+    """`foot` (T, 4) with the toes lowered in a swing where the ankle would bend too far."""
     local = rot.multiply(rot.inverse(shin), foot)
     raised = -2.0 * np.arctan2(local[:, 1], local[:, 0])
     excess = (raised + np.pi) % (2.0 * np.pi) - np.pi - _ANKLE_LIMIT
@@ -151,7 +148,7 @@ def _eased_ankle(shin: Array, foot: Array, swing: Array) -> Array:
 
 
 def _clearing(ankle: Array, foot: Array, toes: Array, off: Array, who: Performer) -> Array:
-    """How far to raise (T, 3) a foot in the air so that no part sinks into the floor."""
+    """Translation (T, 3) that raises a foot in the air above the floor."""
     ball = ankle + rot.rotate(foot, [0.0, who.ball_height - who.ankle_height, who.foot])
     tip = ball + rot.rotate(toes, [0.0, 0.0, who.toes])
     lack = 0.5 * who.ball_height - np.minimum(ball[:, 1], tip[:, 1])
@@ -161,7 +158,7 @@ def _clearing(ankle: Array, foot: Array, toes: Array, off: Array, who: Performer
 
 
 def shoulder(body: Torso, side: str, collar: Array) -> Array:
-    """World position (T, 3) of a shoulder joint, its collar turned as given."""
+    """World position (T, 3) of a shoulder joint for a collar rotation."""
     skeleton = body.performer.skeleton
     first = skeleton.joint("LeftShoulder" if side == "left" else "RightShoulder")
     start = body.on_chest(skeleton.offsets[first])
@@ -169,7 +166,7 @@ def shoulder(body: Torso, side: str, collar: Array) -> Array:
 
 
 def _collar(body: Torso, side: str, reach: Array) -> Array:
-    """World rotation of a collar: up with a raised arm, forward with a stretched one."""
+    """World rotation of a collar: up with a raised arm, forward with an extended one."""
     local = rot.rotate(rot.inverse(body.chest), reach)
     local = local / np.maximum(np.linalg.norm(local, axis=-1, keepdims=True), 1e-6)
     up = np.clip((local[:, 1] + 0.3) / 1.3, 0.0, 1.0)
@@ -180,12 +177,12 @@ def _collar(body: Torso, side: str, reach: Array) -> Array:
 
 
 def _span(upper: float, lower: Array, bend: Array) -> Array:
-    """Distance from end to end of two bones bent by `bend` (0 is straight)."""
+    """Distance between the ends of two bones bent by `bend` (0 is straight)."""
     return np.sqrt(upper**2 + lower**2 + 2.0 * upper * lower * np.cos(bend))
 
 
 def _blended(a: Array, b: Array, share: Array) -> Array:
-    """From `a` to `b` (T, 3) on an arc about the origin: turned by degrees, and stretched."""
+    """Interpolate from `a` to `b` (T, 3) along an arc about the origin, length linearly."""
     share = share[:, None]
     length_a, length_b = (np.linalg.norm(v, axis=-1, keepdims=True) for v in (a, b))
     a, b = a / np.maximum(length_a, 1e-9), b / np.maximum(length_b, 1e-9)
@@ -201,41 +198,41 @@ def _blended(a: Array, b: Array, share: Array) -> Array:
 
 
 def _swung(flexion: Array, abduction: Array) -> Array:
-    """Direction (T, 3) of a hanging limb swung forward and, towards +X, sideways."""
+    """Direction (T, 3) of a hanging limb after flexion and abduction (towards +X)."""
     zero = np.zeros_like(flexion)
     return rot.rotate(rot.exp(np.stack([-flexion, zero, abduction], axis=-1)), _DOWN)
 
 
-def perform(
-    score: Score,
+def solve_motion(
+    plan: MotionPlan,
     fps: float,
     *,
     start: float,
     end: float,
     name: str = "",
 ) -> Motion:
-    """The motion of a score between two moments, frame k at ``start + k / fps`` seconds.
+    """The motion of a plan between two times; frame k is at ``start + k / fps`` seconds.
 
-    Targets of the score's aims are filled in on the way.
+    Fills in the targets of the plan's aims.
     """
-    balance = Balance(score)
-    resolve_aims(score, balance)
-    body = balance.torso(score, frame_times(start, end, fps))
-    return assemble(score, body, fps, name)
+    balance = Balance(plan)
+    resolve_aims(plan, balance)
+    body = balance.torso(plan, frame_times(start, end, fps))
+    return assemble(plan, body, fps, name)
 
 
 def frame_times(start: float, end: float, fps: float) -> Array:
-    """Moments of the frames in [start, end], seconds."""
+    """Times of the frames in [start, end], seconds."""
     return start + np.arange(int(np.floor((end - start) * fps + 1e-6)) + 1) / fps
 
 
-def resolve_aims(score: Score, balance: Balance) -> None:
-    """Turn every aim's direction into a target in the world, to the millimetre."""
-    waiting = [aim for aim in score.aims if aim.target is None]
+def resolve_aims(plan: MotionPlan, balance: Balance) -> None:
+    """Compute the world position of every target, rounded to the millimetre."""
+    waiting = [aim for aim in plan.aims if aim.target is None]
     if not waiting:
         return
-    body = balance.torso(score, np.array([aim.hit for aim in waiting]))
-    who = score.performer
+    body = balance.torso(plan, np.array([aim.hit for aim in waiting]))
+    who = plan.performer
     starts = {f"{side}_hand": shoulder(body, side, body.chest) for side in SIDES}
     for side in SIDES:
         starts[f"{side}_foot"] = body.on_pelvis(
@@ -252,13 +249,13 @@ def resolve_aims(score: Score, balance: Balance) -> None:
 
 
 def assemble(
-    score: Score, body: Torso, fps: float, name: str, held: dict[str, Array] | None = None
+    plan: MotionPlan, body: Torso, fps: float, name: str, held: dict[str, Array] | None = None
 ) -> Motion:
-    """A motion from a torso: limbs added, world rotations made local ones.
+    """A motion from a torso: adds the limbs and computes local rotations.
 
-    `held` gives the points (T, 3) of hands, ``"left"`` or ``"right"``, that hold something.
+    `held` gives fixed positions (T, 3) of the hands ``"left"`` and ``"right"``.
     """
-    skeleton = score.performer.skeleton
+    skeleton = plan.performer.skeleton
     world = {
         "Hips": body.pelvis,
         "Spine": body.spine,
@@ -267,10 +264,10 @@ def assemble(
         "Head": body.head,
     }
     for side, label in (("left", "Left"), ("right", "Right")):
-        a = arm(score, body, side, (held or {}).get(side))
+        a = arm(plan, body, side, (held or {}).get(side))
         world[f"{label}Shoulder"], world[f"{label}Arm"] = a.collar, a.upper
         world[f"{label}ForeArm"], world[f"{label}Hand"] = a.lower, a.hand
-        b = leg(score, body, side)
+        b = leg(plan, body, side)
         world[f"{label}UpLeg"], world[f"{label}Leg"] = b.upper, b.lower
         world[f"{label}Foot"], world[f"{label}ToeBase"] = b.foot, b.toes
     turned = np.stack([world[joint] for joint in skeleton.names], axis=1)

@@ -1,7 +1,7 @@
-"""What the corpus holds: one recipe per clip, by name.
+"""The clips of the corpus: one recipe per name.
 
-A recipe writes one action to a score that stands at the origin and faces +Z. Every seed is
-another try: speeds and targets differ a little, and the truth says by how much.
+A recipe appends one action to a plan. Seeds vary speeds and targets slightly; the ground truth
+holds the exact values.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import numpy as np
 from motionloom.demo.actions.dances import groove, sway
 from motionloom.demo.actions.gait import jog, step_up, walk
 from motionloom.demo.actions.jumps import cartwheel, hop, jump
-from motionloom.demo.actions.reaches import reach, sit_and_stand
-from motionloom.demo.actions.strikes import kick, punch
+from motionloom.demo.actions.targets import kick, punch, reach, sit_and_stand
 from motionloom.demo.performers import SIDES
-from motionloom.demo.score import SIGN, Score
+from motionloom.demo.plan import SIGN, MotionPlan
 
-Recipe = Callable[[Score], object]
+Recipe = Callable[[MotionPlan], object]
 
 
 # Name -> speed in m/s and curvature in 1/m (to the left).
@@ -41,23 +40,23 @@ _JOGS = {
 
 def _gaits() -> dict[str, Recipe]:
     def recipe(gait: Callable, speed: float, curvature: float, steps: int, **kind) -> Recipe:
-        def write(score: Score) -> object:
-            # The same gait for longer legs is a faster one: equal Froude numbers.
-            brisk = speed * np.sqrt(score.performer.leg / 0.85)
-            pace = float(brisk * (1.0 + 0.03 * score.rng.uniform(-1, 1)))
-            bend = curvature * (1.0 + 0.08 * score.rng.uniform(-1, 1))
-            lead = SIDES[int(score.rng.integers(2))]
+        def write(plan: MotionPlan) -> object:
+            # Equal Froude numbers: longer legs walk faster.
+            brisk = speed * np.sqrt(plan.performer.leg / 0.85)
+            pace = float(brisk * (1.0 + 0.03 * plan.rng.uniform(-1, 1)))
+            bend = curvature * (1.0 + 0.08 * plan.rng.uniform(-1, 1))
+            lead = SIDES[int(plan.rng.integers(2))]
             return gait(
-                score, speed=pace, curvature=bend, steps=steps, lead=lead,
+                plan, speed=pace, curvature=bend, steps=steps, lead=lead,
                 turn=bend * pace, **kind,
             )  # fmt: skip
 
         return write
 
-    def spiral(score: Score) -> object:
-        inward = 0.075 * (1.0 + 0.1 * score.rng.uniform(-1, 1))
+    def spiral(plan: MotionPlan) -> object:
+        inward = 0.075 * (1.0 + 0.1 * plan.rng.uniform(-1, 1))
         return walk(
-            score, speed=1.1, steps=18, curvature=lambda s: 0.12 + inward * s,
+            plan, speed=1.1, steps=18, curvature=lambda s: 0.12 + inward * s,
             action="spiral_walk", curvature_start=0.12, curvature_per_metre=inward,
         )  # fmt: skip
 
@@ -71,14 +70,14 @@ def _gaits() -> dict[str, Recipe]:
 
 
 def _step_up(side: str) -> Recipe:
-    def write(score: Score) -> object:
-        return step_up(score, lead=side, height=round(score.rng.uniform(0.14, 0.22), 3))
+    def write(plan: MotionPlan) -> object:
+        return step_up(plan, lead=side, height=round(plan.rng.uniform(0.14, 0.22), 3))
 
     return write
 
 
-# Name -> where the ankle goes from the hip: outward azimuth and elevation in radians, and
-# the height of the leap in metres.
+# Name -> target of the ankle from the hip: outward azimuth and elevation in radians; height
+# of the leap in metres.
 _KICKS = {
     "front_low": (0.05, -0.75, 0.0),
     "front_mid": (0.0, -0.25, 0.0),
@@ -96,7 +95,7 @@ _KICKS = {
     "leap_outside": (0.5, -0.1, 0.18),
 }
 
-# Name -> where the hand goes from the shoulder: inward azimuth and elevation.
+# Name -> target of the hand from the shoulder: inward azimuth and elevation, radians.
 _PUNCHES = {
     "low": (0.1, -0.5),
     "mid": (0.12, -0.12),
@@ -108,10 +107,10 @@ _PUNCHES = {
 
 def _kicks() -> dict[str, Recipe]:
     def recipe(side: str, outward: float, elevation: float, leap: float) -> Recipe:
-        def write(score: Score) -> object:
-            jitter = score.rng.uniform(-1, 1, size=4)
+        def write(plan: MotionPlan) -> object:
+            jitter = plan.rng.uniform(-1, 1, size=4)
             return kick(
-                score,
+                plan,
                 side=side,
                 azimuth=SIGN[side] * outward + 0.05 * jitter[0],
                 elevation=elevation + 0.05 * jitter[1],
@@ -130,10 +129,10 @@ def _kicks() -> dict[str, Recipe]:
 
 def _punches() -> dict[str, Recipe]:
     def recipe(side: str, inward: float, elevation: float) -> Recipe:
-        def write(score: Score) -> object:
-            jitter = score.rng.uniform(-1, 1, size=3)
+        def write(plan: MotionPlan) -> object:
+            jitter = plan.rng.uniform(-1, 1, size=3)
             return punch(
-                score,
+                plan,
                 side=side,
                 azimuth=-SIGN[side] * inward + 0.06 * jitter[0],
                 elevation=elevation + 0.06 * jitter[1],
@@ -149,17 +148,17 @@ def _punches() -> dict[str, Recipe]:
     }
 
 
-# Height -> elevation of the hand from the shoulder; way -> outward azimuth.
+# Height -> elevation of the hand from the shoulder; direction -> outward azimuth, radians.
 _REACH_HEIGHTS = {"low": -0.85, "mid": -0.05, "high": 0.8}
-_REACH_WAYS = {"front": 0.05, "across": -0.55, "diagonal": 0.8, "side": 1.5, "behind": 2.2}
+_REACH_DIRECTIONS = {"front": 0.05, "across": -0.55, "diagonal": 0.8, "side": 1.5, "behind": 2.2}
 
 
 def _reaches() -> dict[str, Recipe]:
     def recipe(side: str, outward: float, elevation: float) -> Recipe:
-        def write(score: Score) -> object:
-            jitter = score.rng.uniform(-1, 1, size=3)
+        def write(plan: MotionPlan) -> object:
+            jitter = plan.rng.uniform(-1, 1, size=3)
             return reach(
-                score,
+                plan,
                 side=side,
                 azimuth=SIGN[side] * outward + 0.12 * jitter[0],
                 elevation=elevation + 0.1 * jitter[1],
@@ -170,7 +169,7 @@ def _reaches() -> dict[str, Recipe]:
 
     return {
         f"reach_{way}_{height}_{side}": recipe(side, outward, elevation)
-        for way, outward in _REACH_WAYS.items()
+        for way, outward in _REACH_DIRECTIONS.items()
         for height, elevation in _REACH_HEIGHTS.items()
         for side in SIDES
     }
@@ -178,25 +177,25 @@ def _reaches() -> dict[str, Recipe]:
 
 def _jumps() -> dict[str, Recipe]:
     def jumping(height: float, forward: float, turn: float) -> Recipe:
-        def write(score: Score) -> object:
-            jitter = 1.0 + 0.08 * score.rng.uniform(-1, 1, size=3)
+        def write(plan: MotionPlan) -> object:
+            jitter = 1.0 + 0.08 * plan.rng.uniform(-1, 1, size=3)
             return jump(
-                score, height=height * jitter[0],
-                forward=forward * jitter[1] * score.performer.leg / 0.85,
+                plan, height=height * jitter[0],
+                forward=forward * jitter[1] * plan.performer.leg / 0.85,
                 turn=turn * jitter[2],
             )  # fmt: skip
 
         return write
 
     def hopping(side: str) -> Recipe:
-        def write(score: Score) -> object:
-            jitter = 1.0 + 0.15 * score.rng.uniform(-1, 1, size=2)
-            return hop(score, side=side, height=0.09 * jitter[0], forward=0.22 * jitter[1])
+        def write(plan: MotionPlan) -> object:
+            jitter = 1.0 + 0.15 * plan.rng.uniform(-1, 1, size=2)
+            return hop(plan, side=side, height=0.09 * jitter[0], forward=0.22 * jitter[1])
 
         return write
 
     def wheeling(side: str) -> Recipe:
-        return lambda score: cartwheel(score, side=side)
+        return lambda plan: cartwheel(plan, side=side)
 
     return {
         "jump_up": jumping(0.28, 0.0, 0.0),
@@ -211,23 +210,23 @@ def _jumps() -> dict[str, Recipe]:
 
 def _others() -> dict[str, Recipe]:
     def sitting(seat: float) -> Recipe:
-        def write(score: Score) -> object:
-            height = round(seat + 0.015 * score.rng.uniform(-1, 1), 3)
-            return sit_and_stand(score, seat=height, wait=score.rng.uniform(0.8, 1.4))
+        def write(plan: MotionPlan) -> object:
+            height = round(seat + 0.015 * plan.rng.uniform(-1, 1), 3)
+            return sit_and_stand(plan, seat=height, wait=plan.rng.uniform(0.8, 1.4))
 
         return write
 
     return {
         "sit_stand": sitting(0.46),
         "sit_stand_low": sitting(0.38),
-        "dance_groove": lambda score: groove(score, tempo_bpm=_tempo(score, 108.0)),
-        "dance_sway": lambda score: sway(score, tempo_bpm=_tempo(score, 96.0)),
+        "dance_groove": lambda plan: groove(plan, tempo_bpm=_tempo(plan, 108.0)),
+        "dance_sway": lambda plan: sway(plan, tempo_bpm=_tempo(plan, 96.0)),
     }
 
 
-def _tempo(score: Score, tempo_bpm: float) -> float:
-    """A tempo within a tenth of `tempo_bpm`, in whole beats per minute."""
-    return float(round(tempo_bpm * score.rng.uniform(0.9, 1.1)))
+def _tempo(plan: MotionPlan, tempo_bpm: float) -> float:
+    """A random tempo within 10 % of `tempo_bpm`, in whole beats per minute."""
+    return float(round(tempo_bpm * plan.rng.uniform(0.9, 1.1)))
 
 
 CLIPS: dict[str, Recipe] = {

@@ -1,25 +1,33 @@
-"""The corpus by name: its clips and takes, and what is true of them.
+"""Clips and takes of the corpus by name, with ground truth; writing the corpus to files.
 
-Long takes: many actions in a row, unsegmented, as a capture day would leave them.
+A take is a long unsegmented sequence of many actions, as a capture session would record it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 
+from motionloom import parallel
+from motionloom.atomic_write import atomic_write
 from motionloom.demo.actions.gait import walk
 from motionloom.demo.actions.waltz import waltz
-from motionloom.demo.body import frame_times, perform
+from motionloom.demo.body import frame_times, solve_motion
 from motionloom.demo.catalogue import CLIPS, Recipe
 from motionloom.demo.curves import on_grid
 from motionloom.demo.performers import PERFORMERS
 from motionloom.demo.performers import performer as numbered
-from motionloom.demo.score import Score
+from motionloom.demo.plan import MotionPlan
 from motionloom.demo.truth import Truth, truth_of
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
@@ -32,57 +40,57 @@ _LOCOMOTION = (
 )  # fmt: skip
 
 
-def _locomotion(score: Score) -> None:
-    _in_a_row(score, _LOCOMOTION)
+def _locomotion(plan: MotionPlan) -> None:
+    _sequence(plan, _LOCOMOTION)
 
 
-def _strikes(score: Score) -> None:
-    kicks = _some(score, "kick_", 12)
-    punches = _some(score, "punch_", 6)
+def _strikes(plan: MotionPlan) -> None:
+    kicks = _sample_names(plan, "kick_", 12)
+    punches = _sample_names(plan, "punch_", 6)
     for k, name in enumerate(kicks):
-        _in_a_row(score, [name])
+        _sequence(plan, [name])
         if k % 2 == 1:
-            _in_a_row(score, punches[k // 2 : k // 2 + 1])
+            _sequence(plan, punches[k // 2 : k // 2 + 1])
         if k % 4 == 3:
-            _stroll(score)
+            _stroll(plan)
 
 
-def _reaches(score: Score) -> None:
-    names = _some(score, "reach_", 16)
+def _reaches(plan: MotionPlan) -> None:
+    names = _sample_names(plan, "reach_", 16)
     for k in range(0, len(names), 4):
-        _stroll(score)
-        _in_a_row(score, names[k : k + 4])
-    _in_a_row(score, ["sit_stand_low"])
+        _stroll(plan)
+        _sequence(plan, names[k : k + 4])
+    _sequence(plan, ["sit_stand_low"])
 
 
-def _dances(score: Score) -> None:
-    _stroll(score)
-    _in_a_row(score, ["dance_groove"])
-    _stroll(score)
-    _in_a_row(score, ["dance_sway", "jump_up", "walk_left_tight"])
+def _dances(plan: MotionPlan) -> None:
+    _stroll(plan)
+    _sequence(plan, ["dance_groove"])
+    _stroll(plan)
+    _sequence(plan, ["dance_sway", "jump_up", "walk_left_tight"])
 
 
-def _in_a_row(score: Score, names: Sequence[str]) -> None:
+def _sequence(plan: MotionPlan, names: Sequence[str]) -> None:
     for name in names:
-        CLIPS[name](score)
-        score.time += score.rng.uniform(0.0, 0.35)
+        CLIPS[name](plan)
+        plan.time += plan.rng.uniform(0.0, 0.35)
 
 
-def _some(score: Score, prefix: str, count: int) -> list[str]:
-    """`count` different clips whose names start with `prefix`."""
+def _sample_names(plan: MotionPlan, prefix: str, count: int) -> list[str]:
+    """Names of `count` random clips whose names start with `prefix`."""
     names = [name for name in CLIPS if name.startswith(prefix)]
-    return [names[k] for k in score.rng.permutation(len(names))[:count]]
+    return [names[k] for k in plan.rng.permutation(len(names))[:count]]
 
 
-def _stroll(score: Score) -> None:
-    """A few steps along a bend, to the next spot."""
-    rng = score.rng
+def _stroll(plan: MotionPlan) -> None:
+    """A few steps along a curve."""
+    rng = plan.rng
     speed, curvature = rng.uniform(0.9, 1.3), rng.uniform(0.5, 1.0) * rng.choice([-1.0, 1.0])
     walk(
-        score, speed=speed, steps=int(rng.integers(4, 8)), curvature=curvature,
+        plan, speed=speed, steps=int(rng.integers(4, 8)), curvature=curvature,
         turn=speed * curvature,
     )  # fmt: skip
-    score.time += rng.uniform(0.0, 0.3)
+    plan.time += rng.uniform(0.0, 0.3)
 
 
 TAKES: dict[str, Recipe] = {
@@ -97,13 +105,13 @@ _WALTZ = ("waltz_leader", "waltz_follower")
 
 
 @dataclass(frozen=True)
-class Performance:
-    """A motion of the corpus and the truth about it.
+class AnnotatedMotion:
+    """A motion of the corpus with its ground truth.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> ml.demo.performance("walk_slow").truth.action
+    >>> ml.demo.annotated("walk_slow").truth.action
     'walk'
     """
 
@@ -113,7 +121,7 @@ class Performance:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all clips of the corpus, then of all takes, performer included.
+    """Names of all clips of the corpus, then of all takes, with performer suffixes.
 
     Examples
     --------
@@ -132,10 +140,9 @@ def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Mot
         One of `names`, with or without the performer's suffix: ``"walk"``,
         ``"kick_front_high_right_p1"``.
     performer : int
-        Who does it, 0 to 3; a suffix in the name overrules it.
+        Index of the performer, 0 to 3; a suffix in the name takes precedence.
     seed : int
-        Same seed, same bytes. Another seed is another try by the same performer: speeds,
-        targets and involuntary movements differ a little.
+        Random seed: varies speeds, targets and involuntary movements slightly.
     fps : float
         Frames per second; motions are functions of continuous time.
 
@@ -148,15 +155,15 @@ def clip(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Mot
     >>> clip("walk", performer=2)
     Motion('walk_p2', ... frames at 30 fps = ... s, 21 joints)
     """
-    return performance(name, performer=performer, seed=seed, fps=fps).motion
+    return annotated(name, performer=performer, seed=seed, fps=fps).motion
 
 
-def performance(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> Performance:
-    """One motion of the corpus together with the truth about it; see `clip`.
+def annotated(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0) -> AnnotatedMotion:
+    """One motion of the corpus with its ground truth; see `clip`.
 
     Examples
     --------
-    >>> performance("kick_front_high_right").truth.parameters["leg"]
+    >>> annotated("kick_front_high_right").truth.parameters["leg"]
     'right'
     """
     base, number = _parse(name, performer)
@@ -165,16 +172,18 @@ def performance(name: str, performer: int = 0, seed: int = 0, fps: float = 30.0)
         return _couple(number, seed, fps, base)[_WALTZ.index(base)]
     who = numbered(number)
     full = f"{base}_{who.name}"
-    score = Score(who, _generator(seed, number, base))
-    (TAKES | CLIPS)[base](score)
-    window = score.rows[-1].window if base in CLIPS else None
-    start, end = (on_grid(moment) for moment in window or (0.0, score.time))
-    motion = perform(score, fps, start=start, end=end, name=full)
-    return Performance(full, motion, truth_of(score, frame_times(start, end, fps), fps))
+    plan = MotionPlan(who, _generator(seed, number, base))
+    (TAKES | CLIPS)[base](plan)
+    window = plan.actions[-1].window if base in CLIPS else None
+    start, end = (on_grid(moment) for moment in window or (0.0, plan.time))
+    motion = solve_motion(plan, fps, start=start, end=end, name=full)
+    return AnnotatedMotion(full, motion, truth_of(plan, frame_times(start, end, fps), fps))
 
 
-def couple(performer: int = 0, seed: int = 0, fps: float = 30.0) -> tuple[Performance, Performance]:
-    """Leader and follower of a waltz: two motions on one floor and one clock.
+def couple(
+    performer: int = 0, seed: int = 0, fps: float = 30.0
+) -> tuple[AnnotatedMotion, AnnotatedMotion]:
+    """Leader and follower of a waltz: two motions in one world frame and one time base.
 
     Performers dance in pairs, 0 with 1 and 2 with 3; `performer` is the leader.
 
@@ -187,7 +196,7 @@ def couple(performer: int = 0, seed: int = 0, fps: float = 30.0) -> tuple[Perfor
     return _couple(performer, seed, positive_rate(fps), _WALTZ[0])
 
 
-def clips(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
+def clips(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
     """All clips of the corpus, one action each, in the order of `names`.
 
     Examples
@@ -198,10 +207,10 @@ def clips(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
     """
     for name in names():
         if not name.startswith("take_"):
-            yield performance(name, seed=seed, fps=fps)
+            yield annotated(name, seed=seed, fps=fps)
 
 
-def takes(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
+def takes(seed: int = 0, fps: float = 30.0) -> Iterator[AnnotatedMotion]:
     """All takes of the corpus, many actions each, in the order of `names`.
 
     Examples
@@ -213,7 +222,7 @@ def takes(seed: int = 0, fps: float = 30.0) -> Iterator[Performance]:
     """
     for name in names():
         if name.startswith("take_"):
-            yield performance(name, seed=seed, fps=fps)
+            yield annotated(name, seed=seed, fps=fps)
 
 
 def _bases() -> tuple[str, ...]:
@@ -226,8 +235,10 @@ def _generator(seed: int, number: int, base: str) -> np.random.Generator:
     return np.random.default_rng([seed, number, zlib.crc32(base.encode())])
 
 
-def _couple(number: int, seed: int, fps: float, base: str) -> tuple[Performance, Performance]:
-    """The couple in which performer `number` dances the part `base`."""
+def _couple(
+    number: int, seed: int, fps: float, base: str
+) -> tuple[AnnotatedMotion, AnnotatedMotion]:
+    """The couple in which performer `number` dances the role `base`."""
     numbered(number)
     pair = (number, number ^ 1) if base == _WALTZ[0] else (number ^ 1, number)
     dancers = (numbered(pair[0]), numbered(pair[1]))
@@ -236,18 +247,18 @@ def _couple(number: int, seed: int, fps: float, base: str) -> tuple[Performance,
     tempo = float(round(87.0 * rng.uniform(0.95, 1.05)))
     made = waltz(dancers[0], dancers[1], rng, fps=fps, tempo_bpm=tempo, names=(full[0], full[1]))
     parts = (
-        (full[0], made.leader, made.leader_score, full[1]),
-        (full[1], made.follower, made.follower_score, full[0]),
+        (full[0], made.leader, made.leader_plan, full[1]),
+        (full[1], made.follower, made.follower_plan, full[0]),
     )
     out = []
-    for name, motion, score, partner in parts:
-        score.rows[0].parameters["partner"] = partner
-        out.append(Performance(name, motion, truth_of(score, made.times, fps)))
+    for name, motion, plan, partner in parts:
+        plan.actions[0].parameters["partner"] = partner
+        out.append(AnnotatedMotion(name, motion, truth_of(plan, made.times, fps)))
     return out[0], out[1]
 
 
 def _parse(name: str, performer: int) -> tuple[str, int]:
-    """Name without suffix, and performer's number."""
+    """Name without suffix, and index of the performer."""
     found = re.fullmatch(r"(.+)_p(\d+)", name)
     base, number = (found[1], int(found[2])) if found else (name, performer)
     if base not in _bases():
@@ -255,3 +266,117 @@ def _parse(name: str, performer: int) -> tuple[str, int]:
             f"the corpus has no motion called {name!r}; it has {', '.join(_bases())}"
         )
     return base, number
+
+
+def write(
+    folder: str | Path,
+    fps: float = 30.0,
+    seed: int = 0,
+    *,
+    only: Sequence[str] | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> Path:
+    """Write the corpus to `folder`: motions, ground truth, contacts and labels.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Created if it does not exist. Writes are atomic.
+    fps : float
+    seed : int
+    only : sequence of str, optional
+        Names of motions. Default: all.
+    progress : callable, optional
+        Called with the name of each motion after it is written.
+
+    Returns
+    -------
+    folder : Path
+        Contains ``NAME.bvh`` for every motion; ``truth.csv``, one row per action (file,
+        action, start_frame, end_frame, performer, tempo_bpm, parameters and beats as
+        JSON); ``contacts.csv``, the frame ranges in which each foot is at rest;
+        ``labels.csv`` with the columns file and label.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom import demo
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sorted(path.name for path in demo.write(folder, only=["jump_up_p0"]).iterdir())
+    ['contacts.csv', 'jump_up_p0.bvh', 'labels.csv', 'truth.csv']
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tables: dict[str, _Rows] = {}
+    work = partial(_write_one, folder=folder, fps=fps, seed=seed)
+    # Start with the long takes, which take longest.
+    chosen = names() if only is None else tuple(only)
+    everything = sorted(chosen, key=lambda name: not name.startswith("take_"))
+    with parallel.executor(tasks=len(everything)) as pool:
+        for done in parallel.completed(work, everything, pool):
+            if done.error is not None:
+                raise done.error
+            assert done.result is not None
+            tables[done.item] = done.result
+            if progress is not None:
+                progress(done.item)
+    rows = [tables[name] for name in chosen]
+    _table(folder / "truth.csv", ["file", *_TRUTH_COLUMNS], chain(*(row.truth for row in rows)))
+    _table(
+        folder / "contacts.csv",
+        ["file", "foot", "start_frame", "end_frame"],
+        chain(*(row.contacts for row in rows)),
+    )
+    _table(folder / "labels.csv", ["file", "label"], [row.label for row in rows])
+    return folder
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of the tables for one motion."""
+
+    truth: list[list[object]]
+    contacts: list[list[object]]
+    label: list[object]
+
+
+def _write_one(name: str, *, folder: Path, fps: float, seed: int) -> _Rows:
+    made = annotated(name, seed=seed, fps=fps)
+    file = f"{made.name}.bvh"
+    made.motion.save(folder / file)
+    return _Rows(
+        truth=[[file, *row] for row in _truth_rows(made)],
+        contacts=[
+            [file, foot, start, end]
+            for foot, ranges in made.truth.contacts.items()
+            for start, end in ranges
+        ],
+        label=[file, "take" if made.name.startswith("take_") else made.truth.action],
+    )
+
+
+_TRUTH_COLUMNS = (
+    "action", "start_frame", "end_frame", "performer", "tempo_bpm", "parameters", "beats",
+)  # fmt: skip
+
+
+def _truth_rows(made: AnnotatedMotion) -> Iterable[list[object]]:
+    for action in made.truth.actions:
+        yield [
+            action.action,
+            action.start_frame,
+            action.end_frame,
+            made.truth.performer,
+            "" if action.tempo_bpm is None else action.tempo_bpm,
+            json.dumps(action.parameters, sort_keys=True),
+            json.dumps(list(action.beats)),
+        ]
+
+
+def _table(path: Path, columns: list[str], rows: Iterable[list[object]]) -> None:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    table.writerows(rows)
+    with atomic_write(path) as scratch:
+        scratch.write_text(text.getvalue(), encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Takes for crowds: waltzes that travel and turn, marches of several speeds and turns.
+"""Takes for crowds: a travelling waltz, and marches of several speeds and turn rates.
 
-Each comes with its exact beats: a foot lands on every one of them.
+Each comes with its exact beats: a foot lands on every beat.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from motionloom.demo.actions.gait import walk
 from motionloom.demo.actions.waltz import Footwork, waltz
-from motionloom.demo.body import perform
+from motionloom.demo.body import solve_motion
 from motionloom.demo.performers import performer
-from motionloom.demo.score import Score
+from motionloom.demo.plan import MotionPlan
 from motionloom.motion import Motion
 
 Array = NDArray[np.float64]
 
-# What a bar of a travelling waltz does: metres ahead, radians to the left; the side step goes
-# to the side of the foot that makes it.
+# Bars of a travelling waltz: metres ahead, radians to the left; the side step is towards the
+# stepping foot.
 _FIGURES = tuple(
     (ahead, turn) for ahead in (-0.35, -0.1, 0.15, 0.4, 0.65) for turn in (-0.6, 0.0, 0.6)
 )
 _ASIDE = 0.28
-# Couples in a crowd are to be seen to keep time: they lilt, and feet land on the beat, not into it.
+# Crisp steps make the beat visible in a crowd: the body rises and falls, feet land on the beat.
 _CRISP = Footwork(
     lift=0.43,
     late=0.03,
@@ -41,8 +41,8 @@ _STEPS = 7
 
 
 @dataclass(frozen=True, eq=False)
-class TroupeTake:
-    """Motions of those who move together, and their beats.
+class CrowdTake:
+    """Motions of characters that move together, and their beats.
 
     Attributes
     ----------
@@ -55,8 +55,8 @@ class TroupeTake:
     beats: Array
 
 
-def waltz_take(seed: int = 0, fps: float = 30.0) -> TroupeTake:
-    """A couple's waltz, bars of which travel and turn every way, led by either foot in turn.
+def waltz_take(seed: int = 0, fps: float = 30.0) -> CrowdTake:
+    """A waltz of a couple whose bars travel and turn in all directions, led by either foot.
 
     Examples
     --------
@@ -73,11 +73,11 @@ def waltz_take(seed: int = 0, fps: float = 30.0) -> TroupeTake:
         performer(0), performer(1), rng, fps=fps, tempo_bpm=90.0, figures=figures, footwork=_CRISP,
         names=("ballroom_leader", "ballroom_follower"),
     )  # fmt: skip
-    return TroupeTake((made.leader, made.follower), np.array(made.leader_score.rows[0].beats))
+    return CrowdTake((made.leader, made.follower), np.array(made.leader_plan.actions[0].beats))
 
 
-def march_takes(seed: int = 0, fps: float = 30.0) -> list[TroupeTake]:
-    """One soldier's marches of four speeds and three turns; the left foot on the downbeat.
+def march_takes(seed: int = 0, fps: float = 30.0) -> list[CrowdTake]:
+    """Marches of one performer at four speeds and three turn rates; left foot on the downbeat.
 
     Examples
     --------
@@ -86,18 +86,18 @@ def march_takes(seed: int = 0, fps: float = 30.0) -> list[TroupeTake]:
     """
     takes = []
     for k, (speed, turn) in enumerate(_MARCHES):
-        score = Score(performer(0), np.random.default_rng([seed, 2, k]))
+        plan = MotionPlan(performer(0), np.random.default_rng([seed, 2, k]))
         walk(
-            score, speed=speed, steps=_STEPS, curvature=turn / speed, lead="left", march=True,
+            plan, speed=speed, steps=_STEPS, curvature=turn / speed, lead="left", march=True,
             action="march",
         )  # fmt: skip
-        lands = [[step.land for step in score.steps[side]] for side in ("left", "right")]
-        # The first step is half as long and the last ones close the feet.
+        lands = [[step.land for step in plan.steps[side]] for side in ("left", "right")]
+        # Without the first step, which is half as long, and the last, which closes the feet.
         left, right = lands[0][1:-1], lands[1][1:-1]
         beats = np.array(sorted([*left, *right]))
         beats = beats[np.searchsorted(beats, left[0]) :]
         name = f"march_{speed:g}_{'left' if turn > 0 else 'right' if turn else 'straight'}"
         takes.append(
-            TroupeTake((perform(score, fps, start=0.0, end=score.time, name=name),), beats)
+            CrowdTake((solve_motion(plan, fps, start=0.0, end=plan.time, name=name),), beats)
         )
     return takes

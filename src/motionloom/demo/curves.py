@@ -1,8 +1,8 @@
-"""Control curves: keys in continuous time, joined by the smoothest moves there are.
+"""Control curves: quintic interpolation between keys in continuous time.
 
-Between two keys a value follows the quintic that matches value, velocity and acceleration
-at both: with zeros there, it is the minimum-jerk move of human reaching (Flash and Hogan
-1985); with a ballistic start and end, it is exactly the parabola of free flight.
+Between two keys a value follows the quintic that matches value, velocity and acceleration at
+both: with zero velocity and acceleration, it is the minimum-jerk movement of human reaching
+(Flash and Hogan 1985); with ballistic ends, it is exactly the parabola of free flight.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GRAVITY = 9.81  # m/s^2
 
 
 class Curve:
-    """A scalar or vector over time, given by keys in order of time.
+    """A scalar or vector over time, defined by keys in order of time.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ class Curve:
 
     @property
     def last(self) -> Array:
-        """Value of the last key so far."""
+        """Value of the last key."""
         value = self._keys[-1][0] if self._keys else self._first
         return value[0] if self.scalar else value
 
     @property
     def last_time(self) -> float:
-        """Time of the last key so far, seconds."""
+        """Time of the last key, seconds."""
         return self._times[-1] if self._times else -np.inf
 
     def key(
@@ -60,7 +60,7 @@ class Curve:
         velocity: ArrayLike = 0.0,
         acceleration: ArrayLike = 0.0,
     ) -> None:
-        """Add a key; one at the same time as the last replaces it, an earlier one waits."""
+        """Add a key; one not later than the last key replaces it."""
         key = self._spread(value), self._spread(velocity), self._spread(acceleration)
         if self._times and time <= self._times[-1] + 1e-9:
             self._keys[-1] = key
@@ -69,11 +69,11 @@ class Curve:
         self._keys.append(key)
 
     def rebase(self, value: ArrayLike) -> None:
-        """From the last key on count from `value`: for angles after a whole turn."""
+        """Continue from `value` after the last key: for angles after a full turn."""
         self._again(self._spread(value), self._still)
 
     def _again(self, value: Array, acceleration: Array) -> None:
-        """A second key at the time of the last: what is true after it, not before."""
+        """A second key at the time of the last one, valid only after it."""
         self._times.append(self._times[-1])
         self._keys.append((value, self._still, acceleration))
 
@@ -83,10 +83,10 @@ class Curve:
             self.key(time, self.last)
 
     def ease(self, start: float, end: float, value: ArrayLike, *, push: float = 0.0) -> None:
-        """Hold until `start`, then a minimum-jerk move that arrives at `end`.
+        """Hold until `start`, then a minimum-jerk transition that ends at `end`.
 
-        With a `push` the move sets off and arrives with an acceleration at once, in units of
-        distance over duration squared; 5.8 is the most that the move without it needs.
+        `push` is the acceleration at both ends, in units of distance over duration squared;
+        5.8 is the largest acceleration of the transition without it.
         """
         self.hold(start)
         end = max(end, self.last_time + 1e-3)
@@ -135,16 +135,16 @@ def _quintic(u: Array, start: Sequence[Array], end: Sequence[Array]) -> Array:
 
 
 def bump(times: Array, start: float, end: float) -> Array:
-    """A hill of height 1 over [start, end], flat at both feet, shape (T,)."""
+    """A bump of height 1 over [start, end] with zero slope at both ends, shape (T,)."""
     u = np.clip((times - start) / (end - start), 0.0, 1.0)
     return 64.0 * (u * (1.0 - u)) ** 3
 
 
 def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
-    """Smooth involuntary movement below one hertz, about unit size, shape (T, channels).
+    """Smooth noise below 1 Hz of about unit size, shape (T, channels).
 
-    Each channel is a sum of six sinusoids with random frequency and phase, so it is a
-    function of continuous time and has no seams.
+    Each channel is a sum of six sinusoids with random frequency and phase: a function of
+    continuous time.
     """
     waves = 6
     frequency = rng.uniform(0.12, 0.9, size=(waves, channels))
@@ -154,5 +154,5 @@ def noise(times: Array, rng: np.random.Generator, channels: int) -> Array:
 
 
 def on_grid(time: float, rate: float = 30.0) -> float:
-    """`time` moved to the nearest frame of the corpus' base rate."""
+    """`time` rounded to the nearest frame of the corpus' base rate."""
     return round(time * rate) / rate

@@ -1,7 +1,7 @@
-"""Where the feet are: the footstep plan of a score, sampled.
+"""Foot trajectories of a motion plan.
 
-A foot that stands does not move at all. Its heel may rise: then it turns about the ball of
-the foot, and the toes stay flat. It lands on its heel: then it turns about the heel.
+A standing foot does not move at all. When its heel rises, it turns about the ball of the foot
+and the toes stay flat; when it lands on the heel, it turns about the heel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from motionloom.demo.curves import GRAVITY, bump
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.demo.score import Score, Step
+from motionloom.demo.plan import MotionPlan, Step
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
@@ -23,20 +23,20 @@ _X = np.array([1.0, 0.0, 0.0])
 
 @dataclass(frozen=True)
 class PlannedFoot:
-    """One foot over T moments as the footstep plan has it.
+    """Trajectory of one foot over T frames.
 
     Attributes
     ----------
     centre : ndarray, shape (T, 3)
-        Middle of the sole, without the lift of the swing.
+        Centre of the sole, without the height of the swing.
     yaw : ndarray, shape (T,)
     ankle : ndarray, shape (T, 3)
     rotation : ndarray, shape (T, 4)
         World rotation of the ankle joint, ``wxyz``.
     heel : ndarray, shape (T,)
-        How far the heel is raised about the ball of the foot, radians.
+        Rotation of the raised heel about the ball of the foot, radians.
     airborne : ndarray of bool, shape (T,)
-        In a swing.
+        During a swing.
     swing : ndarray, shape (T,)
         0 on the floor, rising to 1 in the middle of a swing.
     ball_still, heel_still : ndarray of bool, shape (T,)
@@ -54,18 +54,18 @@ class PlannedFoot:
     heel_still: NDArray[np.bool_]
 
 
-def planned_feet(score: Score, times: Array) -> dict[str, PlannedFoot]:
-    """Both feet of `score` at `times` (T,), by side."""
-    return {side: _planned_foot(score, side, times) for side in SIDES}
+def planned_feet(plan: MotionPlan, times: Array) -> dict[str, PlannedFoot]:
+    """Both feet of `plan` at `times` (T,), by side."""
+    return {side: _planned_foot(plan, side, times) for side in SIDES}
 
 
 def sole_to_ball(performer: Performer) -> float:
-    """Distance from the middle of the sole to the ball of the foot."""
+    """Distance from the centre of the sole to the ball of the foot."""
     return performer.foot - (performer.foot - performer.heel) / 2.0
 
 
 def _flight(times: Array, step: Step, slack: float) -> Array:
-    """Rise (T,) of a foot that follows a body in free flight, the leg stretched by `slack`."""
+    """Height (T,) of a foot that follows a body in free flight, the leg extended by `slack`."""
     since, until = times - step.lift, step.land - times
     speed = 0.5 * GRAVITY * (step.land - step.lift)
     rate = speed / slack
@@ -73,17 +73,17 @@ def _flight(times: Array, step: Step, slack: float) -> Array:
     return 0.5 * GRAVITY * since * until - stretch
 
 
-def _planned_foot(score: Score, side: str, times: Array) -> PlannedFoot:
-    who = score.performer
-    centre = score.curves[f"{side}_place"].sample(times)
-    yaw = score.curves[f"{side}_yaw"].sample(times)
-    heel = score.curves[f"{side}_heel"].sample(times)
-    toe = score.curves[f"{side}_toe"].sample(times)
-    free = score.curves[f"{side}_free"].sample(times)
+def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:
+    who = plan.performer
+    centre = plan.curves[f"{side}_place"].sample(times)
+    yaw = plan.curves[f"{side}_yaw"].sample(times)
+    heel = plan.curves[f"{side}_heel"].sample(times)
+    toe = plan.curves[f"{side}_toe"].sample(times)
+    free = plan.curves[f"{side}_free"].sample(times)
     lifted = centre.copy()
     airborne = np.zeros(len(times), dtype=bool)
     swing = np.zeros(len(times))
-    for step in score.steps[side]:
+    for step in plan.steps[side]:
         inside = (times > step.lift + 1e-6) & (times < step.land - 1e-6)
         airborne |= inside
         swing[inside] = bump(times[inside], step.lift, step.land)

@@ -1,8 +1,8 @@
-"""The performers of the built-in corpus: proportions, style, and the skeleton they give.
+"""Performers of the built-in corpus: body proportions, movement style and skeleton.
 
 Joint names follow HumanIK. The zero pose is a T-pose facing +Z, so the character's left is
-+X. All lengths follow from the standing height by the usual body proportions (Drillis and
-Contini's segment lengths), scaled by each performer's own leg, arm and shoulder ratios.
++X. All lengths are derived from the standing height by the segment lengths of Drillis and
+Contini, scaled by each performer's leg, arm and shoulder ratios.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ class Performer:
     height : float
         Standing height.
     legs, arms, shoulders : float
-        Length of legs and arms and width of shoulders, 1 being average.
+        Relative length of legs and arms and width of shoulders; 1 is average.
     stance : float
-        Distance between the feet at rest, in multiples of the hips' width.
+        Distance between the feet at rest, in multiples of the hip width.
     toe_out : float
-        How far the feet are turned out.
+        Outward rotation of the feet.
     bounce, swing, sway, lean : float
-        Style: rise of each step, size of arm swing, hip roll (all 1 for an average
-        person), and forward lean of the chest (radians).
+        Style: rise of each step, size of arm swing, hip roll (1 is average), and forward lean
+        of the chest (radians).
     crouch : float
-        How much the knees give at rest, in metres of pelvis height.
+        Lowering of the pelvis at rest by bent knees, metres.
     tempo : float
-        Speed of actions; steps per second at the same walking speed, too.
+        Relative speed of actions and cadence of steps.
     noise : float
-        Size of the involuntary movements of torso and arms, radians.
+        Size of involuntary movements of torso and arms, radians.
 
     Examples
     --------
@@ -132,12 +132,12 @@ class Performer:
 
     @property
     def stance_width(self) -> float:
-        """Distance between the middles of the feet at rest."""
+        """Distance between the centres of the feet at rest."""
         return 1.15 * self.hip_width * self.stance
 
     @property
     def pelvis_height(self) -> float:
-        """Root joint above the floor when standing at ease, knees not locked."""
+        """Height of the root joint above the floor in the standing pose."""
         out = 0.5 * (self.stance_width - self.hip_width)
         upright = np.sqrt((0.992 * self.leg) ** 2 - out**2)
         return float(self.ankle_height + upright + self.hip_drop - self.crouch)
@@ -152,7 +152,7 @@ class Performer:
 def _skeleton(performer: Performer) -> Skeleton:
     h = performer.height
     hips = performer.ankle_height + performer.leg + performer.hip_drop
-    # What the legs do not take of the height is the torso's; 0.450 is its average share.
+    # The rest of the height belongs to torso and head; 0.450 is its average fraction.
     up = (h - hips) / 0.450
     across = h * performer.shoulders
     joints: list[tuple[str, int, tuple[float, float, float]]] = [
@@ -212,7 +212,7 @@ PERFORMERS: tuple[Performer, ...] = (
 
 
 def performer(which: int | Performer) -> Performer:
-    """Performer number `which` of the corpus (or the performer given)."""
+    """The performer with index `which`, or `which` itself if it is a `Performer`."""
     if isinstance(which, Performer):
         return which
     if which not in range(len(PERFORMERS)):

@@ -1,14 +1,12 @@
-"""Pelvis, spine and head of a score: where they are before arms and legs are put on.
+"""Balance, pelvis, spine and head of a motion plan.
 
-Where the pelvis goes so that the body stands over its feet.
+On the floor the body is an inverted pendulum: its centre of mass accelerates away from the
+centre of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a
+two-sided exponential window. The filter looks ahead: the weight is over one foot before the
+other lifts, and a walker leans into the first step. In flight there is no pressure and no
+horizontal acceleration, which is ``p = x``; a few iterations solve that.
 
-On the floor the body is a pendulum on its head: its centre of mass accelerates away from
-the centre of pressure, ``a = (g / h) (x - p)``. Of all its motions only one never falls:
-``p`` seen through a two-sided exponential window. It looks ahead: the weight is over the
-foot before the other one lifts, and a walker leans into the first step. In flight there is
-no pressure and no acceleration, which is ``p = x``; a few rounds settle that.
-
-The height follows the score, but never so high that a planned foot gets out of reach.
+The height of the pelvis follows the plan, but is lowered where a foot would be out of reach.
 """
 
 from __future__ import annotations
@@ -24,28 +22,28 @@ from scipy.signal import fftconvolve, lfilter
 from motionloom.demo.curves import GRAVITY, noise
 from motionloom.demo.feet import PlannedFoot, planned_feet
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.demo.score import SIGN, Score
+from motionloom.demo.plan import SIGN, MotionPlan
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-_REACH = 0.99  # of the leg's length: what is left is the knee's bend of about 16 degrees
-_FLIGHT_ROUNDS = 12  # each halves the error at least, for flights below half a second
+_REACH = 0.99  # of the leg's length: leaves a knee bend of about 16 degrees
+_FLIGHT_ROUNDS = 12  # each at least halves the error, for flights below half a second
 _LOOK_AROUND = 0.09  # seconds over which a dip of the pelvis is spread to either side
 
 
 def balanced_path(
     feet: dict[str, PlannedFoot], weight: Array, step: float, pelvis_height: float
 ) -> Array:
-    """Centre of mass over the floor (x, floor height, z), shape (T, 3).
+    """Horizontal path of the centre of mass (x, floor height, z), shape (T, 3).
 
     Parameters
     ----------
-    feet : planned feet, T moments
+    feet : dict of PlannedFoot
     weight : ndarray, shape (T,)
-        Share of the weight on the left foot.
+        Fraction of the weight on the left foot.
     step : float
-        Seconds between moments.
+        Seconds between samples.
     pelvis_height : float
         Length of the pendulum.
     """
@@ -62,13 +60,13 @@ def balanced_path(
 
 
 def smooth_share(weight: Array, step: float, pelvis_height: float) -> Array:
-    """How far the body is over its left (1) or right (-1) foot, shape (T,)."""
+    """Lateral weight of the body: 1 over the left foot, -1 over the right, shape (T,)."""
     decay = float(np.exp(-np.sqrt(GRAVITY / pelvis_height) * step))
     return _two_sided_window(2.0 * weight[:, None] - 1.0, decay)[:, 0]
 
 
 def _two_sided_window(p: Array, a: float) -> Array:
-    """`p` through the window a**|k|, normalised; the ends count as going on for ever."""
+    """`p` filtered with the window a**|k|, normalised; the end values are extended."""
     ahead = lfilter([1 - a], [1, -a], p, axis=0, zi=a * p[:1])[0]
     back = lfilter([1 - a], [1, -a], p[::-1], axis=0, zi=a * p[-1:])[0][::-1]
     return (ahead + back - (1 - a) * p) / (1 + a)
@@ -88,13 +86,13 @@ def within_reach(
     ----------
     height : ndarray, shape (T,)
     hips : by side, shape (T, 3)
-        Hip joints as they are with the pelvis at `height`.
-    feet : planned feet
+        Hip joints with the pelvis at `height`.
+    feet : dict of PlannedFoot
     tied : by side, bool, shape (T,)
-        Where the foot has to be met.
+        Where the foot must be reached.
     performer : Performer
     step : float
-        Seconds between moments.
+        Seconds between samples.
     """
     too_high = np.zeros(len(height))
     longest = _REACH * performer.leg
@@ -107,22 +105,22 @@ def within_reach(
     if not np.any(too_high > 0.0):
         return height
     half = max(int(round(_LOOK_AROUND / step)), 2)
-    # Widened by the window's half width first, the smoothed dip is nowhere too shallow.
+    # Dilated by the half width of the window first, so that the smoothed dip is deep enough.
     widened = maximum_filter1d(too_high, 2 * half + 1, mode="nearest")
     window = np.hanning(2 * half + 3)[1:-1]
     padded = np.pad(widened, half, mode="edge")
     return height - fftconvolve(padded, window / window.sum(), mode="valid")
 
 
-_GRID = 120.0  # moments per second of the balance
-_PAD = 1.5  # seconds of standing before and after, for the balance to look at
+_GRID = 120.0  # samples per second of the balance
+_PAD = 1.5  # seconds of standing before and after, for the two-sided filter
 _LOOK_AHEAD = 0.15  # seconds by which the head leads a turn
 _WOBBLES = 12  # channels of involuntary movement
 
 
 @dataclass(frozen=True)
 class Torso:
-    """Pelvis, chest and head over T moments; world positions and rotations ``wxyz``."""
+    """Pelvis, chest and head over T frames; world positions and rotations ``wxyz``."""
 
     performer: Performer
     times: Array
@@ -137,68 +135,68 @@ class Torso:
     wobble: Array
 
     def on_pelvis(self, offset: ArrayLike) -> Array:
-        """A point fixed to the pelvis, `offset` from the root, shape (T, 3)."""
+        """World position (T, 3) of a point fixed to the pelvis, `offset` from the root."""
         return self.root + rot.rotate(self.pelvis, offset)
 
     def on_chest(self, offset: ArrayLike) -> Array:
-        """A point fixed to the chest, `offset` from the joint Spine1, shape (T, 3)."""
+        """World position (T, 3) of a point fixed to the chest, `offset` from the joint Spine1."""
         offsets = self.performer.skeleton.offsets
         chest = self.on_pelvis(offsets[1]) + rot.rotate(self.spine, offsets[2])
         return chest + rot.rotate(self.chest, offset)
 
 
 class Balance:
-    """The path of the pelvis for a whole score, ready to be sampled at any moment."""
+    """The path of the pelvis for a plan, as a function of continuous time."""
 
-    def __init__(self, score: Score) -> None:
-        who = score.performer
-        end = score.time + _PAD
+    def __init__(self, plan: MotionPlan) -> None:
+        who = plan.performer
+        end = plan.time + _PAD
         times = np.arange(-_PAD, end, 1.0 / _GRID)
-        feet = planned_feet(score, times)
-        weight = score.curves["weight"].sample(times)
+        feet = planned_feet(plan, times)
+        weight = plan.curves["weight"].sample(times)
         path = balanced_path(feet, weight, 1.0 / _GRID, who.pelvis_height)
         self._side = CubicSpline(times, smooth_share(weight, 1.0 / _GRID, who.pelvis_height))
-        pelvis, heading = self.pelvis(score, times, feet)
-        root = path + rot.rotate(rot.yaw(heading), _carriage(score, times))
-        root[:, 1] = path[:, 1] + who.pelvis_height + score.curves["height"].sample(times)
-        world = score.curves["pelvis_world"].sample(times)[:, None]
-        root += world * (score.curves["pelvis_place"].sample(times) - root)
+        pelvis, heading = self.pelvis(plan, times, feet)
+        root = path + rot.rotate(rot.yaw(heading), _carriage(plan, times))
+        root[:, 1] = path[:, 1] + who.pelvis_height + plan.curves["height"].sample(times)
+        world = plan.curves["pelvis_world"].sample(times)[:, None]
+        root += world * (plan.curves["pelvis_place"].sample(times) - root)
         hips = {
             side: root + rot.rotate(pelvis, [SIGN[side] * who.hip_width / 2, -who.hip_drop, 0.0])
             for side in SIDES
         }
         flight = feet["left"].airborne & feet["right"].airborne
-        tied = {side: ~flight & (loose(score, side, times) < 0.02) for side in SIDES}
+        tied = {side: ~flight & (loose(plan, side, times) < 0.02) for side in SIDES}
         root[:, 1] = within_reach(root[:, 1], hips, feet, tied, who, 1.0 / _GRID)
         self.root = CubicSpline(times, root)
 
     def pelvis(
-        self, score: Score, times: Array, feet: dict[str, PlannedFoot]
+        self, plan: MotionPlan, times: Array, feet: dict[str, PlannedFoot]
     ) -> tuple[Array, Array]:
         """World rotation of the pelvis (T, 4) and heading (T,)."""
         heading = 0.5 * (feet["left"].yaw + feet["right"].yaw)
-        shake = wobble(score, times)
-        hip_up = 0.10 * score.performer.sway * self._side(times)
+        shake = wobble(plan, times)
+        hip_up = 0.10 * plan.performer.sway * self._side(times)
         angles = np.stack(
             [
-                heading + score.curves["twist"].sample(times) + shake[:, 0],
-                score.curves["tilt"].sample(times),
-                score.curves["roll"].sample(times) + hip_up + 0.5 * shake[:, 1],
+                heading + plan.curves["twist"].sample(times) + shake[:, 0],
+                plan.curves["tilt"].sample(times),
+                plan.curves["roll"].sample(times) + hip_up + 0.5 * shake[:, 1],
             ],
             axis=-1,
         )
         return rot.from_euler(angles, "YXZ"), heading
 
-    def torso(self, score: Score, times: Array) -> Torso:
+    def torso(self, plan: MotionPlan, times: Array) -> Torso:
         """Pelvis, spine and head at `times` (T,)."""
-        feet = planned_feet(score, times)
-        pelvis, heading = self.pelvis(score, times, feet)
-        curves, shake = score.curves, wobble(score, times)
-        hip_up = 0.10 * score.performer.sway * self._side(times)
+        feet = planned_feet(plan, times)
+        pelvis, heading = self.pelvis(plan, times, feet)
+        curves, shake = plan.curves, wobble(plan, times)
+        hip_up = 0.10 * plan.performer.sway * self._side(times)
         half = 0.5 * np.stack(
             [
                 curves["chest_twist"].sample(times) + shake[:, 2],
-                curves["chest_bend"].sample(times) + score.performer.lean + shake[:, 3],
+                curves["chest_bend"].sample(times) + plan.performer.lean + shake[:, 3],
                 curves["chest_side"].sample(times) - 0.8 * hip_up + 0.7 * shake[:, 4],
             ],
             axis=-1,
@@ -222,7 +220,7 @@ class Balance:
             curves["look_level"].sample(times),
         )
         return Torso(
-            performer=score.performer,
+            performer=plan.performer,
             times=times,
             root=self.root(times),
             pelvis=pelvis,
@@ -236,24 +234,24 @@ class Balance:
         )
 
 
-def wobble(score: Score, times: Array) -> Array:
-    """Involuntary movement (T, 12), radians; the same for the same score."""
-    rng = np.random.default_rng(score.noise_seed)
-    return score.performer.noise * noise(times, rng, _WOBBLES)
+def wobble(plan: MotionPlan, times: Array) -> Array:
+    """Involuntary movement (T, 12), radians; deterministic for a plan."""
+    rng = np.random.default_rng(plan.noise_seed)
+    return plan.performer.noise * noise(times, rng, _WOBBLES)
 
 
-def loose(score: Score, side: str, times: Array) -> Array:
-    """How far the plan has let go of a foot (T,): 0 not at all, 1 wholly."""
-    free = score.curves[f"{side}_free"].sample(times)
-    aimed, _ = aiming(score, f"{side}_foot", times)
+def loose(plan: MotionPlan, side: str, times: Array) -> Array:
+    """Weight of the free leg and of targets over the footsteps (T,): 0 none, 1 full."""
+    free = plan.curves[f"{side}_free"].sample(times)
+    aimed, _ = aiming(plan, f"{side}_foot", times)
     return 1.0 - (1.0 - free) * (1.0 - aimed)
 
 
-def aiming(score: Score, limb: str, times: Array) -> tuple[Array, Array]:
-    """How much a limb is bound to its aim (T,), and the aim's target (T, 3)."""
+def aiming(plan: MotionPlan, limb: str, times: Array) -> tuple[Array, Array]:
+    """Weight of a limb's target (T,), and the target (T, 3)."""
     share = np.zeros(len(times))
     target = np.zeros((len(times), 3))
-    for aim in score.aims:
+    for aim in plan.aims:
         if aim.limb != limb:
             continue
         inside = (times > aim.start) & (times < aim.end)
@@ -270,11 +268,11 @@ def _ease(u: Array) -> Array:
     return u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
 
 
-def _carriage(score: Score, times: Array) -> Array:
-    """Pelvis from the centre of mass, in the heading frame: back when the chest leans on."""
-    curves = score.curves
+def _carriage(plan: MotionPlan, times: Array) -> Array:
+    """Offset of the pelvis from the centre of mass in the heading frame: back in a forward lean."""
+    curves = plan.curves
     lean = curves["tilt"].sample(times) + 0.5 * curves["chest_bend"].sample(times)
     offset = curves["offset"].sample(times).copy()
     offset[:, 1] = 0.0
-    offset[:, 2] -= 0.12 * score.performer.height / 1.75 * np.sin(lean)
+    offset[:, 2] -= 0.12 * plan.performer.height / 1.75 * np.sin(lean)
     return offset

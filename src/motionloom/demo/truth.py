@@ -1,4 +1,4 @@
-"""What is known about a motion of the corpus: the truth that tests compare with."""
+"""Ground truth of the corpus: actions, contacts, flights, beats."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from numpy.typing import NDArray
 
 from motionloom.demo.feet import planned_feet
 from motionloom.demo.performers import SIDES
-from motionloom.demo.score import Performed, Score
+from motionloom.demo.plan import MotionPlan, PlannedAction
 from motionloom.demo.torso import loose
 from motionloom.motion.segment import intervals
 
 
 @dataclass(frozen=True)
 class Action:
-    """One row of the truth table.
+    """One action of a motion.
 
     Attributes
     ----------
     action : str
-        What is done: ``walk``, ``kick``, ``reach``, ...
+        ``walk``, ``kick``, ``reach``, ...
     start_frame, end_frame : int
-        Half-open range of frames in which it is done.
+        Frames ``[start_frame, end_frame)``.
     parameters : dict
-        How: metres, seconds, radians. ``target`` is a world position met by the point
-        ``point`` of the skeleton at the frame ``hit_frame``.
+        In metres, seconds, radians. ``target`` is the world position of the point ``point``
+        of the skeleton at the frame ``hit_frame``.
     beats : tuple of float
-        Seconds from the start of the motion; empty where there are none.
+        Seconds from the start of the motion; empty if there are none.
     tempo_bpm : float or None
         Beats per minute.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> ml.demo.performance("kick_front_mid_right").truth.actions[0].action
+    >>> ml.demo.annotated("kick_front_mid_right").truth.actions[0].action
     'kick'
     """
 
@@ -50,25 +50,25 @@ class Action:
 
 @dataclass(frozen=True)
 class Truth:
-    """Everything known about one motion.
+    """Ground truth of one motion.
 
     Attributes
     ----------
     actions : tuple of Action
         In order of time; one for a clip, several for a take.
     contacts : dict
-        Half-open frame ranges in which a part of a foot stands still on the floor:
+        Frame ranges ``[start, end)`` in which a part of a foot is at rest on the floor:
         ``left``, ``right`` for the ball of the foot and the toes, ``left_heel``,
-        ``right_heel`` for the whole sole, ankle included.
+        ``right_heel`` for the whole sole and the ankle.
     flights : tuple
-        Half-open frame ranges in which no foot touches the floor.
+        Frame ranges ``[start, end)`` in which no foot touches the floor.
     performer : str
         ``p0``, ``p1``, ...
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> ml.demo.performance("walk").truth.performer
+    >>> ml.demo.annotated("walk").truth.performer
     'p0'
     """
 
@@ -79,7 +79,7 @@ class Truth:
 
     @property
     def action(self) -> str:
-        """What the first action is called; the label of a clip."""
+        """Name of the first action; the label of a clip."""
         return self.actions[0].action
 
     @property
@@ -98,30 +98,30 @@ class Truth:
         return self.actions[0].tempo_bpm
 
 
-def truth_of(score: Score, times: NDArray[np.float64], fps: float) -> Truth:
-    """The truth about the frames at `times` of a performed score."""
+def truth_of(plan: MotionPlan, times: NDArray[np.float64], fps: float) -> Truth:
+    """Ground truth of the frames of a solved plan at `times`."""
     contacts = {}
-    feet = planned_feet(score, times)
+    feet = planned_feet(plan, times)
     for side in SIDES:
-        held = loose(score, side, times) < 1e-9
+        held = loose(plan, side, times) < 1e-9
         contacts[side] = tuple(intervals(feet[side].ball_still & held))
         contacts[f"{side}_heel"] = tuple(intervals(feet[side].heel_still & held))
     actions = tuple(
         _action(row, float(times[0]), len(times), fps)
-        for row in score.rows
+        for row in plan.actions
         if row.end > times[0] + 1e-6 and row.start < times[-1] - 1e-6
     )
     flights = tuple(intervals(feet["left"].airborne & feet["right"].airborne))
-    return Truth(actions, contacts, flights, score.performer.name)
+    return Truth(actions, contacts, flights, plan.performer.name)
 
 
-def _action(row: Performed, start: float, frames: int, fps: float) -> Action:
+def _action(row: PlannedAction, start: float, frames: int, fps: float) -> Action:
     def frame(moment: float) -> int:
         return int(np.clip(round((moment - start) * fps), 0, frames))
 
     parameters: dict[str, Any] = {}
     for key, value in row.parameters.items():
-        if key.endswith("_time"):  # moments become frames of this motion
+        if key.endswith("_time"):  # times become frames of this motion
             parameters[key.removesuffix("_time") + "_frame"] = frame(value)
         elif key.endswith("_times"):
             parameters[key.removesuffix("_times") + "_frames"] = [frame(v) for v in value]

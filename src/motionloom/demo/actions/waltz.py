@@ -1,8 +1,8 @@
-"""A waltz for two: one floor, one clock, a closed hold.
+"""A waltz of two dancers in closed hold, in one world frame and one time base.
 
-The couple has a frame of its own that steps and turns from beat to beat. The leader's feet
-stand in their slots behind its middle, the follower's before it, facing back; where the
-leader steps with the left foot, the follower steps with the right.
+A frame of the couple steps and turns from beat to beat. The leader's feet are placed behind its
+origin, the follower's in front of it, facing back; when the leader steps with the left foot, the
+follower steps with the right.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from numpy.typing import NDArray
 from motionloom.demo.actions.dances import beat_times
 from motionloom.demo.body import assemble, frame_times
 from motionloom.demo.performers import Performer
-from motionloom.demo.score import OTHER, SIGN, Score
+from motionloom.demo.plan import OTHER, SIGN, MotionPlan
 from motionloom.demo.torso import Balance, Torso
 from motionloom.motion import Motion
 
 Array = NDArray[np.float64]
 
-_APART = 0.46  # metres between the partners' middles
-_BESIDE = 0.05  # and how far each stands to its own left of the line
+_APART = 0.46  # distance between the partners, metres
+_BESIDE = 0.05  # offset of each partner to its own left, metres
 
 
 @dataclass(frozen=True)
 class Footwork:
-    """How steps are made; times in parts of a beat.
+    """Style of the steps; times are fractions of a beat interval.
 
     Attributes
     ----------
     lift : float
-        When a foot leaves the floor, after the beat before.
+        Time of lift-off after the previous beat.
     late : float
-        When it has landed, after its beat: feet are heard a little before they rest.
+        Time at which the foot is at rest after its beat: a step sounds slightly before that.
     clearance : float
-        Metres.
+        Height of the foot's swing, metres.
     heel : float
-        Radians by which the heel is raised before.
+        Angle of the raised heel before lift-off, radians.
     push : float
-        See `Score.step`.
+        See `MotionPlan.step`.
     levels : tuple of float
-        Metres by which the body is lowered on the first, second and third step.
+        Lowering of the body on the first, second and third step, metres.
     lilt : float
-        Metres by which the body rises between beats.
+        Rise of the body between beats, metres.
     """
 
     lift: float = 0.30
@@ -59,10 +59,10 @@ class Footwork:
 
 @dataclass(frozen=True)
 class Couple:
-    """Leader and follower: their scores and motions, frame by frame together."""
+    """Plans and motions of leader and follower, frame by frame in sync."""
 
-    leader_score: Score
-    follower_score: Score
+    leader_plan: MotionPlan
+    follower_plan: MotionPlan
     leader: Motion
     follower: Motion
     times: Array
@@ -84,7 +84,7 @@ def waltz(
     footwork: Footwork = _SOFT,
     names: tuple[str, str] = ("waltz_leader", "waltz_follower"),
 ) -> Couple:
-    """A waltz of `bars` bars of three beats: box steps that turn to the left.
+    """A waltz of `bars` bars of three beats: box steps turning to the left.
 
     Parameters
     ----------
@@ -95,10 +95,11 @@ def waltz(
     turn : float
         Turn of the couple per bar, radians.
     figures : sequence of (ahead, aside, turn), optional
-        What each bar does instead: metres ahead on the first beat and to the left on the
-        second, for legs of 0.85 m, and the turn. Leads change from bar to bar, left first.
+        One figure per bar instead of box steps: metres ahead on the first beat and to the left
+        on the second (for legs of 0.85 m), and the turn in radians. The leading foot alternates
+        from bar to bar, left first.
     footwork : Footwork
-        Soft by default: feet are put down without a sound.
+        Style of the steps; soft by default.
     names : pair of str
         Names of the two motions.
     """
@@ -108,9 +109,11 @@ def waltz(
         figures = [(0.36 * (-1) ** bar, -0.34 * (-1) ** bar, turn) for bar in range(bars)]
     bars = len(figures)
     beats = beat_times(first, 3 * bars + 1, tempo_bpm)
-    scores = {
-        "leader": Score(leader, rng, position=_stand(np.zeros(2), 0.0, 1.0), heading=0.0),
-        "follower": Score(follower, rng, position=_stand(np.zeros(2), 0.0, -1.0), heading=np.pi),
+    plans = {
+        "leader": MotionPlan(leader, rng, position=_stand(np.zeros(2), 0.0, 1.0), heading=0.0),
+        "follower": MotionPlan(
+            follower, rng, position=_stand(np.zeros(2), 0.0, -1.0), heading=np.pi
+        ),
     }
     middle, heading = np.zeros(2), 0.0
     size = 0.5 * (leader.leg + follower.leg) / 0.85
@@ -127,45 +130,45 @@ def waltz(
             middle = middle + size * sideways * aside
             heading += 0.5 * around
         span = float(beats[k - 1]), float(beats[k])
-        _step_both(scores, foot, span, middle, heading, count, footwork)
+        _step_both(plans, foot, span, middle, heading, count, footwork)
     end = float(beats[-1]) + 0.9
     parameters = {"turn": sum(figure[2] for figure in figures), "bars": bars, "meter": 3}
-    for role, score in scores.items():
-        _carriage(score, first)
-        score.balance(float(beats[-1]) + 0.02, float(beats[-1]) + 0.5)
-        score.performed(
+    for role, plan in plans.items():
+        _carriage(plan, first)
+        plan.balance(float(beats[-1]) + 0.02, float(beats[-1]) + 0.5)
+        plan.add_action(
             "waltz", 0.0, end, beats=[float(b) for b in beats], tempo_bpm=tempo_bpm,
             role=role, **parameters,
         )  # fmt: skip
     times = frame_times(0.0, end, fps)
-    bodies = {role: Balance(score).torso(score, times) for role, score in scores.items()}
+    bodies = {role: Balance(plan).torso(plan, times) for role, plan in plans.items()}
     held = _hold(bodies["leader"], bodies["follower"])
     made = {
-        role: assemble(scores[role], bodies[role], fps, name, held[role])
+        role: assemble(plans[role], bodies[role], fps, name, held[role])
         for role, name in zip(("leader", "follower"), names, strict=True)
     }
-    return Couple(scores["leader"], scores["follower"], made["leader"], made["follower"], times)
+    return Couple(plans["leader"], plans["follower"], made["leader"], made["follower"], times)
 
 
 def _stand(middle: Array, heading: float, role: float) -> tuple[float, float]:
-    """Where a partner stands (x, z): the leader (1) behind the middle, the follower before."""
+    """Position (x, z) of a partner: the leader (1) behind `middle`, the follower (-1) in front."""
     ahead = np.array([np.sin(heading), np.cos(heading)])
     aside = np.array([np.cos(heading), -np.sin(heading)])
     place = middle - role * (0.5 * _APART * ahead - _BESIDE * aside)
     return float(place[0]), float(place[1])
 
 
-def _step_both(scores, foot, span, middle, heading, count, footwork) -> None:
+def _step_both(plans, foot, span, middle, heading, count, footwork) -> None:
     before, now = span
     gap = now - before
     lift = footwork.lift * gap
     for role, sign in (("leader", 1.0), ("follower", -1.0)):
-        score = scores[role]
+        plan = plans[role]
         side = foot if role == "leader" else OTHER[foot]
         facing = heading if role == "leader" else heading + np.pi
-        width = 0.9 * score.performer.stance_width
-        spot, yaw = score.slot(side, _stand(middle, heading, sign), facing, width=width)
-        score.step(
+        width = 0.9 * plan.performer.stance_width
+        spot, yaw = plan.slot(side, _stand(middle, heading, sign), facing, width=width)
+        plan.step(
             side, before + lift, now + footwork.late * gap, spot, yaw,
             clearance=footwork.clearance, shift=lift, heel=footwork.heel,
             heel_time=lift - 0.02 * gap, push=footwork.push,
@@ -174,24 +177,24 @@ def _step_both(scores, foot, span, middle, heading, count, footwork) -> None:
         if footwork.lilt > 0.0:
             start += 0.5 * gap
             between = 0.5 * (level - footwork.levels[count - 1])
-            score.ease("height", before, start, between + 0.5 * footwork.lilt)
+            plan.ease("height", before, start, between + 0.5 * footwork.lilt)
             level -= 0.5 * footwork.lilt
-        score.ease("height", start, now, level)
-        score.ease("chest_side", before, now, SIGN[side] * 0.05 * (count == 1))
+        plan.ease("height", start, now, level)
+        plan.ease("chest_side", before, now, SIGN[side] * 0.05 * (count == 1))
 
 
-def _carriage(score: Score, first: float) -> None:
-    """Upright, looking past the partner's shoulder."""
-    score.ease("look_yaw", 0.2, first, 0.45)
-    score.ease("chest_bend", 0.2, first, -0.06)
-    score.ease("left_elbow", -1.0, -0.5, 0.25)
-    score.ease("right_elbow", -1.0, -0.5, 0.25)
+def _carriage(plan: MotionPlan, first: float) -> None:
+    """Upright posture, looking past the partner's shoulder."""
+    plan.ease("look_yaw", 0.2, first, 0.45)
+    plan.ease("chest_bend", 0.2, first, -0.06)
+    plan.ease("left_elbow", -1.0, -0.5, 0.25)
+    plan.ease("right_elbow", -1.0, -0.5, 0.25)
 
 
 def _hold(leader: Torso, follower: Torso) -> dict[str, dict[str, Array]]:
-    """Points that the four hands hold, by role and side."""
+    """Positions (T, 3) of the four hands, by role and side."""
     tall, short = leader.performer.height / 1.75, follower.performer.height / 1.75
-    # In the air, between what is comfortable for either.
+    # Joined hands: the mean of the positions comfortable for either dancer.
     ours = leader.on_chest([0.50 * tall, 0.13 * tall, 0.26 * tall])
     theirs = follower.on_chest([-0.50 * short, 0.13 * short, 0.26 * short])
     joined = 0.5 * (ours + theirs)

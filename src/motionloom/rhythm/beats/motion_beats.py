@@ -180,7 +180,7 @@ def beats(
     --------
     >>> import motionloom as ml
     >>> found = ml.beats(ml.demo.clip("dance_groove"))
-    >>> truth = ml.demo.performance("dance_groove").truth
+    >>> truth = ml.demo.annotated("dance_groove").truth
     >>> abs(found.bpm / truth.tempo_bpm - 1) < 0.01, found.rhythmic
     (True, True)
     """

@@ -1,9 +1,8 @@
-"""A score: everything one performer does, written down before a single pose is solved.
+"""Motion plans: the control curves from which the poses of one performer are solved.
 
-A score holds control curves (pelvis, torso, head, arms, free legs), a plan of footsteps,
-what hands and feet aim at, and a table of what was performed. Actions write to it one
-after the other, each starting and ending on both feet; so one action is a clip, several
-are a take, and the seams are as smooth as the rest.
+A plan holds control curves (pelvis, torso, head, arms, free legs), footsteps, targets of hands
+and feet, and the list of actions. Actions append to it one after the other, each starting and
+ending on both feet: one action makes a clip, several make a take without visible seams.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ HANGING_LEG = (0.15, 0.04, 0.35)
 
 @dataclass
 class Step:
-    """One swing of one foot, seconds."""
+    """One swing of one foot; times in seconds."""
 
     lift: float
     land: float
     clearance: float
-    flight: bool = False  # the other foot is off the floor, too, from lift to land
+    flight: bool = False  # the other foot is in the air, too
 
 
 @dataclass
 class Aim:
-    """A hand or foot that meets a point at a known moment.
+    """A target of a hand or foot at a known time.
 
-    The point is given as a direction from hip or shoulder, in the heading frame, and a
-    part of the limb's length; the solver turns it into a world position (`target`).
+    The target is given as a direction from hip or shoulder, in the heading frame, and a
+    fraction of the limb's length; the solver computes its world position (`target`).
     """
 
     limb: str  # "left_hand", "right_foot", ...
@@ -56,8 +55,8 @@ class Aim:
 
 
 @dataclass
-class Performed:
-    """One row of the truth table while it is still in seconds."""
+class PlannedAction:
+    """One action of a plan; times in seconds."""
 
     action: str
     start: float
@@ -65,24 +64,24 @@ class Performed:
     parameters: dict[str, Any] = field(default_factory=dict)
     beats: list[float] = field(default_factory=list)
     tempo_bpm: float | None = None
-    window: tuple[float, float] | None = None  # what a clip shows of it, if not all
+    window: tuple[float, float] | None = None  # part shown by a clip, if not all
 
 
-class Score:
-    """What one performer does, in seconds and metres.
+class MotionPlan:
+    """Control curves, footsteps and targets of one performer, in seconds and metres.
 
     Parameters
     ----------
     performer : Performer
     rng : numpy.random.Generator
-        Source of every random choice.
+        Random generator of all choices.
     position, heading : (x, z) and radians
-        Where the performer stands first, and which way it faces.
+        Initial position and heading.
 
     Attributes
     ----------
     time : float
-        Where the next action starts.
+        Start time of the next action.
     """
 
     def __init__(
@@ -106,7 +105,7 @@ class Score:
         }
         self.steps: dict[str, list[Step]] = {side: [] for side in SIDES}
         self.aims: list[Aim] = []
-        self.rows: list[Performed] = []
+        self.actions: list[PlannedAction] = []
         for side in SIDES:
             place, yaw = self.slot(side, position, heading)
             self.curves[f"{side}_place"] = Curve(place)
@@ -114,13 +113,13 @@ class Score:
             self.curves[f"{side}_arm"] = Curve(REST_ARM)
             self.curves[f"{side}_free_leg"] = Curve(HANGING_LEG)
 
-    # --- where the feet are -------------------------------------------------------------
+    # --- foot placement -----------------------------------------------------------------
 
     def slot(
         self, side: str, position: ArrayLike, heading: float, *, width: float | None = None,
         floor: float = 0.0,
     ) -> tuple[Array, float]:  # fmt: skip
-        """Place (x, y, z) and yaw of a foot beside `position` (x, z) for a given heading."""
+        """Position (x, y, z) and yaw of a foot beside `position` (x, z) for a given heading."""
         wide = self.performer.stance_width if width is None else width
         x, z = np.asarray(position, dtype=np.float64)
         across = SIGN[side] * wide / 2.0
@@ -129,30 +128,30 @@ class Score:
 
     @property
     def heading(self) -> float:
-        """Direction the feet point at the end of the plan so far, radians."""
+        """Mean direction of the feet at the current end of the plan, radians."""
         return float(np.mean([self.curves[f"{side}_yaw"].last for side in SIDES]))
 
     @property
     def middle(self) -> Array:
-        """Point (x, z) between the feet at the end of the plan so far."""
+        """Midpoint (x, z) of the feet at the current end of the plan."""
         return np.mean([self.curves[f"{side}_place"].last[[0, 2]] for side in SIDES], axis=0)
 
     @property
     def floor(self) -> float:
-        """Height of the floor under the feet at the end of the plan so far."""
+        """Height of the floor under the feet at the current end of the plan."""
         return float(np.mean([self.curves[f"{side}_place"].last[1] for side in SIDES]))
 
     def forward(self, distance: float, sideways: float = 0.0) -> Array:
-        """Point (x, z) ahead of the middle by `distance`, and to the left by `sideways`."""
+        """Point (x, z) ahead of `middle` by `distance`, and to the left by `sideways`."""
         turned = rot.rotate(rot.yaw(self.heading), [sideways, 0.0, distance])
         return self.middle + turned[[0, 2]]
 
-    # --- what actions write -------------------------------------------------------------
+    # --- used by actions ----------------------------------------------------------------
 
     def ease(
         self, name: str, start: float, end: float, value: ArrayLike, *, push: float = 0.0
     ) -> None:
-        """Minimum-jerk move of one curve; see `Curve.ease`."""
+        """Minimum-jerk transition of one curve; see `Curve.ease`."""
         self.curves[name].ease(start, end, value, push=push)
 
     def step(
@@ -173,13 +172,13 @@ class Score:
         push: float = 0.0,
         flight: bool = False,
     ) -> None:
-        """One swing: the foot leaves the floor at `lift` and is down again at `land`.
+        """One swing: the foot leaves the floor at `lift` and lands at `land`.
 
-        Before the lift the heel rises by `heel` radians within `heel_time`; at landing the
-        toes are up by `toe` (a heel strike) or the heel by `tiptoe`, and come down within
-        `toe_time`. The weight moves to the other foot within `shift` seconds before the
-        lift; ``None`` leaves the weight to the caller. `push` makes the foot set off and
-        arrive at speed (see `Curve.ease`); a foot in `flight` rises and falls with the body.
+        Before lift-off the heel rises by `heel` radians within `heel_time`; at landing the
+        toes are raised by `toe` (a heel strike) or the heel by `tiptoe`, and come down within
+        `toe_time`. The weight moves to the other foot within `shift` seconds before lift-off;
+        ``None`` leaves the weight to the caller. `push` adds acceleration at both ends (see
+        `Curve.ease`); a foot in `flight` rises and falls with the body.
         """
         if shift is not None:
             start = max(lift - shift, self.curves["weight"].last_time)
@@ -194,7 +193,7 @@ class Score:
         if heel > 0.0:
             begin = max(lift - heel_time, raised.last_time, toes.last_time)
             raised.hold(begin)
-            # The foot leaves while its heel still rises, and goes on rising for a moment.
+            # The heel is still rising at lift-off, and continues to rise for a moment.
             rate = 1.3 * heel / (lift - begin + 0.02)
             raised.key(lift, heel, velocity=rate)
             raised.key(lift + 0.16 * swing, heel + 0.07 * swing * rate)
@@ -209,21 +208,21 @@ class Score:
         self.steps[side].append(Step(lift, land, clearance, flight))
 
     def tiptoe(self, start: float, end: float, angle: float) -> None:
-        """Raise (or lower) both heels while standing; the balls of the feet stay."""
+        """Raise or lower both heels while standing; the balls of the feet do not move."""
         for side in SIDES:
             self.ease(f"{side}_heel", start, end, angle)
 
     def balance(self, start: float, end: float, weight: float = 0.5) -> None:
-        """Move the weight: 1 is all on the left foot, 0.5 on both."""
+        """Shift the weight: 1 is all on the left foot, 0.5 on both."""
         self.ease("weight", max(start, self.curves["weight"].last_time), end, weight)
 
     def pose_arms(self, start: float, end: float, left: ArrayLike, right: ArrayLike) -> None:
-        """Both arms to (flexion, abduction, bend of the elbow)."""
+        """Move both arms to (flexion, abduction, elbow bend)."""
         self.ease("left_arm", start, end, left)
         self.ease("right_arm", start, end, right)
 
     def relax(self, start: float, end: float, *, but: tuple[str, ...] = ()) -> None:
-        """Torso, head, pelvis and arms back to standing at ease."""
+        """Return torso, head, pelvis and arms to the standing pose, except the curves in `but`."""
         for name in _RELAXED:
             if name not in but and self.curves[name].last != 0.0:
                 self.ease(name, start, end, 0.0)
@@ -234,13 +233,13 @@ class Score:
         if "offset" not in but and np.any(self.curves["offset"].last):
             self.ease("offset", start, end, np.zeros(3))
 
-    def performed(
+    def add_action(
         self, action: str, start: float, end: float, *, beats: list[float] | None = None,
         tempo_bpm: float | None = None, **parameters: Any,
-    ) -> Performed:  # fmt: skip
-        """Write one row of the truth table and move on to its end."""
-        row = Performed(action, start, end, parameters, beats or [], tempo_bpm)
-        self.rows.append(row)
+    ) -> PlannedAction:  # fmt: skip
+        """Append an action and move `time` to its end."""
+        row = PlannedAction(action, start, end, parameters, beats or [], tempo_bpm)
+        self.actions.append(row)
         self.time = end
         return row
 
