@@ -169,8 +169,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
         lib = ml.Library.create(place)
         with on_cluster(address) if place == "there.loom" else parallel.executor(1):
             reports.append(lib.add("takes", workers=2))
-            monkeypatch.setattr("motionloom.store.artifacts.row_table_build._WORTH_A_POOL", 0)
-            monkeypatch.setattr("motionloom.store.artifacts.row_table_build._BATCH_FRAMES", 1)
+            monkeypatch.setattr("motionloom.store.artifacts.row_table._WORTH_A_POOL", 0)
+            monkeypatch.setattr("motionloom.store.artifacts.row_table._BATCH_FRAMES", 1)
             rows.append(np.array(lib.features("e15").rows))
     assert (reports[0].added, len(reports[0].failed)) == (3, 1)
     assert reports[0].failed == reports[1].failed
@@ -319,7 +319,7 @@ def test_imports_and_builds_in_a_store_among_kills(dask_cluster, tmp_path, many_
         assert built.built == built.pairs == len(names) * (len(names) + 1) // 2
         assert library.digest() == wanted.digest()
         assert library.damage() == []
-        files = library.catalogue.stored(WebStore(library).folder.name)
+        files = library.catalogue.artifact_files(WebStore(library).folder.name)
         there = {name: library.files.local(one[0].name) for name, one in files.items()}
         assert {name: path.read_bytes() for name, path in there.items()} == bytes_below(wanted.path)
         # Nothing is there twice: what a dead worker had written has been swept away.

@@ -23,9 +23,8 @@ from motionloom.distance import (
 from motionloom.distance import feature_table as store
 from motionloom.distance.principal_components import Moments, fit_basis
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.store.artifacts import row_table_build as batches
-from motionloom.store.artifacts.row_table import load_rows
-from motionloom.store.artifacts.row_table_build import build_rows
+from motionloom.store.artifacts import row_table as batches
+from motionloom.store.artifacts.row_table import build_rows, load_rows
 
 
 @pytest.fixture(scope="module")

@@ -141,7 +141,7 @@ def test_mistakes_are_told(lib):
         edit(lib, "remove", "walk")
     with pytest.raises(InvalidInput, match="remove, lock, restore; got 'burn'"):
         edit(lib, "burn", "walk:30,walk:90")
-    lib.catalogue.keep("motion-graph-edits", "edits", "{}", "")
+    lib.artifacts.save("motion-graph-edits", "edits", {})
     with pytest.raises(LibraryError, match="edits of its motion graphs are damaged"):
         lib.motion_graph()
 

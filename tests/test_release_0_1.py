@@ -57,6 +57,36 @@ def test_it_can_be_added_to(place, golden):
         same(outline(walk), golden["walk"]["motion"], "walk")
 
 
+def test_the_first_write_upgrades_it_and_says_so(place, golden, caplog):
+    with ml.Library(place) as lib:
+        lib.set_labels("groove", ["dance", "slow"])
+        assert "upgraded to the library format of motionloom 0.2" in caplog.text
+        assert lib.catalogue.meta()["format"] == "2"
+        assert not (place / "kept").exists()
+        lib.set_labels("groove", golden["labels"]["groove"])
+        assert caplog.text.count("upgraded") == 1
+    found = answers(place)
+    for question, answer in golden.items():
+        same(found[question], answer, question)
+
+
+def test_an_interrupted_upgrade_is_done_again(place, golden, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("motionloom.store.catalogue.Catalogue.upgrade", interrupted)
+        with ml.Library(place) as lib, pytest.raises(KeyboardInterrupt):
+            lib.set_labels("groove", ["slow"])
+    with ml.Library(place) as lib:
+        assert lib.catalogue.meta()["format"] == "1"
+        assert list(lib.parametric_names) == golden["parametric names"]
+        lib.set_labels("groove", ["slow"])
+        assert lib.catalogue.meta()["format"] == "2"
+        target = golden["parametric"]["target"]
+        same(outline(lib.parametric("kick")(target)), golden["parametric"]["motion"], "kick")
+
+
 # --- answers: also called by golden/make_library.py ----------------------------------------
 
 

@@ -74,8 +74,8 @@ def pair(tmp_path):
 def small_tasks(monkeypatch):
     """Every motion, every row of a web is a task of its own."""
     monkeypatch.setattr(web_tasks, "_TASK_CELLS", 1)
-    monkeypatch.setattr("motionloom.store.artifacts.row_table_build._WORTH_A_POOL", 0)
-    monkeypatch.setattr("motionloom.store.artifacts.row_table_build._BATCH_FRAMES", 1)
+    monkeypatch.setattr("motionloom.store.artifacts.row_table._WORTH_A_POOL", 0)
+    monkeypatch.setattr("motionloom.store.artifacts.row_table._BATCH_FRAMES", 1)
 
 
 # --- the same -------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
     assert (report.built, report.pairs) == (15, 15)
     assert report.bytes == WebStore(here).files.size()
     wanted = {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
-    files = there.catalogue.stored(WebStore(there).folder.name)
+    files = there.catalogue.artifact_files(WebStore(there).folder.name)
     shutil.rmtree(cache)
     assert {
         name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
@@ -171,7 +171,7 @@ def test_webs_are_the_same_bytes_and_searches_find_the_same(pair, small_tasks, c
     assert WebStore(there).missing() == 0
     there.remove("walk")
     assert WebStore(there).build(workers=1).built == 0
-    assert len(there.catalogue.stored(WebStore(there).folder.name)) < len(files)
+    assert len(there.catalogue.artifact_files(WebStore(there).folder.name)) < len(files)
 
 
 def test_shards_are_fetched_one_by_one_and_answer_the_same(pair, cache):
@@ -231,7 +231,7 @@ def test_workers_read_and_write_the_store_and_never_the_catalogue(
     single = open_index(here, here.features("e15"))
     wanted = single.nearest(np.array(rows[5:15]), here.features("e15").rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-    files = there.catalogue.stored(WebStore(there).folder.name)
+    files = there.catalogue.artifact_files(WebStore(there).folder.name)
     assert {
         name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}
@@ -495,7 +495,7 @@ def test_a_bucket_holds_a_library_for_a_real_cluster(bucket, tmp_path, small_tas
     assert np.array_equal(here.features("e15").rows, rows)
     wanted = open_index(here, here.features("e15")).nearest(np.array(rows[5:15]), rows, k=4)
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
-    files = there.catalogue.stored(WebStore(there).folder.name)
+    files = there.catalogue.artifact_files(WebStore(there).folder.name)
     assert {
         name: there.files.local(pieces[0].name).read_bytes() for name, pieces in files.items()
     } == {path.name: path.read_bytes() for path in WebStore(here).folder.glob("*.web")}

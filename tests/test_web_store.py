@@ -14,8 +14,8 @@ from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.search.match_web import web_tasks
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.web import WebSettings
-from motionloom.search.match_web.web_files import StoredWebs
 from motionloom.search.match_web.web_store import WebStore
+from motionloom.store.artifacts.collection import RemoteCollection
 
 NAMES = ("walk", "kick_front_high_right", "kick_front_low_right")
 
@@ -197,6 +197,6 @@ def test_the_command_builds(library):
 
 
 def test_workers_write_to_a_store_and_do_not_ask_what_is_there():
-    webs = StoredWebs(store=None, folder="web.0")
-    with pytest.raises(LibraryError, match="workers write webs, the client knows them"):
+    webs = RemoteCollection(files=None, folder="web.0")
+    with pytest.raises(LibraryError, match="workers write files"):
         webs.names()

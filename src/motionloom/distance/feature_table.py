@@ -23,9 +23,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.motion.segment import positive_rate
 from motionloom.parallel import Progress
-from motionloom.store.artifacts.derived import derived
-from motionloom.store.artifacts.row_table import RowTable, load_rows
-from motionloom.store.artifacts.row_table_build import build_rows, over_motions
+from motionloom.store.artifacts.row_table import RowTable, build_rows, load_rows, over_motions
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
@@ -168,7 +166,7 @@ def library_features(
         table = vars(load_rows(folder))
         return LibraryFeatures(**table, rate=rate, feature_set=chosen, folder=folder)
 
-    found = derived(library, chosen.name, options, build=build, load=load)
+    found = library.artifacts.derive(chosen.name, options, build=build, read=load)
     if not len(found):
         raise _nothing(library, chosen.name, found.left_out)
     return found
@@ -231,7 +229,7 @@ def principal_components(
         except (ValueError, EOFError, KeyError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
-    return derived(library, "basis", options, build=build, load=load)
+    return library.artifacts.derive("basis", options, build=build, read=load)
 
 
 # --- work on one motion, by name for other processes ----------------------------------------

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from motionloom.atomic_write import atomic_write
 from motionloom.blending.examples import conform
 from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, LibraryError
@@ -38,14 +37,14 @@ from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryMotions
 from motionloom.motion_graph.transitions import Transitions, TransitionSettings
 from motionloom.parallel import Progress
-from motionloom.store.artifacts.derived import derived, is_derived
+from motionloom.store.artifacts.release_0_1 import GRAPH_SETTINGS
+from motionloom.store.remote.folder import Folder
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
 _KIND = "motion-graph"
 _FILE = "graph.sqlite"
-_SETTINGS = "motion-graph.json"
 _FORMAT = 1
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -108,7 +107,7 @@ def edited_library_graph(
     motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
 
-    def build(folder: Path, previous: Path | None) -> None:
+    def build(folder: Path, previous: Folder | None) -> None:
         graph = motion_graph(
             motions,
             distance=chosen,
@@ -119,12 +118,8 @@ def edited_library_graph(
         )
         write_graph(graph, folder / _FILE)
 
-    found = derived(
-        library,
-        _KIND,
-        key,
-        build=build,
-        load=lambda folder: read_graph(folder / _FILE, motions, labels),
+    found = library.artifacts.derive(
+        _KIND, key, build=build, read=lambda folder: read_graph(folder / _FILE, motions, labels)
     )
     return with_edits(found, library_edits(library), motions, chosen)
 
@@ -138,7 +133,7 @@ def is_kept(
 ) -> bool:
     """Whether a library keeps the graph that `library_graph` gives, and need not build it."""
     key = _key(names, frame_distance(distance), checked_finding(options))
-    return is_derived(library, _KIND, key)
+    return not library.artifacts.stale(_KIND, key)
 
 
 def _key(
@@ -241,15 +236,11 @@ def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple
 
 
 def remember(library: Store, settings: dict[str, Any]) -> None:
-    """Note how the library's graph was last built, for whoever asks without saying how."""
-    place = library.path / "derived" / _SETTINGS
-    with atomic_write(place) as scratch:
-        scratch.write_text(json.dumps(settings, indent=1), encoding="utf-8")
+    """Save the settings of the library's latest motion graph, the default of later commands."""
+    library.artifacts.save(*GRAPH_SETTINGS, settings)
 
 
 def remembered(library: Store) -> dict[str, Any] | None:
-    """How the library's graph was last built, or None."""
-    try:
-        return json.loads((library.path / "derived" / _SETTINGS).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
-        return None
+    """Settings of the library's latest motion graph; None if there is none."""
+    kind, name = GRAPH_SETTINGS
+    return library.artifacts.about(kind, name) if name in library.artifacts.names(kind) else None

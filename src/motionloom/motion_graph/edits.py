@@ -9,7 +9,6 @@ outlive graphs that are built anew.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -135,11 +134,10 @@ def library_edits(library: Store) -> Edits:
     >>> bool(library_edits(lib)), len(edit(lib, "lock", "walk:30,jog:12").locked)
     (False, 1)
     """
-    row = library.catalogue.kept(KIND).get(_NAME)
-    if row is None:
+    if _NAME not in library.artifacts.names(KIND):
         return Edits()
+    about = library.artifacts.about(KIND, _NAME)
     try:
-        about = json.loads(row[0])
         return Edits(
             frozenset(TransitionKey(*row) for row in about["removed"]),
             frozenset(TransitionKey(*row) for row in about["locked"]),
@@ -162,7 +160,7 @@ def edit(library: Store, action: str, key: TransitionKey | str) -> Edits:
             "removed": [_row(one) for one in sorted(edits.removed)],
             "locked": [_row(one) for one in sorted(edits.locked)],
         }
-        library.catalogue.keep(KIND, _NAME, json.dumps(about), "")
+        library.artifacts.save(KIND, _NAME, about)
     return edits
 
 

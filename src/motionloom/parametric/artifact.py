@@ -18,7 +18,6 @@ from motionloom.motion.feet.contacts import FootContacts, Plant
 from motionloom.parametric.parameter_space import ParameterSpace
 from motionloom.parametric.parameters import Parameter, as_parameters, parameter
 from motionloom.parametric.parametric_motion import ParametricMotion
-from motionloom.store.artifacts.named import keep, kept, kept_names
 from motionloom.store.records import skeleton_from, skeleton_json
 from motionloom.store.store import Store
 
@@ -65,7 +64,7 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
         **{f"contact_{key}": getattr(registration.contacts, key) for key in _CONTACTS},
         **{f"space_{key}": getattr(space, key) for key in _SPACE},
     }
-    keep(library, KIND, name, about, arrays)
+    library.artifacts.save(KIND, name, about, arrays)
 
 
 def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricMotion:
@@ -86,7 +85,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
     InvalidInput
         If it is asked by a function that was not given again.
     """
-    stored = kept(library, KIND, name)
+    stored = library.artifacts.load(KIND, name)
     about, arrays = stored.about, stored.arrays
     try:
         skeleton = skeleton_from(json.dumps(about["skeleton"]))
@@ -117,7 +116,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
 
 def parametric_names(library: Store) -> tuple[str, ...]:
     """Names of the parametric motions that a library keeps."""
-    return kept_names(library, KIND)
+    return library.artifacts.names(KIND)
 
 
 def _asked_by(

@@ -21,7 +21,6 @@ from motionloom.motion.retargeting.retarget import conformed
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.movements import Movement, warped_movement
 from motionloom.rhythm.transition_graph import graph_data, graph_from
-from motionloom.store.artifacts.named import keep, kept, kept_names
 from motionloom.store.store import Store
 
 MotionOf = Callable[[str], Motion]
@@ -160,7 +159,7 @@ def keep_choreography(library: Store, made: Choreography, name: str) -> None:
     >>> [one.kind for one in kept_choreographies(lib, lambda name: lib[name])]
     ['disco']
     """
-    keep(library, KIND, name, replace(made, kind=made.kind or name).as_dict(), {})
+    library.artifacts.save(KIND, name, replace(made, kind=made.kind or name).as_dict())
 
 
 def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreography:
@@ -171,9 +170,10 @@ def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreog
     LibraryError
         If there is none of that name.
     """
-    return choreography_from(kept(library, KIND, name).about, motion_of, library.path)
+    return choreography_from(library.artifacts.about(KIND, name), motion_of, library.path)
 
 
 def kept_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
     """All that are kept, by name; `motion_of` gives the take of a name."""
-    return tuple(open_choreography(library, name, motion_of) for name in kept_names(library, KIND))
+    names = library.artifacts.names(KIND)
+    return tuple(open_choreography(library, name, motion_of) for name in names)

@@ -1,11 +1,10 @@
-"""The catalogue of a library: an SQLite file that says what motions there are.
+"""The catalogue of a library: an SQLite file that lists its motions.
 
-Tables: ``meta`` (the format's version, the library's frame rate), ``motions``,
-``skeletons`` (each once, by its key), ``labels``, and from the first use on ``kept`` (what
-people made of the motions and gave a name). A library whose frames are in a store has
-``stored`` too: derived files, and which objects of the store they consist of. No row holds a
-time or a counter: the same motions give the same rows. SQLite's rollback journal keeps
-readers and the one writer apart; it works on shared and read-only folders too.
+Tables: ``meta`` (version of the format, frame rate of the library), ``motions``, ``skeletons``
+(each once, by its key) and ``labels``. A library with an object store has a table ``stored`` too:
+the files of artifacts, and the objects they consist of. No row holds a time or a counter: the same
+motions give the same rows. SQLite's rollback journal isolates readers from the one writer; it works
+on shared and read-only folders too.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from motionloom.store.remote.folder import as_pieces
 from motionloom.store.remote.object_store import Piece
 
 FILE = "catalogue.sqlite"
-FORMAT = 1
+FORMAT = 2
 _APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
 _PATIENCE = 60.0  # seconds to wait for another process to finish its transaction
 _SCHEMA = """
@@ -43,14 +42,6 @@ CREATE TABLE labels (name TEXT NOT NULL, label TEXT NOT NULL, PRIMARY KEY (name,
     WITHOUT ROWID;
 CREATE INDEX labels_by_label ON labels (label);
 """
-_KEPT = """
-CREATE TABLE IF NOT EXISTS kept (
-    kind TEXT NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL, file TEXT NOT NULL,
-    PRIMARY KEY (kind, name)
-) WITHOUT ROWID
-"""
-
-
 _STORED = """
 CREATE TABLE IF NOT EXISTS stored (
     folder TEXT NOT NULL, file TEXT NOT NULL, pieces TEXT NOT NULL, about BLOB,
@@ -124,6 +115,12 @@ class Catalogue:
             connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(settings.items()))
         return True
 
+    def upgrade(self) -> None:
+        """Turn a catalogue of format 1 into one of the current format."""
+        with self._transaction() as connection:
+            connection.execute("DROP TABLE IF EXISTS kept")
+            connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT),))
+
     def set_meta(self, key: str, value: str) -> None:
         """Change a setting of the library."""
         with self._transaction() as connection:
@@ -180,47 +177,25 @@ class Catalogue:
                 )
         return sorted(old - {entry.file for entry in entries})
 
-    # --- what people made -----------------------------------------------------------------
+    # --- files of artifacts in an object store ------------------------------------------
 
-    def kept(self, kind: str) -> dict[str, tuple[str, str]]:
-        """What is kept of a kind: name to its description, as JSON, and its file."""
-        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'kept'"):
-            return {}
-        query = "SELECT name, about, file FROM kept WHERE kind = ? ORDER BY name"
-        return {name: (about, file) for name, about, file in self.rows(query, (kind,))}
-
-    def keep(self, kind: str, name: str, about: str, file: str) -> None:
-        """Keep something, instead of what had its name."""
-        with self._transaction() as connection:
-            connection.execute(_KEPT)
-            row = (kind, name, about, file)
-            connection.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", row)
-
-    def forget(self, kind: str, name: str) -> None:
-        """Keep something no longer."""
-        with self._transaction() as connection:
-            connection.execute(_KEPT)
-            connection.execute("DELETE FROM kept WHERE kind = ? AND name = ?", (kind, name))
-
-    # --- derived files in a store ---------------------------------------------------------
-
-    def stored(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
-        """Files of a derived folder in the store, or one, and what they consist of."""
+    def artifact_files(self, folder: str, file: str | None = None) -> dict[str, tuple[Piece, ...]]:
+        """Files of an artifact in the object store, or one of them, and their pieces."""
         query = "SELECT file, pieces FROM stored WHERE folder = ? AND file = coalesce(?, file)"
         found = self.rows(f"{query} ORDER BY file", (folder, file))
         return {name: as_pieces(json.loads(text)) for name, text in found}
 
-    def stored_folders(self, stem: str) -> list[str]:
-        """Derived folders in the store whose names begin with ``stem.``."""
-        query = "SELECT DISTINCT folder FROM stored WHERE substr(folder, 1, ?) = ?"
-        return [folder for (folder,) in self.rows(query, (len(stem) + 1, f"{stem}."))]
+    def artifact_folders(self) -> list[str]:
+        """All artifacts in the object store."""
+        query = "SELECT DISTINCT folder FROM stored ORDER BY folder"
+        return [folder for (folder,) in self.rows(query)]
 
-    def stored_about(self, folder: str) -> dict[str, bytes]:
-        """What is noted of each file of a derived folder."""
+    def artifact_descriptions(self, folder: str) -> dict[str, bytes]:
+        """Descriptions of the files of an artifact."""
         query = "SELECT file, about FROM stored WHERE folder = ? ORDER BY file"
         return dict(self.rows(query, (folder,)))
 
-    def store(
+    def put_artifact_files(
         self,
         folder: str,
         files: Mapping[str, Sequence[Piece]],
@@ -229,19 +204,19 @@ class Catalogue:
         remove: Iterable[str] = (),
         instead_of: Iterable[str] = (),
     ) -> None:
-        """Commit what is in the store, in one transaction.
+        """Record files of an artifact in the object store, in one transaction.
 
         Parameters
         ----------
         folder : str
         files : mapping of str to sequence of Piece
-            Files of the folder, and what they consist of.
+            Files of the folder, and their pieces.
         about : mapping of str to bytes, optional
-            What to note of them.
+            Their descriptions.
         remove : iterable of str
-            Files of the folder that there are no more.
+            Files of the folder to remove.
         instead_of : iterable of str
-            Folders that there are no more.
+            Folders to remove.
         """
         rows = [
             (folder, file, json.dumps(pieces), (about or {}).get(file))
@@ -254,7 +229,7 @@ class Catalogue:
             put("INSERT OR REPLACE INTO stored VALUES (?, ?, ?, ?)", rows)
 
     def write_replica(self, path: Path) -> None:
-        """Write a copy for workers elsewhere: all but what is noted of derived files."""
+        """Write a replica for workers on other machines: all but descriptions of files."""
         with self._explained():
             self._connection()  # complains if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, fields
 
@@ -36,6 +37,20 @@ class Entry:
     def seconds(self) -> float:
         """Duration: frames divided by frame rate."""
         return self.frames / self.fps
+
+    @property
+    def key(self) -> str:
+        """Digest of the motion: its frames, its skeleton and its rate."""
+        return text_digest(self.digest, self.skeleton, repr(self.fps))
+
+
+def text_digest(*texts: str, size: int = 8) -> str:
+    """Digest of several texts, as `2 * size` hexadecimal digits."""
+    digest = hashlib.blake2b(digest_size=size)
+    for text in texts:
+        digest.update(text.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()
 
 
 def skeleton_json(skeleton: Skeleton) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.segment import positive_rate
 from motionloom.parallel import Progress
+from motionloom.store.artifacts.artifacts import Artifacts
+from motionloom.store.artifacts.release_0_1 import upgrade
 from motionloom.store.catalogue import FILE, Catalogue
 from motionloom.store.frames import (
     FOLDER,
@@ -82,6 +85,7 @@ class Store:
         self.catalogue = Catalogue(self.path)
         self._skeletons: dict[str, Skeleton] = {}
         self._files: FileStore | None = None
+        self._lock = threading.local()
         self._replica = ""  # on a cluster's worker: name of the catalogue's replica
         self.catalogue.check()
 
@@ -196,7 +200,7 @@ class Store:
             return
         self.path, self.timeout = state["path"], state["timeout"]
         self._files, self._replica = state["files"], state["replica"]
-        self._skeletons = {}
+        self._skeletons, self._lock = {}, threading.local()
         replica = state["files"].local(state["replica"])
         self.catalogue = Catalogue(replica.parent, file=replica.name)
         self.catalogue.check()
@@ -209,9 +213,16 @@ class Store:
             self._files = ObjectStore(address) if address else FolderStore(self.path.absolute())
         return self._files
 
+    @property
+    def artifacts(self) -> Artifacts:
+        """What is derived from the motions and kept with them: features, webs, graphs ..."""
+        return Artifacts(self)
+
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the writer lock for the ``with`` block.
+        """Hold the writer lock for the ``with`` block; blocks may be nested.
+
+        A library of release 0.1 is upgraded first.
 
         Raises
         ------
@@ -224,9 +235,17 @@ class Store:
         >>> with lib.writing():
         ...     pass  # no other process writes meanwhile
         """
+        if getattr(self._lock, "held", False):  # by an enclosing block
+            yield
+            return
         self.check_writable()
         with writer_lock(self.path, timeout=self.timeout):
-            yield
+            self._lock.held = True
+            try:
+                upgrade(self)
+                yield
+            finally:
+                self._lock.held = False
 
     def check_writable(self) -> None:
         """Raise if the library is a read-only replica.

@@ -16,9 +16,7 @@ from motionloom.parallel import Progress
 from motionloom.search.clips.clip import ClipMeasure, Clips, artifact_key
 from motionloom.search.clips.emd_signature import EmdSignatures
 from motionloom.search.clips.measures import EmdMeasure
-from motionloom.store.artifacts.derived import derived
-from motionloom.store.artifacts.row_table import load_rows
-from motionloom.store.artifacts.row_table_build import build_rows
+from motionloom.store.artifacts.row_table import build_rows, load_rows
 from motionloom.store.records import Entry
 from motionloom.store.store import Store
 
@@ -135,7 +133,7 @@ def clip_table(
             progress=progress,
         )
 
-    table = derived(library, f"clips-{measure.name}", options, build=build, load=load_rows)
+    table = library.artifacts.derive(f"clips-{measure.name}", options, build=build, read=load_rows)
     shared = tuple(
         joint for joint in measure.joints if all(joint in there for there in joints.values())
     )
@@ -173,12 +171,8 @@ def _kept_heaps(
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
-    return derived(
-        library,
-        "clip-heaps",
-        {**options, "shared": clips.joints, "kept": 2},
-        build=build,
-        load=load,
+    return library.artifacts.derive(
+        "clip-heaps", {**options, "shared": clips.joints, "kept": 2}, build=build, read=load
     )
 
 

@@ -13,7 +13,6 @@ from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
-from motionloom.store.artifacts.derived import derived
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
@@ -186,9 +185,9 @@ def open_index(
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
-    # The folder of the rows says how they were made; which motions, `derived` adds.
+    # The name of the folder of the rows says how they were made.
     made_from = features.folder.name.rsplit(".", 1)[0]
     options: dict[str, Any] = {"version": _VERSION, "features": made_from}
     if kind == "shards":
         options["shards"] = shards
-    return derived(library, kind, options, build=build, load=load)
+    return library.artifacts.derive(kind, options, build=build, read=load)

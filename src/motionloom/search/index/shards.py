@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.store.artifacts.derived import FOLDER as DERIVED
+from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.artifacts.row_table import row_range, row_total
 from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
@@ -193,7 +193,7 @@ def _put_shard(
     try:
         (scratch / str(number)).mkdir()
         _build_shard(number, scratch, table, starts)
-        return uploaded(scratch, store, f"{DERIVED}/{folder}")
+        return uploaded(scratch, store, f"{FOLDER}/{folder}")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -31,7 +31,6 @@ from motionloom.search.match_web.web_store import WebStore
 from motionloom.search.query import Query, row_span
 from motionloom.search.settings import Options
 from motionloom.search.timeline import Timeline
-from motionloom.store.artifacts.derived import content_key
 from motionloom.store.store import Store
 
 # Metres per cell, of point clouds, for families. Between members of one action of the built-in
@@ -73,7 +72,7 @@ def library_web(library: Store, distance: str | FrameDistance = "pc11") -> Libra
             f"{library.path}: its match webs have not been built; build them with "
             f"motionloom web {library.path} build"
         )
-    state = (content_key(library), built)
+    state = (library.artifacts.content_key(), built)
     kept = _opened.setdefault(library, {})
     known = kept.get(store.folder.name)
     if known is None or known[0] != state:

@@ -6,7 +6,7 @@
 
 OPTIONS is a digest of how webs are made, KEY the fingerprint of the motion in the rows,
 COLUMNS one of those in the columns. A build that was stopped goes on where it was, and a
-motion that is added costs its own pairs only (see `motionloom.search.match_web.web_files`).
+motion that is added costs its own pairs only (see `motionloom.store.artifacts.collection`).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from motionloom.distance.feature_table import RATE, row_count
 from motionloom.errors import LibraryError, RoleError
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
+from motionloom.search.match_web.encoding import decoded, described
 from motionloom.search.match_web.web import Web, WebSettings, joined
-from motionloom.search.match_web.web_files import Written, web_files
 from motionloom.search.match_web.web_tasks import (
     Task,
     built_webs,
-    digest_of,
     missing_pairs,
     web_key,
     web_tasks,
 )
 from motionloom.search.timeline import Timeline
-from motionloom.store.artifacts.derived import FOLDER
+from motionloom.store.artifacts.collection import WrittenFile
+from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.lock import writer_lock
-from motionloom.store.records import Entry
+from motionloom.store.records import Entry, text_digest
 from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
 
@@ -130,9 +130,9 @@ class WebStore:
             "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
             **asdict(self.options),
         }
-        digest = digest_of(json.dumps(how, default=str))
+        digest = text_digest(json.dumps(how, default=str))
         self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
-        self.files = web_files(library, self.folder.name)
+        self.files = library.artifacts.collection(self.folder.name, described)
         self._packs: dict[str, _Pack] = {}
         self._webs: dict[str, Web] = {}
 
@@ -200,7 +200,7 @@ class WebStore:
 
     def planned(
         self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
-    ) -> tuple[Callable[[Task], list[Written]], list[Task]]:
+    ) -> tuple[Callable[[Task], list[WrittenFile]], list[Task]]:
         """The work of a build, as a function, and the tasks to do it on."""
         return self._planned(self._chosen(within, only)[0])
 
@@ -385,7 +385,7 @@ class WebStore:
 
     def _open(self, pack: _Pack) -> Web:
         if pack.name not in self._webs:
-            self._webs[pack.name] = self.files.read(pack.name)
+            self._webs[pack.name] = self.files.read(pack.name, decoded)
         return self._webs[pack.name]
 
     def _covered(self) -> set[tuple[str, str]]:

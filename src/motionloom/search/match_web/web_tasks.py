@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -14,10 +13,10 @@ from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import PreparedFrames, prepared_frames
 from motionloom.parallel import one_thread
 from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.encoding import encoded
 from motionloom.search.match_web.web import WebSettings
-from motionloom.search.match_web.web_files import WebFiles, Written
-from motionloom.store.artifacts.derived import motion_key
-from motionloom.store.records import Entry
+from motionloom.store.artifacts.collection import Collection, WrittenFile
+from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
 
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
@@ -84,15 +83,15 @@ def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Ta
 def built_webs(
     task: Task,
     library: Store,
-    files: WebFiles,
+    files: Collection,
     distance: FrameDistance,
     rate: float,
     options: WebSettings,
     keys: dict[str, str],
-) -> list[Written]:
+) -> list[WrittenFile]:
     """Build the webs of a task and write them, row by row."""
     held: dict[str, PreparedFrames] = {}
-    written: list[Written] = []
+    written: list[WrittenFile] = []
     library.fetch({name for row, columns in task for name in (row, *columns)})
 
     def frames(name: str) -> PreparedFrames:
@@ -108,20 +107,11 @@ def built_webs(
             ends = np.cumsum([0, *(len(other) for other in others)]).tolist()
             named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
             about = {"row": keys[row], "columns": [list(one) for one in named]}
-            target = f"{keys[row]}-{digest_of(*(keys[name] for name in columns))}.web"
-            written.append(files.write(target, web, about))
+            target = f"{keys[row]}-{text_digest(*(keys[name] for name in columns))}.web"
+            written.append(files.write(target, encoded(web, about), about))
     return written
 
 
 def web_key(entry: Entry) -> str:
     """Fingerprint of a motion under its name: copies are motions of their own."""
-    return digest_of(motion_key(entry), entry.name)
-
-
-def digest_of(*texts: str) -> str:
-    """A short fingerprint of texts."""
-    digest = hashlib.blake2b(digest_size=8)
-    for text in texts:
-        digest.update(text.encode())
-        digest.update(b"\0")
-    return digest.hexdigest()
+    return text_digest(entry.key, entry.name)

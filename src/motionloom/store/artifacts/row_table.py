@@ -1,23 +1,45 @@
-"""Reading a table derived from motions: some rows of numbers for each, all in one file.
+"""Row tables: artifacts with some rows of numbers for every motion, in one file.
 
-``rows.npy`` holds the rows of all motions one after the other, ordered by name, and is
-memory-mapped; ``index.json`` says whose they are.
+``rows.npy`` holds the rows of all motions one after the other, sorted by name, and is
+memory-mapped; ``index.json`` lists whose rows they are.
+
+Rows of motions that have not changed are copied from the previous version. The others are computed
+and written by workers: to their place in the file, or, in a library with an object store, as
+objects of which the file then consists.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom import parallel
 from motionloom.errors import LibraryError
-from motionloom.store.remote.folder import Folder, RemoteFolder
+from motionloom.motion import Motion
+from motionloom.parallel import Progress, one_thread
+from motionloom.store.artifacts.folders import FOLDER
+from motionloom.store.records import Entry
+from motionloom.store.remote.folder import Folder, RemoteFolder, between, joined, point_to
+from motionloom.store.remote.object_store import ObjectStore, Piece
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
 
 ROWS, INDEX = "rows.npy", "index.json"
-_TOLD = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
+_INDEX_KEYS = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
+_BATCH_FRAMES = 16_000  # per task: tenths of a second of work
+_WORTH_A_POOL = 150_000  # frames; for fewer, processes take longer to start than to help
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +71,14 @@ class RowTable:
 
 
 def row_total(folder: Folder) -> int:
-    """How many rows a table has."""
+    """Number of rows of a table."""
     if isinstance(folder, RemoteFolder):
         return read_index(folder)["starts"][-1]
     return len(np.load(folder / ROWS, mmap_mode="r", allow_pickle=False))
 
 
 def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
-    """Rows `first` to `last` of a table, memory-mapped; no others are fetched from a store."""
+    """Rows `first` to `last` of a table, memory-mapped; only these are fetched from a store."""
     if not isinstance(folder, RemoteFolder):
         return np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)[first:last]
     index = read_index(folder)
@@ -65,7 +87,7 @@ def row_range(folder: Folder, first: int, last: int) -> NDArray[np.float32]:
     shape = (last - first, index["width"])
     if not shape[0]:
         return np.empty(shape, np.float32)
-    path = folder.stretch(ROWS, header + row_bytes * first, header + row_bytes * last)
+    path = folder.byte_range(ROWS, header + row_bytes * first, header + row_bytes * last)
     return np.memmap(path, dtype="<f4", mode="r", shape=shape)
 
 
@@ -90,15 +112,304 @@ def load_rows(folder: Folder) -> RowTable:
 
 
 def read_index(folder: Folder) -> dict[str, Any]:
-    """What ``index.json`` says.
+    """The content of ``index.json``.
 
     Raises
     ------
     LibraryError
-        If it does not say all it should.
+        If something is missing.
     """
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-        return {key: index[key] for key in _TOLD}
+        return {key: index[key] for key in _INDEX_KEYS}
     except (ValueError, KeyError, TypeError) as error:
         raise LibraryError(f"{folder / INDEX}: damaged: {error}") from None
+
+
+def build_rows(
+    folder: Path,
+    previous: Folder | None,
+    library: Store,
+    work: Callable[[Motion], NDArray],
+    *,
+    width: int,
+    length: Callable[[Entry], int],
+    left_out: dict[str, str],
+    stamp: str = "",
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the table of `work` over all motions into `folder`.
+
+    Parameters
+    ----------
+    folder : Path
+    previous : Path, RemoteFolder or None
+        As passed to the `build` of `motionloom.store.artifacts.artifacts.Artifacts.derive`.
+    library : Store
+    work : callable
+        From a motion to its rows, shape (length, width); importable by name.
+    width : int
+    length : callable
+        Number of rows of the motion of an entry.
+    left_out : dict of str to str
+        Motions without rows, and why.
+    stamp : str
+        What else the rows depend on; rows of a version with another stamp are not reused.
+    workers, progress : optional
+        Number of processes; called with the number of motions finished.
+    """
+    entries = [entry for entry in library.entries() if entry.name not in left_out]
+    counts = np.array([length(entry) for entry in entries], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    keys = [entry.key for entry in entries]
+    job = _Job(library, work, entries, keys, starts, width, stamp, workers, progress)
+    if isinstance(library.files, ObjectStore):
+        _in_store(folder, previous, job, library.files)
+    else:
+        _in_folder(folder, previous, job)
+    index = {
+        "names": [entry.name for entry in entries],
+        "keys": keys,
+        "starts": starts.tolist(),
+        "width": width,
+        "fps": [entry.fps for entry in entries],
+        "frames": [entry.frames for entry in entries],
+        "left_out": left_out,
+        "stamp": stamp,
+    }
+    (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """A table to be written: its motions, where their rows are, and how they are computed."""
+
+    library: Store
+    work: Callable[[Motion], NDArray]
+    entries: list[Entry]
+    keys: list[str]
+    starts: NDArray[np.int64]
+    width: int
+    stamp: str
+    workers: int | None
+    progress: Progress | None
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row."""
+        return 4 * self.width
+
+    @property
+    def header(self) -> bytes:
+        """The header of the ``.npy`` file."""
+        out = BytesIO()
+        about = {"descr": "<f4", "fortran_order": False, "shape": (len(self), self.width)}
+        np.lib.format.write_array_header_1_0(out, about)
+        return out.getvalue()
+
+    def place(self, m: int) -> tuple[int, int]:
+        """First row and number of rows of a motion, by its number."""
+        return int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
+
+    def known(self, previous: Folder | None) -> dict[int, int]:
+        """Motions whose rows the previous version has, by number: the first row there."""
+        if previous is None:
+            return {}
+        try:
+            held = read_index(previous)
+        except (LibraryError, OSError):
+            return {}
+        if (held["stamp"], held["width"]) != (self.stamp, self.width):
+            return {}
+        counts = np.diff(held["starts"])
+        rows = {key: (held["starts"][n], counts[n]) for n, key in enumerate(held["keys"])}
+        found = {}
+        for m, key in enumerate(self.keys):
+            start, count = rows.get(key, (0, -1))
+            if count == self.place(m)[1]:
+                found[m] = start
+        return found
+
+    def new(self, known: Collection[int]) -> dict[str, tuple[int, int]]:
+        """The other motions, by name: first row and number of rows."""
+        return {entry.name: self.place(m) for m, entry in enumerate(self.entries) if m not in known}
+
+
+def _in_folder(folder: Path, previous: Folder | None, job: _Job) -> None:
+    """Write the rows to one file; workers write theirs to their place in it."""
+    path, offset = folder / ROWS, len(job.header)
+    with open(path, "wb") as out:
+        out.write(job.header)
+        out.truncate(offset + job.row_bytes * len(job))
+    place = job.new(_copy_known(path, offset, previous, job))
+    fill = partial(_fill, work=job.work, path=path, offset=offset, width=job.width, place=place)
+    new = [entry for entry in job.entries if entry.name in place]
+    for _ in over_motions(job.library, fill, new, job.workers, job.progress):
+        pass
+    with open(path, "rb+") as out:
+        os.fsync(out.fileno())
+
+
+def _copy_known(path: Path, offset: int, previous: Folder | None, job: _Job) -> dict[int, int]:
+    """Copy rows from the previous version; returns the motions they belong to, by number."""
+    known = job.known(previous)
+    if previous is None or not known:
+        return {}
+    try:
+        held = load_rows(previous).rows
+    except (LibraryError, OSError):
+        return {}
+    with open(path, "rb+") as out:
+        for m, old in known.items():
+            start, count = job.place(m)
+            out.seek(offset + job.row_bytes * start)
+            out.write(np.ascontiguousarray(held[old : old + count]).data)
+    return known
+
+
+def _fill(
+    motion: Motion,
+    work: Callable[[Motion], NDArray],
+    path: Path,
+    offset: int,
+    width: int,
+    place: dict[str, tuple[int, int]],
+) -> None:
+    """Compute the rows of a motion and write them to their place in the file."""
+    start, count = place[motion.name]
+    rows = _checked(work(motion), motion.name, count, width)
+    # Not through a memory map: on a full disk that kills the process without a message.
+    with open(path, "rb+") as out:
+        out.seek(offset + 4 * width * start)
+        out.write(rows.data)
+
+
+def _in_store(folder: Path, previous: Folder | None, job: _Job, store: ObjectStore) -> None:
+    """Have workers write rows to the object store; note in the folder where they are."""
+    name = f"{FOLDER}/{folder.name}/{ROWS}"
+    known = job.known(previous) if isinstance(previous, RemoteFolder) else {}
+    pieces: dict[str, tuple[Piece, ...]] = {}
+    if isinstance(previous, RemoteFolder) and known:
+        rows = row_total(previous)
+        for m, old in known.items():
+            first = previous.size(ROWS) - job.row_bytes * (rows - old)
+            last = first + job.row_bytes * job.place(m)[1]
+            pieces[job.entries[m].name] = between(previous.files[ROWS], first, last)
+    place = job.new(known)
+    put = partial(
+        _put_rows,
+        library=job.library,
+        work=job.work,
+        store=store,
+        name=name,
+        width=job.width,
+        counts={one: count for one, (_, count) in place.items()},
+    )
+    new = [entry for entry in job.entries if entry.name in place]
+    for made in over_batches(job.library, put, new, job.workers, job.progress):
+        pieces |= made
+    every = [store.put(job.header, name)]
+    for entry in job.entries:
+        every += pieces[entry.name]
+    point_to(folder / ROWS, joined(every))
+
+
+def _put_rows(
+    names: Sequence[str],
+    library: Store,
+    work: Callable[[Motion], NDArray],
+    store: ObjectStore,
+    name: str,
+    width: int,
+    counts: dict[str, int],
+) -> dict[str, tuple[Piece, ...]]:
+    """Compute the rows of some motions and write them as one object; returns their pieces."""
+    found = [
+        (one, _checked(rows, one, counts[one], width))
+        for one, rows in batch_work(names, library, work)
+    ]
+    whole = store.put(b"".join(rows.tobytes() for _, rows in found), name)
+    pieces: dict[str, tuple[Piece, ...]] = {}
+    at = 0
+    for one, rows in found:
+        pieces[one] = (Piece(whole.name, at, rows.nbytes),)
+        at += rows.nbytes
+    return pieces
+
+
+def _checked(rows: NDArray, name: str, count: int, width: int) -> NDArray[np.float32]:
+    rows = np.ascontiguousarray(rows, dtype="<f4")
+    if rows.shape != (count, width):
+        raise LibraryError(
+            f"{name}: expected {count} rows of {width} numbers, got shape {rows.shape}"
+        )
+    return rows
+
+
+def over_motions(
+    library: Store,
+    work: Callable[[Motion], Result],
+    entries: Sequence[Entry],
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[tuple[str, Result]]:
+    """Apply `work` to the motions of `entries` in parallel; yields (name, result), in any order.
+
+    Parameters
+    ----------
+    library : Store
+    work : callable
+        A function of one motion; importable by name.
+    entries : sequence of Entry
+    workers : int, optional
+        Number of processes. Default: one per core, or this one for little work.
+    progress : callable, optional
+        Called with the number of motions finished since the last call.
+    """
+    task = partial(batch_work, library=library, work=work)
+    for results in over_batches(library, task, entries, workers, progress):
+        yield from results
+
+
+def over_batches(
+    library: Store,
+    task: Callable[[tuple[str, ...]], Result],
+    entries: Sequence[Entry],
+    workers: int | None,
+    progress: Progress | None,
+) -> Iterator[Result]:
+    """Apply `task` to batches of names in parallel; yields results in any order."""
+    if workers is None and sum(entry.frames for entry in entries) < _WORTH_A_POOL:
+        workers = 1
+    batches = _batches(entries)
+    with parallel.executor(library.files.workers(workers), tasks=len(batches)) as pool:
+        for done in parallel.completed(task, batches, pool):
+            if done.error is not None:
+                raise done.error
+            yield done.result  # type: ignore[misc]
+            if progress is not None:
+                progress(len(done.item))
+
+
+def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    batches: list[tuple[str, ...]] = []
+    names: list[str] = []
+    frames = 0
+    for entry in entries:
+        names.append(entry.name)
+        frames += entry.frames
+        if frames >= _BATCH_FRAMES:
+            batches.append(tuple(names))
+            names, frames = [], 0
+    return [*batches, tuple(names)] if names else batches
+
+
+def batch_work(names: Sequence[str], library: Store, work: Callable[[Motion], Any]) -> list:
+    """Names and results of `work` for some motions."""
+    library.fetch(names)
+    with one_thread():
+        return [(name, work(library[name])) for name in names]

@@ -64,8 +64,8 @@ class Cache:
         """Take a file over as that of a key; it is gone from where it was."""
         self._make(self._path(key), lambda scratch: path.replace(scratch))
 
-    def forget(self, key: str) -> None:
-        """Drop the file of a key."""
+    def remove(self, key: str) -> None:
+        """Remove the file of a key."""
         self._path(key).unlink(missing_ok=True)
 
     def scratch(self) -> Path:

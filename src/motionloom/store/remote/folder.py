@@ -64,7 +64,7 @@ class RemoteFolder:
         """True: it would not be there otherwise."""
         return True
 
-    def stretch(self, name: str, first: int, last: int) -> Path:
+    def byte_range(self, name: str, first: int, last: int) -> Path:
         """A local copy of the bytes from `first` to `last` of a file; no others are fetched."""
         return self.store.assembled(between(self.files[name], first, last), ".raw")
 
@@ -72,10 +72,10 @@ class RemoteFolder:
         """Bytes of a file."""
         return sum(piece.length for piece in self.files[name])
 
-    def forget(self) -> None:
-        """Drop all local copies."""
+    def drop_local(self) -> None:
+        """Remove all local copies."""
         for name, pieces in self.files.items():
-            local_cache().forget(self.store.pieces_key(pieces, PurePosixPath(name).suffix))
+            local_cache().remove(self.store.pieces_key(pieces, PurePosixPath(name).suffix))
 
 
 Folder = Path | RemoteFolder

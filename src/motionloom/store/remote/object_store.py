@@ -101,7 +101,7 @@ class ObjectStore:
 
     def drop_local(self, name: str) -> None:
         """Drop the local copy of an object."""
-        local_cache().forget(self._key(name))
+        local_cache().remove(self._key(name))
 
     def fetch(self, names: Iterable[str]) -> None:
         """Make local copies of many objects at once; those that are not there are passed over."""

@@ -49,9 +49,8 @@ class Shown(BaseModel):
 def kept(shop: Shop) -> list[str]:
     """Names of the choreographies that the library keeps."""
     from motionloom.rhythm.choreography_file import KIND
-    from motionloom.store.artifacts.named import kept_names
 
-    return list(kept_names(shop.library, KIND))
+    return list(shop.library.artifacts.names(KIND))
 
 
 @router.post("")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -83,8 +82,8 @@ def kept(shop: Shop) -> list[dict[str, Any]]:
     from motionloom.parametric.artifact import KIND
 
     found = []
-    for name, (about, _) in shop.library.catalogue.kept(KIND).items():
-        facts = json.loads(about)
+    for name in shop.library.artifacts.names(KIND):
+        facts = shop.library.artifacts.about(KIND, name)
         asked = [one["text"] for one in facts["parameters"]]
         found.append({"name": name, "by": asked, "examples": len(facts["examples"])})
     return found
@@ -144,10 +143,9 @@ def opened(name: str, shop: Shop) -> Response:
 def dropped(name: str, shop: Shop) -> dict[str, Any]:
     """Keep one no longer."""
     from motionloom.parametric.artifact import KIND
-    from motionloom.store.artifacts.named import forget
 
     reachable(shop, name)  # complains if there is none
-    forget(shop.library, KIND, name)
+    shop.library.artifacts.delete(KIND, name)
     shop.rekept(("parametric", name))
     return {"name": name}
 

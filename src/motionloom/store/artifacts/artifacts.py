@@ -1,0 +1,335 @@
+"""Artifacts: everything that is derived from the motions of a library and kept with it.
+
+======================  ==============================  =========================================
+artifact                kind                            identified by
+======================  ==============================  =========================================
+frame features          name of the feature set         options: roles, rate, normalization ...
+principal components    ``basis``                       options
+neighbour index         ``blocks``, ``shards``          features, number of shards
+whole-clip features     ``clips-...``, ``clip-heaps``   measure
+match webs              ``web``                         distance, web settings: a `Collection`
+motion graph            ``motion-graph``                motions, distance, settings
+graph settings, edits   ``motion-graph-...``            a name
+parametric motion       ``parametric``                  the user's name
+choreography            ``choreography``                the user's name
+======================  ==============================  =========================================
+
+All of them are folders (`motionloom.store.artifacts.folders`)::
+
+    takes.loom/derived/KIND.KEY.VERSION/
+
+Artifacts with options as their key are made when they are needed (`Artifacts.derive`): KEY is a
+digest of the options, VERSION one of the motions, so that a library whose motions have changed has
+no current version. The next one is made from the previous one and what is new, and replaces it.
+Artifacts with a name as their key are saved by the user (`Artifacts.save`) and remain until they
+are replaced or deleted; VERSION begins with the digest of the motions they were made from.
+
+The packages only say how their artifacts are written to files and read from them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.store.artifacts import release_0_1
+from motionloom.store.artifacts.collection import Collection, LocalCollection, RemoteCollection
+from motionloom.store.artifacts.folders import (
+    FOLDER,
+    Build,
+    LocalFolders,
+    RemoteFolders,
+    versions,
+)
+from motionloom.store.records import text_digest
+from motionloom.store.remote.folder import Folder, RemoteFolder
+from motionloom.store.remote.object_store import ObjectStore, ObjectStoreError
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
+
+_ATTEMPTS = 6
+_NAME = re.compile(r"\w[\w .+-]{0,79}")
+_ABOUT, _ARRAYS = "about.json", "arrays.npz"
+_DAMAGE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
+
+Key = str | Mapping[str, Any]
+Thing = TypeVar("Thing")
+
+
+@dataclass(frozen=True, eq=False)
+class Artifact:
+    """Content of a named artifact: a description (JSON) and arrays by name."""
+
+    about: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ArtifactInfo:
+    """One artifact of a library, without its content."""
+
+    kind: str
+    key: str  # the name, or a digest of the options
+    is_stale: bool
+    bytes: int
+
+
+class Artifacts:
+    """The artifacts of a library: ``library.artifacts``.
+
+    Examples
+    --------
+    >>> import tempfile, motionloom as ml
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> artifacts = ml.Library.create(f"{folder.name}/takes.loom").artifacts
+    >>> artifacts.save("parametric", "kick", {"by": "turn"}, {"weights": np.eye(2)})
+    >>> artifacts.names("parametric"), artifacts.load("parametric", "kick").about
+    (('kick',), {'by': 'turn'})
+    >>> artifacts.delete("parametric", "kick")
+    >>> artifacts.names("parametric")
+    ()
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        if isinstance(store.files, ObjectStore):
+            self._folders: LocalFolders | RemoteFolders = RemoteFolders(
+                store.files, store.catalogue
+            )
+        else:
+            self._folders = LocalFolders(store.path.absolute() / FOLDER)
+
+    # --- named by the user --------------------------------------------------------------
+
+    def save(
+        self,
+        kind: str,
+        name: str,
+        about: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
+        """Save an artifact under a name; it replaces the one of that name.
+
+        Parameters
+        ----------
+        kind : str
+            ``parametric``, ``choreography``, ...
+        name : str
+            Letters, digits, spaces and ``. _ + -``, at most 80.
+        about : mapping
+            Its description, as JSON.
+        arrays : mapping of str to ndarray, optional
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(
+                "the name of an artifact must consist of at most 80 letters, digits, spaces and "
+                f". _ + -, and begin with a letter or digit; got {name!r}"
+            )
+        text = json.dumps(about, sort_keys=True)
+
+        def build(folder: Path, previous: Folder | None) -> None:
+            (folder / _ABOUT).write_text(text, encoding="utf-8")
+            with open(folder / _ARRAYS, "wb") as out:
+                every = {key: np.asarray(array) for key, array in (arrays or {}).items()}
+                np.savez(out, **every)  # type: ignore[arg-type]
+
+        with self._store.writing():
+            version = f"{self.content_key()}-{secrets.token_hex(6)}"
+            self._folders.commit(f"{kind}.{name}", version, build)
+
+    def load(self, kind: str, name: str) -> Artifact:
+        """The artifact of that name.
+
+        Raises
+        ------
+        LibraryError
+            If there is none (the message lists those there are), or its files are damaged.
+        """
+
+        def read(folder: Folder) -> Artifact:
+            about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+            with np.load(folder / _ARRAYS, allow_pickle=False) as stored:
+                return Artifact(about, {key: stored[key] for key in stored.files})
+
+        found = self._read_named(kind, name, read)
+        return found or Artifact(*release_0_1.load(self._store, kind, name))
+
+    def about(self, kind: str, name: str) -> dict[str, Any]:
+        """The description of an artifact, without reading its arrays."""
+
+        def read(folder: Folder) -> dict[str, Any]:
+            return json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+
+        found = self._read_named(kind, name, read)
+        return found if found is not None else release_0_1.about(self._store, kind, name)
+
+    def names(self, kind: str) -> tuple[str, ...]:
+        """Names of the artifacts of a kind, sorted."""
+        stems = (folder.rpartition(".")[0] for folder in self._folders.names())
+        found = {stem.removeprefix(f"{kind}.") for stem in stems if stem.startswith(f"{kind}.")}
+        return tuple(sorted(found | set(release_0_1.names(self._store, kind))))
+
+    def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing | None:
+        """What `read` gives of an artifact; None if release 0.1 saved it."""
+        problem = ""
+        for _ in range(_ATTEMPTS):
+            current = versions(self._folders.names(), f"{kind}.{name}")
+            folder = self._folders.open(current[-1]) if current else None
+            if folder is None:
+                break
+            try:
+                return read(folder)
+            except ObjectStoreError:
+                raise
+            except FileNotFoundError as error:  # replaced meanwhile, or gone
+                problem = type(error).__name__
+            except _DAMAGE as error:
+                problem = type(error).__name__
+            _drop_copies(folder)
+        if problem:
+            raise LibraryError(
+                f"{self._store.path}: the {kind} {name!r} is damaged or gone ({problem}); make "
+                "it again"
+            )
+        known = self.names(kind)
+        if name not in known:
+            there = f"it has {', '.join(known)}" if known else "it has none"
+            raise LibraryError(f"{self._store.path}: no {kind} is called {name!r}; {there}")
+        return None
+
+    # --- made when needed ---------------------------------------------------------------
+
+    def derive(
+        self,
+        kind: str,
+        options: Mapping[str, Any],
+        *,
+        build: Build,
+        read: Callable[[Any], Thing],
+    ) -> Thing:
+        """An artifact of all motions; built first if there is no current version.
+
+        Parameters
+        ----------
+        kind : str
+            Part of the folder's name.
+        options : mapping
+            How it is made, as JSON; artifacts with different options are kept side by side.
+        build : callable
+            ``build(folder, previous)`` writes the files into the new, empty `folder`.
+            `previous` is the folder of an earlier version, or None. No motion is added or
+            removed meanwhile. In a library with an object store, `previous` and the folder
+            passed to `read` are of the type `RemoteFolder`.
+        read : callable
+            ``read(folder)`` opens the artifact. If it raises `FileNotFoundError` or
+            `LibraryError`, the artifact is built again.
+
+        Returns
+        -------
+        thing
+            What `read` returns.
+
+        Raises
+        ------
+        LibraryError
+            If the library cannot be written to.
+        """
+        stem = _stem(kind, options)
+        failures, before = 0, ""
+        for _ in range(_ATTEMPTS):
+            name = f"{stem}.{self.content_key()}"
+            failures = failures if name == before else 0
+            before = name
+            folder = self._folders.open(name)
+            if folder is not None and failures < 2:
+                try:
+                    return read(folder)
+                except ObjectStoreError:
+                    raise
+                except (FileNotFoundError, LibraryError):
+                    # Replaced meanwhile, or a local copy is damaged, or it is damaged itself.
+                    _drop_copies(folder)
+                    failures += 1
+                    continue
+            with self._store.writing():
+                version = self.content_key()
+                if failures >= 2 or self._folders.open(f"{stem}.{version}") is None:
+                    self._folders.commit(stem, version, build)
+            failures = 0
+        raise LibraryError(
+            f"{self._store.path}: the library keeps changing; try again when no process writes "
+            "to it"
+        )
+
+    def collection(self, name: str, describe: Callable[[Path], dict]) -> Collection:
+        """An artifact that grows file by file: ``KIND.KEY``, the webs of a library.
+
+        Parameters
+        ----------
+        name : str
+            ``KIND.KEY``.
+        describe : callable
+            Reads the description of a file from the file.
+        """
+        if isinstance(self._folders, RemoteFolders):
+            return RemoteCollection(self._folders.files, name, self._folders.catalogue)
+        return LocalCollection(self._folders.root / name, describe)
+
+    # --- all ------------------------------------------------------------------------------
+
+    def stale(self, kind: str, key: Key) -> bool:
+        """Whether there is no artifact of the motions as they are now.
+
+        A named artifact is stale if motions have changed since it was saved; it can still be
+        loaded. A derived one is built anew the next time it is used.
+        """
+        if isinstance(key, str) and key in release_0_1.names(self._store, kind):
+            return False  # not known; it is as good as current
+        current = versions(self._folders.names(), _stem(kind, key))
+        return not current or self._is_stale(current[-1])
+
+    def delete(self, kind: str, key: Key) -> None:
+        """Delete an artifact; nothing happens if there is none."""
+        with self._store.writing():
+            self._folders.remove(versions(self._folders.names(), _stem(kind, key)))
+
+    def list(self) -> list[ArtifactInfo]:
+        """All artifacts, sorted by kind and key."""
+        found = []
+        for name in self._folders.names():
+            kind, _, rest = name.partition(".")
+            key = rest.rpartition(".")[0] or rest
+            found.append(ArtifactInfo(kind, key, self._is_stale(name), self._folders.size(name)))
+        return sorted(found, key=lambda one: (one.kind, one.key))
+
+    def content_key(self) -> str:
+        """Digest of all motions and their names; labels do not count."""
+        return text_digest(*(repr(row) for row in self._store.fingerprints()))
+
+    def _is_stale(self, folder: str) -> bool:
+        rest = folder.partition(".")[2]
+        version = rest.rpartition(".")[2] if "." in rest else ""  # a collection has none
+        return bool(version) and version.partition("-")[0] != self.content_key()
+
+
+def _stem(kind: str, key: Key) -> str:
+    if isinstance(key, str):
+        return f"{kind}.{key}"
+    return f"{kind}.{text_digest(json.dumps(key, sort_keys=True), size=6)}"
+
+
+def _drop_copies(folder: Folder) -> None:
+    if isinstance(folder, RemoteFolder):
+        folder.drop_local()

@@ -1,0 +1,163 @@
+"""Folders of artifacts: written under a temporary name, committed whole, never changed afterwards.
+
+A folder is called ``STEM.VERSION``. Committing a version removes the earlier ones of that stem. In
+a library's own folder a commit is one rename. In an object store it is one transaction of the
+catalogue, which records the objects that the files consist of.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from motionloom.errors import LibraryError
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.frames import sync_folder
+from motionloom.store.lock import not_writable
+from motionloom.store.remote.cache import local_cache
+from motionloom.store.remote.folder import Folder, RemoteFolder, objects_of, uploaded
+from motionloom.store.remote.object_store import ObjectStore
+
+FOLDER = "derived"  # its name in libraries since release 0.1
+_SCRATCH = ".part-"
+
+Build = Callable[[Path, Folder | None], None]
+
+
+@dataclass(frozen=True)
+class LocalFolders:
+    """Artifact folders on disk; `root` is absolute, as workers run in other folders."""
+
+    root: Path
+
+    def names(self) -> list[str]:
+        """All folders, the latest last."""
+        try:
+            found = [item for item in os.scandir(self.root) if item.is_dir()]
+        except FileNotFoundError:
+            return []
+        found = [item for item in found if not item.name.startswith(".")]
+        return [item.name for item in sorted(found, key=lambda item: item.stat().st_mtime_ns)]
+
+    def open(self, name: str) -> Path | None:
+        """The folder, or None if there is none."""
+        path = self.root / name
+        return path if path.is_dir() else None
+
+    def size(self, name: str) -> int:
+        """Bytes of all its files."""
+        return sum(path.stat().st_size for path in (self.root / name).rglob("*") if path.is_file())
+
+    def commit(self, stem: str, version: str, build: Build) -> None:
+        """Have ``build(folder, previous)`` write the files of a version, then make it current."""
+        target = self.root / f"{stem}.{version}"
+        try:
+            self.root.mkdir(exist_ok=True)
+            for left in self.root.glob(f"{_SCRATCH}*"):  # by a killed process
+                shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(target, ignore_errors=True)  # damaged
+            earlier = versions(self.names(), stem)
+            scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.root))
+        except OSError as error:
+            raise not_writable(self.root, error) from None
+        try:
+            build(scratch, self.root / earlier[-1] if earlier else None)
+            _sync_files(scratch)
+            mask = os.umask(0)
+            os.umask(mask)
+            scratch.chmod(0o777 & ~mask)  # mkdtemp is private; readers may be other users
+            os.rename(scratch, target)
+            sync_folder(self.root)
+        except OSError as error:
+            raise not_writable(self.root, error) from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        self.remove(earlier)
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove folders."""
+        for name in names:
+            shutil.rmtree(self.root / name, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class RemoteFolders:
+    """Artifact folders in an object store, recorded in the catalogue.
+
+    They are built in a folder on this machine. Files that workers wrote to the object store
+    themselves are only noted there (see `motionloom.store.remote.folder.point_to`).
+    """
+
+    files: ObjectStore
+    catalogue: Catalogue
+
+    def names(self) -> list[str]:
+        """All folders."""
+        return self.catalogue.artifact_folders()
+
+    def open(self, name: str) -> RemoteFolder | None:
+        """The folder, or None if there is none."""
+        files = self.catalogue.artifact_files(name)
+        return RemoteFolder(self.files, name, files) if files else None
+
+    def size(self, name: str) -> int:
+        """Bytes of all its files."""
+        files = self.catalogue.artifact_files(name)
+        return sum(piece.length for pieces in files.values() for piece in pieces)
+
+    def commit(self, stem: str, version: str, build: Build) -> None:
+        """Have ``build(folder, previous)`` write the files of a version, then make it current."""
+        name, place = f"{stem}.{version}", f"{FOLDER}/{stem}"
+        earlier = {
+            other: self.catalogue.artifact_files(other)
+            for other in versions(self.names(), stem)
+            if other != name  # damaged
+        }
+        known = objects_of(earlier.values())
+        self.files.remove(sorted(set(self.files.names(place)) - known))  # left by a killed build
+        previous = next((RemoteFolder(self.files, *one) for one in earlier.items()), None)
+        scratch = local_cache().scratch()
+        try:
+            folder = scratch / PurePosixPath(place).name  # workers write to this name, too
+            folder.mkdir()
+            build(folder, previous)
+            files = uploaded(folder, self.files, place)
+            self.catalogue.put_artifact_files(name, files, instead_of=[name, *earlier])
+        except OSError as error:
+            raise LibraryError(
+                f"{scratch.parent}: cannot write there: {error.strerror or error}; name another "
+                "folder in MOTIONLOOM_CACHE"
+            ) from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        self.files.remove(sorted(known - objects_of([files])))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove folders."""
+        for name in names:
+            files = self.catalogue.artifact_files(name)
+            self.catalogue.put_artifact_files(name, {}, instead_of=[name])
+            self.files.remove(sorted(objects_of([files])))
+
+
+def versions(names: Iterable[str], stem: str) -> list[str]:
+    """The folders of one stem.
+
+    Examples
+    --------
+    >>> versions(["kick.1", "kick.low.2", "kick.3"], "kick")
+    ['kick.1', 'kick.3']
+    """
+    return [name for name in names if name.rpartition(".")[0] == stem]
+
+
+def _sync_files(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with open(path, "rb+") as file:
+                os.fsync(file.fileno())
+    sync_folder(folder)
