@@ -65,7 +65,7 @@ class StudioServer:
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        line = self.process.stdout.readline()  # told once the socket listens
+        line = self.process.stdout.readline()  # printed once the socket listens
         found = re.search(r"http://\S+", line)
         if found is None:
             raise RuntimeError(f"the studio did not start: {line}{self.process.stderr.read()}")

@@ -1,4 +1,4 @@
-"""Building the studio's page: when npm is asked, and what is said when it cannot be."""
+"""Building the studio's page: when npm is called, and the messages when it fails."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 SCRIPT = Path(__file__).parents[1] / "build_page.py"
 
-# Stands in for npm: notes what it was asked, and builds a page.
+# A fake npm that records its calls and writes a page.
 NPM = """
 import pathlib, sys
 here = pathlib.Path.cwd()
-with open(here.parent / "asked.txt", "a") as asked:
-    asked.write(sys.argv[1] + "\\n")
+with open(here.parent / "calls.txt", "a") as calls:
+    calls.write(sys.argv[1] + "\\n")
 if (here.parent / (sys.argv[1] + "-fails")).exists():
     print("a.ts(1,1): it does not fit")
     sys.exit("npm warn of something\\nnpm error code ECONNREFUSED")
@@ -46,38 +46,38 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def asked(checkout: Path) -> list[str]:
-    noted = checkout / "asked.txt"
+def calls(checkout: Path) -> list[str]:
+    noted = checkout / "calls.txt"
     return noted.read_text().split() if noted.exists() else []
 
 
 def test_a_page_that_is_up_to_date_is_left_alone(building, checkout):
     building.build_page(checkout, report=lambda words: None)
-    assert asked(checkout) == ["ci", "run"]
+    assert calls(checkout) == ["ci", "run"]
     building.build_page(checkout, report=lambda words: pytest.fail("nothing is to be done"))
-    assert asked(checkout) == ["ci", "run"]
+    assert calls(checkout) == ["ci", "run"]
 
 
 def test_changed_sources_are_built_with_the_packages_that_are_there(building, checkout):
     building.build_page(checkout, report=lambda words: None)
     (checkout / "studio" / "src" / "main.ts").write_text("let a = 2;")
     building.build_page(checkout, report=lambda words: None)
-    assert asked(checkout) == ["ci", "run", "run"]
+    assert calls(checkout) == ["ci", "run", "run"]
 
 
 def test_a_new_lock_file_brings_new_packages(building, checkout):
     building.build_page(checkout, report=lambda words: None)
     (checkout / "studio" / "package-lock.json").write_text('{"a": 1}')
     building.build_page(checkout, report=lambda words: None)
-    assert asked(checkout) == ["ci", "run", "ci", "run"]
+    assert calls(checkout) == ["ci", "run", "ci", "run"]
 
 
 def test_an_sdist_without_sources_needs_no_npm(building, tmp_path):
     building.build_page(tmp_path)
-    assert asked(tmp_path) == []
+    assert calls(tmp_path) == []
 
 
-def test_a_registry_out_of_reach_is_told_apart_from_a_mistake(building, checkout):
+def test_a_registry_out_of_reach_differs_from_an_error_in_the_sources(building, checkout):
     (checkout / "ci-fails").touch()
     with pytest.raises(building.NoPackages, match="npm ci .* failed: .* code ECONNREFUSED"):
         building.build_page(checkout, report=lambda words: None)
@@ -94,7 +94,7 @@ def test_a_half_built_page_is_built_again(building, checkout):
     building.build_page(checkout, report=lambda words: None)
     (checkout / "src/motionloom/studio/static/built-from.txt").unlink()
     building.build_page(checkout, report=lambda words: None)
-    assert asked(checkout) == ["ci", "run", "run"]
+    assert calls(checkout) == ["ci", "run", "run"]
 
 
 def test_the_script_says_in_one_line_what_is_missing(tmp_path):

@@ -117,7 +117,7 @@ def _windows(browser):
         page.expected, page.problems = [], []
         page.on("pageerror", lambda error: page.problems.append(f"uncaught: {error}"))
         page.on("console", lambda said: _listen(page, said))
-        page.on("requestfailed", lambda asked: _failed(page, asked))
+        page.on("requestfailed", lambda request: _failed(page, request))
         page.on("response", lambda got: _answered(page, got))
         opened.append((context, page))
         page.goto(address)
@@ -145,9 +145,9 @@ def _listen(page, said) -> None:
         page.problems.append(f"console: {said.text} ({said.location.get('url', '')})")
 
 
-def _failed(page, asked) -> None:
-    if "ERR_ABORTED" not in (asked.failure or ""):  # given up by the page itself: latest wins
-        page.problems.append(f"request: {asked.method} {asked.url} {asked.failure}")
+def _failed(page, request) -> None:
+    if "ERR_ABORTED" not in (request.failure or ""):  # aborted by the page for a newer one
+        page.problems.append(f"request: {request.method} {request.url} {request.failure}")
 
 
 def _answered(page, got) -> None:

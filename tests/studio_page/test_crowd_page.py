@@ -30,7 +30,7 @@ def test_a_ballroom_and_a_march_are_on_the_stage(page):
     page.keyboard.press("ArrowRight")
     page.wait_for_function(MADE, arg=10)
     assert "couples=5" in page.url
-    # What does not fit is told, and what was there stays.
+    # A crowd that does not fit is refused, and the last one stays.
     go(page, "crowd", kind="ballroom", couples=30, width=5, depth=5, seconds=5)
     expect(page.locator("loom-app [role=alert]")).to_contain_text("do not fit into the room")
     view.locator("#march").click()

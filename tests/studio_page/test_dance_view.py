@@ -1,4 +1,4 @@
-"""Dancing in the browser: on the beat of what is heard, after the pointer, at a tempo."""
+"""Dance view in the browser: in time with the sound, after the pointer, at a tempo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from browser import drawn_joints, go, open_take
 
 PLAYED = "#/dance?within=dance_groove&music=tune&seed=1"
 
-# Clock and sound in one breath: what the clock would show in a frame drawn now, what is heard.
+# Clock and sound at one moment: the time of a frame drawn now, and the audible time.
 BOTH = "(studio.stage.clock.advance(0), [studio.stage.clock.time, studio.stage.clock.master()])"
 
 
@@ -29,16 +29,16 @@ def danced(windows, studio_address):
 def test_the_stage_is_in_time_with_the_sound(windows, studio_address):
     page = danced(windows, studio_address)
     for _ in range(5):
-        shown, heard = page.evaluate(BOTH)
-        assert abs(shown - heard) < 1 / 60
+        shown, audible = page.evaluate(BOTH)
+        assert abs(shown - audible) < 1 / 60
         page.wait_for_timeout(150)
     later, _ = page.evaluate(BOTH)
     assert later > shown
     page.evaluate("studio.stage.clock.seek(6.0)")
     page.wait_for_function("() => studio.stage.clock.time > 6.1")
-    shown, heard = page.evaluate(BOTH)
-    assert 6.0 < heard < 20.0
-    assert abs(shown - heard) < 1 / 60
+    shown, audible = page.evaluate(BOTH)
+    assert 6.0 < audible < 20.0
+    assert abs(shown - audible) < 1 / 60
     pausing_stops_the_sound_and_playing_goes_on_there(page)
 
 
@@ -74,9 +74,9 @@ def the_command_shown_makes_the_same_dance(page, folder):
     words = shlex.split(command.replace("dance.glb", str(folder / "dance.glb")))
     assert words.pop(0) == "motionloom"
     run = [sys.executable, "-c", "from motionloom.cli import main; main()", *words, "--json"]
-    told = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
-    assert told["nodes"] == danced["nodes"]
-    assert told["beats_within_one_frame"] == danced["beats_within_one_frame"]
+    printed = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    assert printed["nodes"] == danced["nodes"]
+    assert printed["beats_within_one_frame"] == danced["beats_within_one_frame"]
 
 
 def pausing_stops_the_sound_and_playing_goes_on_there(page):
@@ -118,7 +118,7 @@ def test_a_dance_that_is_no_longer_wanted_stays_away(windows, studio_address, aw
     while not held:
         page.wait_for_timeout(50)
     open_take(page, "walk_p0")  # before the answer comes
-    with page.expect_event("requestfinished", lambda asked: asked == held[0].request):
+    with page.expect_event("requestfinished", lambda request: request == held[0].request):
         held[0].continue_()
     page.wait_for_timeout(300)
     assert page.evaluate("[studio.take, studio.stage.clock.master]") == ["walk_p0", None]

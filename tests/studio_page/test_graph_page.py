@@ -24,7 +24,7 @@ STATES = f"""() => {VIEW}.arcs.pairs.map((pair) => [pair.forward, pair.backward]
 
 @pytest.fixture(scope="module")
 def walks(studio_library, tmp_path_factory):
-    """A studio over a library of its own: what is edited here is kept in it."""
+    """A studio over its own library, which the tests edit."""
     path = tmp_path_factory.mktemp("graph") / "walks.loom"
     with StudioServer(shutil.copytree(studio_library, path)) as server:
         yield server
@@ -115,9 +115,11 @@ def test_a_transition_now_changes_the_course_and_is_saved(graph, tmp_path):
     walking(graph)
     graph.locator("loom-graph-view #now").click()
     graph.wait_for_function(f"() => {VIEW}.walker.steered.length === 1")
-    told = graph.evaluate(f"{VIEW}.walker.steered[0].frame")
+    steered = graph.evaluate(f"{VIEW}.walker.steered[0].frame")
     second = played(graph, 150)
-    np.testing.assert_allclose(second[:told], first[:told], atol=1e-6)  # the same seed, until then
+    np.testing.assert_allclose(
+        second[:steered], first[:steered], atol=1e-6
+    )  # same seed
     assert np.abs(second - first).max() > 0.05
     graph.wait_for_function(f"() => {VIEW}.walker.shownFrame >= 90")
     expect(graph.locator("loom-graph-view #seen")).to_contain_text("transitions so far")
@@ -146,7 +148,7 @@ def test_the_shown_line_writes_what_is_saved(graph, tmp_path):
 
 
 def test_a_path_drawn_on_the_floor_is_followed(graph):
-    pick(graph, 0)  # somebody stands on the stage
+    pick(graph, 0)  # show a character
     graph.evaluate("studio.stage.freeze(0)")
     graph.evaluate(
         "studio.stage.camera.position.set(0, 7, 7); studio.stage.controls.target.set(0, 0, 1.5);"
@@ -154,7 +156,7 @@ def test_a_path_drawn_on_the_floor_is_followed(graph):
     )
     graph.locator("loom-graph-view #draw").click()
     places = [(0.0, 0.0), (0.15, 0.8), (0.4, 1.6), (0.8, 2.4)]
-    spots = graph.evaluate(
+    pixels = graph.evaluate(
         """places => places.map(([x, z]) => {
         const at = studio.stage.controls.target.clone().set(x, 0, z).project(studio.stage.camera);
         const box = studio.stage.renderer.domElement.getBoundingClientRect();
@@ -162,10 +164,10 @@ def test_a_path_drawn_on_the_floor_is_followed(graph):
     })""",
         [list(place) for place in places],
     )
-    graph.mouse.move(*spots[0])
+    graph.mouse.move(*pixels[0])
     graph.mouse.down()
-    for spot in spots[1:]:
-        graph.mouse.move(*spot, steps=6)
+    for pixel in pixels[1:]:
+        graph.mouse.move(*pixel, steps=6)
     graph.mouse.up()
     graph.wait_for_function(f"() => {VIEW}.pathError !== null", timeout=120_000)
     drawn = np.array(graph.evaluate(f"{VIEW}.path"))

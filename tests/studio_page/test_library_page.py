@@ -1,4 +1,4 @@
-"""The library's cards: found, opened, laid over each other, labelled, imported."""
+"""Library view in the browser: filter, open, overlay, label, import."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_labels_are_changed(windows, own_server):
     assert "warm up" not in ml.Library(own_server.library).labels("jog_p0")
 
 
-def test_files_are_imported_and_failures_are_told(windows, own_server, tmp_path):
+def test_files_are_imported_and_failures_are_reported(windows, own_server, tmp_path):
     page = windows(own_server.address, width=1000, height=640)
     ml.demo.clip("hop_left", seed=3).save(tmp_path / "hop_new.bvh")
     (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{\n")

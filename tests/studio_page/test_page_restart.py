@@ -68,7 +68,7 @@ def test_two_windows_see_one_library(windows, own_server):
         page.evaluate("studio.stage.set({follow: false})")
         page.evaluate("studio.stage.freeze(0.2); studio.stage.frame()")
         assert drawn_joints(page).mean() > 0.8
-    # Both ask at once, again and again; every answer finds the window that asked.
+    # Both send many requests at once; each window gets its own answers.
     ping = "async () => studio.live.request('ping')"
     counts = f"async () => (await Promise.all([...Array(50)].map({ping}))).length"
     assert [page.evaluate(counts) for page in (first, second)] == [50, 50]
@@ -81,7 +81,7 @@ def test_two_windows_see_one_library(windows, own_server):
     )
 
 
-def test_a_new_token_is_told(windows, studio_library, tmp_path):
+def test_a_new_token_is_reported(windows, studio_library, tmp_path):
     """Without --token each start makes its own: the page says what to do."""
     server = StudioServer(studio_library, "--host", "0.0.0.0", "--name", "localhost")
     local = server.address.replace(server.address.split("/")[2], f"127.0.0.1:{server.port}")

@@ -68,8 +68,8 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     expect(cards.first).to_be_visible()
     query = f"{KICK}:{chosen['start']}-{chosen['end']}"
     assert page.locator("loom-search-view #query").input_value() == query
-    found = page.evaluate(f"{SEARCH}.results.matches")
-    assert (found[0]["motion"], found[0]["distance"]) == (KICK, 0.0)
+    matches = page.evaluate(f"{SEARCH}.results.matches")
+    assert (matches[0]["motion"], matches[0]["distance"]) == (KICK, 0.0)
 
     cards.nth(0).locator(".yes").click()
     cards.nth(1).click()
@@ -89,11 +89,11 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
     with zipfile.ZipFile(begun.value.path()) as packed:
         packed.extractall(tmp_path)
         files = [name for name in packed.namelist() if name.endswith(".bvh")]
-    told = json.loads((tmp_path / "matches.json").read_text())
-    assert [one["file"] for one in told["matches"]] == files and len(files) == 2
-    assert told["search"]["query"] == query
+    listed = json.loads((tmp_path / "matches.json").read_text())
+    assert [one["file"] for one in listed["matches"]] == files and len(files) == 2
+    assert listed["search"]["query"] == query
     with ml.Library(studio_library) as library:
-        for one, match in zip(told["matches"], found, strict=False):
+        for one, match in zip(listed["matches"], matches, strict=False):
             assert (one["motion"], one["start_frame"]) == (match["motion"], match["start_frame"])
             take = library[one["motion"]][one["start_frame"] : one["end_frame"]]
             made = ml.load(tmp_path / one["file"])
@@ -103,8 +103,8 @@ def test_select_search_accept_export(page, studio_library, tmp_path):
 
 def test_cards_answer_to_sliders_clicks_and_arrows(page):
     cards = _searched(page, max=20)
-    before, asked = cards.count(), []
-    page.on("request", lambda one: asked.append(one.url))
+    before, requests = cards.count(), []
+    page.on("request", lambda one: requests.append(one.url))
     slider = page.locator("loom-search-form #max_distance")
     slider.evaluate("(it) => { it.value = 0.6 * it.max; it.dispatchEvent(new Event('input')); }")
     expect(page.locator("#count")).not_to_have_text(str(before))
@@ -113,7 +113,7 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
     assert 1 < cards.count() == sum(one <= limit for one in far) < before
     line = page.locator("loom-search-view loom-code code").first
     expect(line).to_contain_text(f"--max-distance {limit:g}")
-    assert not [url for url in asked if url.endswith("/api/search")]  # all was here already
+    assert not [url for url in requests if url.endswith("/api/search")]  # filtered in the page
 
     number = page.evaluate(f"{SEARCH}.results.matches.map((one) => one.motion)").index(OTHER)
     cards.nth(number).click()
@@ -144,7 +144,7 @@ def test_cards_answer_to_sliders_clicks_and_arrows(page):
     assert np.abs(shots[0] - shots[1]).max() > 40  # figures move
 
 
-def test_methods_bring_their_settings_and_mistakes_are_told(page):
+def test_methods_bring_their_settings_and_errors_are_shown(page):
     cards = _searched(page, max=5)
     form = page.locator("loom-search-form")
     expect(form.locator("#radius")).to_have_count(0)
@@ -189,8 +189,8 @@ def test_nodes_of_the_family_are_played_left_out_and_passed_on(page):
     page.locator("#parametrize").click()
     _wait(page, "studio.route.view === 'parametric' && studio.route.query.family")
     id = page.evaluate("studio.route.query.family")
-    kept = page.evaluate("id => fetch(`api/families/${id}`).then((one) => one.json())", id)
-    assert len(kept["nodes"]) == count - 1
+    family = page.evaluate("id => fetch(`api/families/${id}`).then((one) => one.json())", id)
+    assert len(family["nodes"]) == count - 1
 
 
 # --- distance grid ------------------------------------------------------------------------------
@@ -207,8 +207,8 @@ def _cell(page, row: int, column: int):
 
 def _cells(page) -> np.ndarray:
     data = f"{GRID}.data"
-    told = page.evaluate(f"[Array.from({data}.cells), {data}.rows, {data}.columns]")
-    return np.array(told[0]).reshape(told[1], told[2])
+    grid = page.evaluate(f"[Array.from({data}.cells), {data}.rows, {data}.columns]")
+    return np.array(grid[0]).reshape(grid[1], grid[2])
 
 
 def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
@@ -238,7 +238,7 @@ def test_a_click_on_the_grid_shows_both_poses(windows, studio_address):
 def test_the_grid_is_painted_zoomed_and_moved(page):
     go(page, "grid", a=QUERY, b=OTHER, layers="none", threshold="any")
     _wait(page, f"{GRID}?.data")
-    assert page.evaluate(f"{GRID}.web") is None  # layers are asked for when they are wanted
+    assert page.evaluate(f"{GRID}.web") is None  # layers are loaded when they are shown
     high = page.evaluate(f"{GRID}.data.high")
     line = page.locator("loom-grid-view loom-code code").first
     expect(line).to_contain_text(f"--threshold {high:g}")  # any: as far as matches are looked for

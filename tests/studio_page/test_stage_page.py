@@ -228,7 +228,7 @@ def test_streamed_motion_plays_as_far_as_it_has_come(page):
     page.wait_for_function("() => studio.stage.clock.time > 1.0")
     page.evaluate("() => studio.stage.freeze(2.5)")
     shown = page.evaluate("() => [studio.lead.frame, studio.lead.motion.first]")
-    assert shown == [75, 40]  # two seconds are kept: 60 of 100 frames
+    assert shown == [75, 40]  # the buffer holds two seconds: 60 of 100 frames
     held = page.evaluate("() => [...studio.lead.points.slice(0, 3)]")
     open_take(page, "walk_p0")
     page.evaluate("() => studio.stage.freeze(2.5)")

@@ -75,7 +75,7 @@ export class GraphForm extends LitElement {
       <label>or names <input id="only" placeholder="name, name" .value=${query.only ?? ""} /></label>
       <label>distance <select id="distance">
         ${Object.keys(menu?.distances ?? { jrd: "" }).map((one) => html`<option ?selected=${one === (query.distance ?? "jrd")}>${one}</option>`)}</select></label>
-      <label>transitions per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
+      <label title="Transitions per minute of motion">per minute <input id="per_minute" type="number" min="1" step="1" .value=${query.per_minute ?? "60"} /></label>
       <label>or threshold <input id="threshold" type="number" min="0" step="any" placeholder="–" .value=${query.threshold ?? ""} /></label>
       <label>blend, s <input id="blend" type="number" min="0.1" max="5" step="0.1" .value=${query.blend ?? "0.4"} /></label>
       <button class="main" id="build" ?disabled=${this.busy}>Find transitions</button></form>`;

@@ -286,7 +286,7 @@ export class GraphView extends View {
       <label class="check"><input type="checkbox" .checked=${this.automatic} @change=${(e: Event) => {
         this.automatic = (e.target as HTMLInputElement).checked;
         steer({ automatic: this.automatic });
-      }} />automatic transitions</label>
+      }} />automatic</label>
       <button id="draw" aria-pressed=${this.drawing} @click=${() => this.draw(!this.drawing)}>Draw a path</button>
       <label class="row">seed <input id="seed" type="number" min="0" .value=${String(this.seed)}
         @change=${(e: Event) => {

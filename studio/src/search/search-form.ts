@@ -155,7 +155,7 @@ export class SearchForm extends LitElement {
       }
       ${this.has("k") ? this.logSlider("k", "neighbours k", 4, 4096, menu.defaults.k) : ""}
       ${this.has("radius") ? this.radius() : ""}
-      ${this.logSlider("max", this.family ? "maximum members" : "maximum matches", 1, 500, 100)}
+      ${this.logSlider("max", this.family ? "max members" : "max matches", 1, 500, 100)}
       ${this.threshold()}
       ${slow ? html`<p class="all warn">A frame distance compares all frames at query time, which takes long in a library of this size.</p>` : ""}
       <details ?open=${[settings.within, settings.only, settings.without].some((one) => one.length)}>

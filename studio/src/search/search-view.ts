@@ -299,7 +299,7 @@ export class SearchView extends View {
     const { query } = this.settings;
     const known = parseSegment(query);
     const family = { ...addressOf(this.settings), max_distance: undefined, rank: undefined, exclude_query: undefined };
-    return html`<div class="query"><label for="query" class="faint">like</label>
+    return html`<div class="query"><label for="query" class="faint">query</label>
       <input id="query" placeholder="NAME:START-END, or select on the timeline" .value=${query}
         @change=${(event: Event) => this.change({ query: (event.target as HTMLInputElement).value.trim() })} />
       <button ?disabled=${!this.results} title="Show the query on the timeline, to change it"
