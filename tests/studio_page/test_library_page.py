@@ -109,7 +109,7 @@ def test_only_cards_in_sight_exist(page):
     expect(page.locator(f"button.card[data-take={last}]")).to_be_visible()
 
 
-def test_labels_are_changed(windows, own_server):
+def test_labels_are_changed(own_server, windows):
     page = windows(own_server.address, width=1000, height=640)
     open_take(page, "jog_p0")
     page.get_by_label("Add a label").fill("warm up")
@@ -121,7 +121,7 @@ def test_labels_are_changed(windows, own_server):
     assert "warm up" not in ml.Library(own_server.library).labels("jog_p0")
 
 
-def test_files_are_imported_and_failures_are_reported(windows, own_server, tmp_path):
+def test_files_are_imported_and_failures_are_reported(own_server, windows, tmp_path):
     page = windows(own_server.address, width=1000, height=640)
     ml.demo.clip("hop_left", seed=3).save(tmp_path / "hop_new.bvh")
     (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{\n")
@@ -140,7 +140,7 @@ def test_files_are_imported_and_failures_are_reported(windows, own_server, tmp_p
     )
 
 
-def test_what_is_dropped_on_the_page_is_imported(windows, own_server, tmp_path):
+def test_what_is_dropped_on_the_page_is_imported(own_server, windows, tmp_path):
     page = windows(own_server.address, width=1000, height=640)
     go(page, "dance")  # anywhere: not only where the library is shown
     file = ml.demo.clip("jump_up", seed=2).save(tmp_path / "jump_dropped.bvh")

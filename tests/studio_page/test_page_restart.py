@@ -18,7 +18,7 @@ def own_server(studio_library, tmp_path):
         yield server
 
 
-def test_nothing_is_lost_when_the_server_restarts(windows, own_server):
+def test_nothing_is_lost_when_the_server_restarts(own_server, windows):
     page = windows(own_server.address)
     # The browser tells of every try; that is what this test is about.
     page.expected += ["WebSocket", "ERR_CONNECTION_REFUSED", "Failed to load", "request:"]
@@ -53,7 +53,7 @@ def test_nothing_is_lost_when_the_server_restarts(windows, own_server):
     expect(page.locator("loom-search-view loom-export-bar")).to_contain_text("1 accepted")
 
 
-def test_two_windows_see_one_library(windows, own_server):
+def test_two_windows_see_one_library(own_server, windows):
     """Each has its own take, selection and view; a change to the library reaches both."""
     first, second = (
         windows(own_server.address),
