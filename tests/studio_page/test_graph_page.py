@@ -117,9 +117,7 @@ def test_a_transition_now_changes_the_course_and_is_saved(graph, tmp_path):
     graph.wait_for_function(f"() => {VIEW}.walker.steered.length === 1")
     steered = graph.evaluate(f"{VIEW}.walker.steered[0].frame")
     second = played(graph, 150)
-    np.testing.assert_allclose(
-        second[:steered], first[:steered], atol=1e-6
-    )  # same seed
+    np.testing.assert_allclose(second[:steered], first[:steered], atol=1e-6)  # same seed
     assert np.abs(second - first).max() > 0.05
     graph.wait_for_function(f"() => {VIEW}.walker.shownFrame >= 90")
     expect(graph.locator("loom-graph-view #seen")).to_contain_text("transitions so far")
