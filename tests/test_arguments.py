@@ -11,6 +11,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.cli.arguments import check_targets, is_library, motion_from, motions_in
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.formats.settings import LoadSettings
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +51,8 @@ def test_hidden_files_are_passed_over_and_names_keep_their_dots(place):
 
 
 def test_what_an_earlier_run_wrote_is_left_out(place):
-    assert [stem for _, stem in motions_in(place, leaving=place / "more")[0]] == ["walk.1"]
-    assert len(motions_in(place, leaving=place)[0]) == 2
+    assert [stem for _, stem in motions_in(place, exclude=place / "more")[0]] == ["walk.1"]
+    assert len(motions_in(place, exclude=place)[0]) == 2
 
 
 def test_a_library_gives_its_motions(library):
@@ -113,4 +114,4 @@ def test_two_sources_never_become_one_file(tmp_path):
 )
 def test_says_what_is_wrong_with_a_name(library, text, options, message):
     with pytest.raises(MotionloomError, match=message):
-        motion_from(text.replace("LIB", str(library)), **options)
+        motion_from(text.replace("LIB", str(library)), LoadSettings(**options))

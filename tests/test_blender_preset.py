@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.formats.presets import prepared, preset
+from motionloom.formats.presets import apply_preset, preset_named
 
 SCRIPT = Path(__file__).with_name("blender_positions.py")
 
@@ -38,8 +38,8 @@ def blender(tmp_path_factory):
 
 
 def shown(motion, suffix, blender, folder):
-    ready = prepared(motion, "blender")
-    options = {"unit": preset("blender").unit, "up": "y"} if suffix == ".bvh" else {}
+    ready = apply_preset(motion, "blender")
+    options = {"unit": preset_named("blender").unit, "up": "y"} if suffix == ".bvh" else {}
     found = blender(ready.save(folder / f"take{suffix}", **options), ready.fps)
     return {role: found[name] for role, name in ready.skeleton.roles.items() if name in found}
 

@@ -7,7 +7,13 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.formats.presets import PRESETS, prepared, preset, renamed, with_ground_root
+from motionloom.formats.presets import (
+    PRESETS,
+    add_ground_root,
+    apply_preset,
+    preset_named,
+    rename_joints,
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +28,7 @@ def lows(motion):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_prepared_take_starts_on_the_floor_over_the_origin_facing_forward(away, name):
-    ready = prepared(away, name)
+    ready = apply_preset(away, name)
     hips = ready.role_positions(["hips"])[0, 0]
     assert np.abs(hips[[0, 2]]).max() < 1e-5
     assert abs(ready.headings()[0]) < 1e-5
@@ -32,7 +38,7 @@ def test_a_prepared_take_starts_on_the_floor_over_the_origin_facing_forward(away
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_prepared_take_moves_as_before(away, name):
     roles = ["head", "left_wrist", "right_ankle", "left_toe"]
-    before, after = away.role_positions(roles), prepared(away, name).role_positions(roles)
+    before, after = away.role_positions(roles), apply_preset(away, name).role_positions(roles)
     # Distances between points say nothing of place and heading, which may change.
     spread = lambda p: np.linalg.norm(p[:, :, None] - p[:, None], axis=-1)  # noqa: E731
     assert np.abs(spread(after) - spread(before)).max() < 1e-4
@@ -50,7 +56,7 @@ def test_a_prepared_take_moves_as_before(away, name):
     ],
 )
 def test_joints_are_called_as_the_program_calls_them(away, name, names):
-    skeleton = prepared(away, name).skeleton
+    skeleton = apply_preset(away, name).skeleton
     assert names <= set(skeleton.names) or name == "blender"
     assert set(skeleton.roles) == set(away.skeleton.roles)
     if name == "blender":
@@ -60,7 +66,7 @@ def test_joints_are_called_as_the_program_calls_them(away, name, names):
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("suffix", [".bvh", ".glb"])
 def test_a_prepared_take_survives_its_file(away, tmp_path, name, suffix):
-    ready, expected = prepared(away, name), preset(name)
+    ready, expected = apply_preset(away, name), preset_named(name)
     options = {"unit": expected.unit, "up": expected.up} if suffix == ".bvh" else {}
     again = ml.load(ready.save(tmp_path / f"walk{suffix}", **options))
     roles = ["hips", "head", "left_toe", "right_wrist"]
@@ -69,7 +75,7 @@ def test_a_prepared_take_survives_its_file(away, tmp_path, name, suffix):
 
 
 def test_the_ground_root_stays_on_the_floor_and_turns_with_the_body(away):
-    walk = with_ground_root(away)
+    walk = add_ground_root(away)
     assert np.abs(walk.root[:, 1]).max() == 0.0
     assert walk.skeleton.parents[1] == 0
     assert np.abs(walk.rotations[:, 0, [1, 3]]).max() < 1e-6  # about the vertical only
@@ -77,8 +83,8 @@ def test_the_ground_root_stays_on_the_floor_and_turns_with_the_body(away):
 
 
 def test_a_skeleton_with_a_ground_root_keeps_its_own(away):
-    once = with_ground_root(away)
-    assert with_ground_root(once) is once
+    once = add_ground_root(away)
+    assert add_ground_root(once) is once
 
 
 def test_a_joint_without_a_role_does_not_steal_a_name(away):
@@ -86,7 +92,7 @@ def test_a_joint_without_a_role_does_not_steal_a_name(away):
     roles = {role: name for role, name in skeleton.roles.items() if role != "left_elbow"}
     plain = skeleton.roles["left_elbow"]
     bare = replace(away, skeleton=replace(skeleton, role_map=roles, names=skeleton.names))
-    changed = renamed(bare, {"head": plain}).skeleton
+    changed = rename_joints(bare, {"head": plain}).skeleton
     assert changed.roles["head"] == plain
     assert len(set(changed.point_names)) == len(changed.point_names)
 
@@ -95,11 +101,11 @@ def test_a_joint_of_two_roles_gets_one_name(away):
     roles = dict(away.skeleton.roles)
     roles["chest"] = roles["spine"]
     shared = replace(away, skeleton=replace(away.skeleton, role_map=roles))
-    assert renamed(shared, {"spine": "a", "chest": "b"}).skeleton.roles["chest"] == "a"
+    assert rename_joints(shared, {"spine": "a", "chest": "b"}).skeleton.roles["chest"] == "a"
 
 
 def test_says_what_is_wrong(away):
     with pytest.raises(InvalidInput, match="preset must be one of blender, unreal.*got 'poser'"):
-        preset("poser")
-    with pytest.raises(InvalidInput, match="has no frames to prepare"):
-        prepared(away[:0], "blender")
+        preset_named("poser")
+    with pytest.raises(InvalidInput, match="has no frames"):
+        apply_preset(away[:0], "blender")

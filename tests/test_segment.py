@@ -3,7 +3,7 @@
 import pytest
 
 import motionloom as ml
-from motionloom.cli.arguments import cut_from
+from motionloom.cli.arguments import segment_from
 from motionloom.errors import InvalidInput
 from motionloom.motion import Segment
 from motionloom.motion.segment import split_segment
@@ -62,6 +62,6 @@ def test_seconds_need_a_frame_rate():
 def test_a_file_may_be_called_like_a_range(walk, tmp_path):
     path = walk.save(tmp_path / "walk.bvh")
     odd = path.rename(tmp_path / "walk:0-9.bvh")
-    assert len(cut_from(str(odd))[0]) == len(walk)
-    part, first = cut_from(f"{odd}:5-25")
+    assert len(segment_from(str(odd))[0]) == len(walk)
+    part, first = segment_from(f"{odd}:5-25")
     assert (len(part), first) == (20, 5)

@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import motionloom as ml
-from motionloom.cli.doctor import examination_report
-from motionloom.formats.presets import PRESETS, prepared
+from motionloom.formats.presets import PRESETS, apply_preset
+from motionloom.formats.report import diagnostic_report
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.plots.html_pages import doctor_section, write_doctor_page
 
@@ -27,7 +27,7 @@ def draw_convert():
     walk = ml.demo.clip("walk")
     figure, axes = plt.subplots(1, 4, figsize=(11, 3.4))
     for axis, (name, preset) in zip(axes, PRESETS.items(), strict=True):
-        ready = prepared(walk, name)
+        ready = apply_preset(walk, name)
         places = ready.positions(end_sites=True)[12]
         skeleton = ready.skeleton
         turn = np.radians(35.0)
@@ -63,7 +63,7 @@ def write_page(path):
     kick = ml.demo.clip("kick_front_high_right")
     hasty = replace(ml.demo.clip("jump_far"), fps=60.0)
     takes = [("takes/walk.bvh", flipped), ("takes/jump.bvh", hasty), ("takes/kick.bvh", kick)]
-    pages = [doctor_section(m, examination_report(m, name)) for name, m in takes]
+    pages = [doctor_section(m, diagnostic_report(m, name)) for name, m in takes]
     write_doctor_page(pages, path)
 
 

@@ -1,7 +1,7 @@
-"""What a user types to name a motion: ``FILE``, ``LIB:NAME``, each with a range behind it.
+"""Motions as arguments: ``FILE`` or ``LIB:NAME``, optionally with a range.
 
 ``kick.bvh``, ``kick.bvh:30-90`` (frames), ``takes.loom:86_01``, ``takes.loom:86_01:1480-1610``,
-``takes.loom:86_01:12.5s-14s`` (seconds). Where many may be named: ``FOLDER`` or ``LIB``.
+``takes.loom:86_01:12.5s-14s`` (seconds). Commands for many motions take ``FOLDER`` or ``LIB``.
 """
 
 from __future__ import annotations
@@ -11,73 +11,76 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom.errors import InvalidInput
+from motionloom.formats.settings import LoadSettings
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
 
-
-def motion_from(text: str, **options) -> Motion:
-    """The motion (or the part of it) that `text` names; `options` go to `motionloom.load`."""
-    return cut_from(text, **options)[0]
+_DEFAULTS = LoadSettings()
 
 
-def cut_from(text: str, **options) -> tuple[Motion, int]:
-    """The same, and the frame of the whole motion that it begins with."""
+def motion_from(text: str, settings: LoadSettings = _DEFAULTS) -> Motion:
+    """The motion, or the segment of a motion, that `text` names."""
+    return segment_from(text, settings)[0]
+
+
+def segment_from(text: str, settings: LoadSettings = _DEFAULTS) -> tuple[Motion, int]:
+    """The motion or segment that `text` names, and its first frame in the whole motion."""
     from motionloom.motion import Segment
     from motionloom.motion.segment import split_segment
 
-    if Path(text).exists():  # a file may be called anything
-        return _whole(text, **options), 0
-    motion = _whole(split_segment(text)[0], **options)
+    if Path(text).exists():  # a file name may look like one with a range
+        return _whole(text, settings), 0
+    motion = _whole(split_segment(text)[0], settings)
     segment = Segment.parse(text, motion)
     return segment.cut(motion), segment.start_frame
 
 
 def is_library(place: str | Path) -> bool:
     """Whether there is a library at `place`."""
-    from motionloom.store.catalogue import FILE
+    if not Path(place).is_dir():
+        return False
+    from motionloom.library import is_library
 
-    return (Path(place) / FILE).is_file()
+    return is_library(place)
 
 
 def motions_in(
-    place: Path, *, leaving: Path | None = None
+    place: Path, *, exclude: Path | None = None
 ) -> tuple[list[tuple[str, str]], list[dict[str, str]]]:
-    """All motions of a library, or of a folder and the folders in it.
+    """All motions of a library, or of a folder and its subfolders.
 
     Parameters
     ----------
     place : Path
-    leaving : Path, optional
-        A folder inside `place` to pass over: what an earlier run wrote.
+    exclude : Path, optional
+        A folder inside `place` to skip: the output of an earlier run.
 
     Returns
     -------
     motions : list of (str, str)
-        What `motion_from` takes, and what to call it: a path without suffix, below `place`.
+        An argument of `motion_from`, and the path below `place` without suffix.
     failed : list of dict
-        Folders that could not be looked into: ``file`` and ``reason``.
+        Unreadable folders: ``file`` and ``reason``.
     """
-    if is_library(place):
-        from motionloom.library import Library
+    from motionloom.library import Library, find_sources
 
+    if is_library(place):
         with Library(place) as library:
             return [(f"{place}:{name}", name) for name in library.names], []
-    from motionloom.store.ingest.sources import find_sources
-
     sources, unreadable = find_sources([place])
-    away = None if leaving is None or leaving.resolve() == place.resolve() else leaving.resolve()
+    skipped = None if exclude is None or exclude.resolve() == place.resolve() else exclude.resolve()
     files = [Path(source.shown) for source in sources]
     motions = [
         (str(file), str(file.relative_to(place).with_suffix("")))
         for file in files
-        if away is None or not file.resolve().is_relative_to(away)
+        if skipped is None or not file.resolve().is_relative_to(skipped)
     ]
     return motions, [{"file": folder, "reason": reason} for folder, reason in unreadable]
 
 
 def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
-    """Refuse what would write over a source, or twice to one place; `jobs`: source, target."""
+    """Raise if a target is a source, or of two sources; `jobs`: source, target."""
     sources: dict[Path, str] = {}
     for source, target in jobs:
         if target in sources:
@@ -89,21 +92,27 @@ def check_targets(jobs: Iterable[tuple[str, Path]]) -> None:
         sources[target] = source
 
 
-def _whole(text: str, **options) -> Motion:
+def _whole(text: str, settings: LoadSettings) -> Motion:
     from motionloom.formats import is_marker_file, load
 
     place, _, name = (text, "", "") if Path(text).exists() else text.partition(":")
     if Path(place).suffix == ".loom" or (name and Path(place).is_dir()):
         from motionloom.library import Library
 
-        library = Library(place)  # says so, if there is none
-        if name and options:
-            given = ", ".join(f"--{option}" for option in options)
-            raise InvalidInput(f"{given}: how a file is read; {name} was read when it was imported")
+        library = Library(place)  # raises if there is none
+        given = [
+            f"--{option}"
+            for option, value in settings.arguments().items()
+            if value != getattr(_DEFAULTS, option)
+        ]
+        if name and given:
+            raise InvalidInput(
+                f"{', '.join(given)}: how a file is read; {name} was read when it was imported"
+            )
         if name:
             return library[name]
     if Path(text).is_dir():
         raise InvalidInput(f"{text} is a folder; name one motion in it, as in {text}:NAME")
     if is_marker_file(Path(text)) and Path(text).is_file():
         raise InvalidInput(f"{text} holds markers without a skeleton; this needs a motion")
-    return load(text, **options)
+    return load(text, **settings.arguments())

@@ -1,4 +1,4 @@
-"""``motionloom clean``: feet that stay where they stand, and how far they slid before."""
+"""``motionloom clean``: foot-skate removal, with the slide before and after."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import typer
 
 from motionloom.cli.arguments import check_targets, is_library, motion_from, motions_in
 from motionloom.cli.options import JSON
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.formats.settings import CleanSettings
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """One row of the table, one object of the JSON list."""
+    """Result for one motion: a row of the table, an object of the JSON list."""
 
     motion: str
     file: str
@@ -32,6 +34,7 @@ class Cleaned:
     max_angle_change_degrees: float
 
 
+@settings_options
 def clean(
     source: Annotated[
         str, typer.Argument(metavar="FILE|FOLDER|LIB|LIB:NAME", help="What to clean.")
@@ -40,32 +43,17 @@ def clean(
         Path,
         typer.Option("-o", "--output", help="File to write; a folder where many are read."),
     ],
-    slow: Annotated[
-        float, typer.Option(help="A contact has a frame slower than this, m/s.")
-    ] = 0.15,
-    fast: Annotated[
-        float, typer.Option(help="A contact ends where the foot is faster, m/s.")
-    ] = 0.40,
-    rise: Annotated[
-        float, typer.Option(help="How far above its ground a foot still stands, m.")
-    ] = 0.025,
-    above_floor: Annotated[
-        float, typer.Option(help="How far ground may lie above the floor, m; stairs may more.")
-    ] = 0.07,
-    ease: Annotated[
-        float, typer.Option(help="Seconds in which a foot comes to and leaves its place.")
-    ] = 0.25,
+    settings: CleanSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Plant feet that slide, and print the slide in centimetres before and after."""
-    thresholds = {"slow": slow, "fast": fast, "rise": rise, "above_floor": above_floor}
+    """Remove foot skate, and print the slide in centimetres before and after."""
     if Path(source).is_dir():
-        rows, failed = _clean_all(Path(source), output, thresholds, ease, quiet=json)
+        rows, failed = _clean_all(Path(source), output, settings, quiet=json)
     else:
         motion = motion_from(source)
         target = output / f"{motion.name}.bvh" if output.is_dir() else output
         check_targets([(source, target)])
-        rows, failed = [_cleaned(motion, target, thresholds, ease)], []
+        rows, failed = [_cleaned(motion, target, settings)], []
     if json:
         whole = {
             "motions": [asdict(row) for row in rows],
@@ -83,19 +71,19 @@ def clean(
 
 
 def _clean_all(
-    place: Path, output: Path, thresholds: dict[str, float], ease: float, *, quiet: bool
+    place: Path, output: Path, settings: CleanSettings, *, quiet: bool
 ) -> tuple[list[Cleaned], list[dict[str, str]]]:
-    """Every motion of a folder or library into another folder, at the same place below it."""
+    """Clean every motion of a folder or library, into the same structure below `output`."""
     if output.suffix and not output.is_dir():
         raise InvalidInput(f"{output}: {place} is a folder, so the output must be one too")
-    motions, failed = motions_in(place, leaving=output)
+    motions, failed = motions_in(place, exclude=output)
     jobs = [(source, output / f"{stem}{_suffix(source, place)}") for source, stem in motions]
     check_targets(jobs)
     rows = []
     with progress("cleaning", len(jobs), quiet=quiet) as advance:
         for source, target in jobs:
             try:
-                rows.append(_cleaned(motion_from(source), target, thresholds, ease))
+                rows.append(_cleaned(motion_from(source), target, settings))
             except (MotionloomError, OSError) as error:
                 failed.append({"file": source, "reason": str(error)})
             advance()
@@ -103,19 +91,21 @@ def _clean_all(
 
 
 def _suffix(source: str, place: Path) -> str:
-    """That of the source, where we write such files."""
+    """The suffix of the source if that format can be written, else ``.bvh``."""
     from motionloom.formats import FORMATS
 
     suffix = ".bvh" if is_library(place) else Path(source).suffix
     return suffix if "motion" in FORMATS[suffix.lower()].writes else ".bvh"
 
 
-def _cleaned(motion: Motion, target: Path, thresholds: dict[str, float], ease: float) -> Cleaned:
+def _cleaned(motion: Motion, target: Path, settings: CleanSettings) -> Cleaned:
     """Clean one motion and write it."""
     import numpy as np
 
     from motionloom.motion.feet.clean import clean_feet
 
+    thresholds = settings.arguments()
+    ease = thresholds.pop("ease")
     moved, report = clean_feet(motion, contacts=motion.contacts(**thresholds), ease=ease)
     target.parent.mkdir(parents=True, exist_ok=True)
     moved.save(target)

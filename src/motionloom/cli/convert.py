@@ -1,63 +1,56 @@
-"""``motionloom convert``: files and folders into another format, for another program."""
+"""``motionloom convert``: conversion of files and folders for other programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from motionloom.cli.arguments import check_targets, motion_from, motions_in
-from motionloom.cli.options import JSON, ROLES_HELP
+from motionloom.cli.options import JSON
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.formats.settings import ConvertSettings, LoadSettings
 
 if TYPE_CHECKING:
-    from motionloom.motion import Markers, Motion, Skeleton
+    from motionloom.motion import Markers, Motion
 
 
+@settings_options
 def convert(
     paths: Annotated[
         list[str],
         typer.Argument(metavar="IN... OUT", help="Files, folders or LIB:NAME; then where to."),
     ],
-    preset: Annotated[
-        str | None, typer.Option(help="blender, unreal, unity or maya: unit, axis, names, root.")
-    ] = None,
-    fps: Annotated[float | None, typer.Option(help="Resample to this rate.")] = None,
-    unit: Annotated[str | None, typer.Option(help="Unit of the written file.")] = None,
-    up: Annotated[str | None, typer.Option(help="Up axis of the written file: y or z.")] = None,
-    roles: Annotated[
-        Path | None, typer.Option("--roles", "--joints", metavar="MAP", help=ROLES_HELP)
-    ] = None,
-    onto: Annotated[
-        str | None,
-        typer.Option(metavar="SKELETON", help="Retarget onto the skeleton of this file."),
-    ] = None,
-    to: Annotated[
-        str | None, typer.Option(help="Suffix of the files when OUT is a folder: glb, bvh, ...")
-    ] = None,
-    clean: Annotated[bool, typer.Option("--clean", help="Plant sliding feet first.")] = False,
+    settings: ConvertSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Convert motions to another format, program or character.
 
-    OUT is a file, or a folder for several. Bad files are named at the end, the rest goes on.
+    OUT is a file, or a folder for several. Files that fail are listed at the end.
     """
     if len(paths) < 2:
         raise InvalidInput("convert needs something to read and a place to write: IN... OUT")
-    jobs, failed = _jobs(paths[:-1], Path(paths[-1]), to)
+    from motionloom.formats import save
+    from motionloom.formats.presets import convert, save_options
+
+    jobs, failed = _jobs(paths[:-1], Path(paths[-1]), settings.to)
     check_targets(jobs)
+    conventions = {"preset": settings.preset, "unit": settings.unit, "up": settings.up}
     for out in {out.suffix: out for _, out in jobs}.values():
-        _write_options(out, preset, unit, up)  # complains before anything is written
-    target = motion_from(onto).skeleton if onto else None
+        save_options(out, **conventions)  # raises before anything is written
+    target = motion_from(settings.onto).skeleton if settings.onto else None
     written = []
     with progress("converting", len(jobs), quiet=json) as advance:
         for source, out in jobs:
             try:
-                motion = _read(source, roles)
-                motion = _changed(motion, fps=fps, target=target, clean=clean, preset=preset)
-                motion.save(out, **_write_options(out, preset, unit, up))
+                motion = convert(
+                    _read(source, settings.roles),
+                    fps=settings.fps, onto=target, clean=settings.clean, preset=settings.preset,
+                )  # fmt: skip
+                save(motion, out, **save_options(out, **conventions))
                 written.append(str(out))
             except (MotionloomError, OSError) as error:
                 if len(jobs) == 1:
@@ -77,13 +70,13 @@ def convert(
 def _jobs(
     sources: list[str], out: Path, suffix: str | None
 ) -> tuple[list[tuple[str, Path]], list[dict[str, str]]]:
-    """What to read and where to write it, and what cannot be read; folders keep their shape."""
+    """Sources and targets, and what cannot be read; the structure of folders is kept."""
     from motionloom.formats import FORMATS
 
     found, failed = [], []
     for source in sources:
         if Path(source).is_dir():
-            motions, unreadable = motions_in(Path(source), leaving=out)
+            motions, unreadable = motions_in(Path(source), exclude=out)
             found += motions
             failed += unreadable
         else:
@@ -97,7 +90,7 @@ def _jobs(
             )
         return [(found[0][0], out)], failed
     if out.suffix and not out.is_dir() and suffix is None:
-        # `walk.fbx` is meant as a file; a folder of that name would be a surprise.
+        # `walk.fbx` is probably meant as a file, not as a folder.
         known = ", ".join(s for s, f in FORMATS.items() if f.writes)
         raise InvalidInput(
             f"cannot write {out}: the suffix must be one of {known}. If it is a folder, make it "
@@ -111,7 +104,7 @@ def _jobs(
 
 
 def _stem(source: str) -> str:
-    """What to call a file, a motion of a library, or a part of either."""
+    """Name for the output of a file, a motion of a library, or a segment of either."""
     if Path(source).exists():
         return Path(source).stem
     from motionloom.motion.segment import split_segment
@@ -121,58 +114,9 @@ def _stem(source: str) -> str:
     return name if cut is None else f"{name}_{source.rsplit(':', 1)[-1]}"
 
 
-def _read(source: str, roles: Path | None) -> Motion | Markers:
+def _read(source: str, roles: str | None) -> Motion | Markers:
     from motionloom.formats import is_marker_file, load_markers
 
     if is_marker_file(Path(source)):
         return load_markers(source)
-    return motion_from(source, **({"roles": roles} if roles else {}))
-
-
-def _changed(
-    motion: Motion | Markers,
-    *,
-    fps: float | None,
-    target: Skeleton | None,
-    clean: bool,
-    preset: str | None,
-) -> Motion | Markers:
-    from motionloom.motion import Motion
-
-    if not isinstance(motion, Motion):
-        if target or clean or preset:
-            raise InvalidInput(f"{motion.name}: markers have no skeleton to clean or retarget")
-        return motion if fps is None else motion.resample(fps)
-    if clean:
-        motion = motion.clean_feet()
-    if target is not None:
-        motion = motion.onto(target)
-    if fps is not None:
-        motion = motion.resample(fps)
-    if preset:
-        from motionloom.formats.presets import prepared
-
-        motion = prepared(motion, preset)
-    return motion
-
-
-def _write_options(
-    out: Path, preset: str | None, unit: str | None, up: str | None
-) -> dict[str, Any]:
-    """Options the format takes; what a format fixes (glTF: metres, y up) is not ours to give."""
-    from motionloom.formats import writer_options
-    from motionloom.formats.presets import preset as preset_called
-
-    wanted: dict[str, Any] = {}
-    if preset is not None:
-        expected = preset_called(preset)
-        wanted = {"unit": expected.unit, "up": expected.up}
-    taken = writer_options(out)
-    options = {key: value for key, value in wanted.items() if key in taken}
-    for key, value in (("unit", unit), ("up", up)):
-        if value is None:
-            continue
-        if key not in taken:
-            raise InvalidInput(f"--{key}: {out.suffix} files leave no choice of {key}")
-        options[key] = value
-    return options
+    return motion_from(source, LoadSettings(roles=roles))

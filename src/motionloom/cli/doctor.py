@@ -1,4 +1,4 @@
-"""``motionloom doctor``: the full examination of a file, or of a folder of them."""
+"""``motionloom doctor``: diagnostics of a file, folder or library."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from motionloom.cli.arguments import check_targets, motion_from, motions_in
-from motionloom.cli.info import motion_facts
-from motionloom.cli.options import JSON, ROLES, UNIT, UP
+from motionloom.cli.options import JSON
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import MotionloomError
+from motionloom.formats.settings import LoadSettings
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
@@ -19,14 +20,10 @@ if TYPE_CHECKING:
 _SIGNS = {"fault": "[red]fault[/]", "doubt": "[yellow]doubt[/]", "note": "[dim]note[/]"}
 
 
+@settings_options
 def doctor(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE|FOLDER|LIB|LIB:NAME", help="What to examine.")
-    ],
-    unit: Annotated[str | None, UNIT] = None,
-    fps: Annotated[float | None, typer.Option(help="Overrule the frame rate.")] = None,
-    up: Annotated[str | None, UP] = None,
-    roles: Annotated[Path | None, ROLES] = None,
+    file: Annotated[str, typer.Argument(metavar="FILE|FOLDER|LIB|LIB:NAME", help="What to check.")],
+    settings: LoadSettings,
     fix: Annotated[
         Path | None,
         typer.Option(
@@ -38,28 +35,28 @@ def doctor(
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Examine files: unit, axes, rate, sides, floor, flips.
+    """Check files: unit, axes, rate, sides, floor, flips.
 
-    Says what looks wrong, how it knows, and what to do about it.
+    Prints issues, the evidence for them, and what to do about them.
     """
-    given: dict[str, Any] = {"unit": unit, "fps": fps, "up": up, "roles": roles}
-    options = {key: value for key, value in given.items() if value is not None}
+    from motionloom.formats.report import diagnostic_report
+
     in_folder = Path(file).is_dir()
-    patients, failed = motions_in(Path(file), leaving=fix) if in_folder else ([(file, "")], [])
-    fixed = {name: fix / f"{stem}.bvh" if stem else fix for name, stem in patients} if fix else {}
+    motions, failed = motions_in(Path(file), exclude=fix) if in_folder else ([(file, "")], [])
+    fixed = {name: fix / f"{stem}.bvh" if stem else fix for name, stem in motions} if fix else {}
     check_targets(fixed.items())
     reports, articles = [], []
-    with progress("examining", len(patients), quiet=json or not in_folder) as advance:
-        for name, _ in patients:
+    with progress("examining", len(motions), quiet=json or not in_folder) as advance:
+        for name, _ in motions:
             try:
-                motion = motion_from(name, **options)
+                motion = motion_from(name, settings)
             except (MotionloomError, OSError) as error:
                 if not in_folder:
                     raise
                 failed.append({"file": name, "reason": str(error)})
                 advance()
                 continue
-            report = examination_report(motion, name)
+            report = diagnostic_report(motion, name)
             if name in fixed:
                 report["fixed"] = _fix(motion, fixed[name])
             if html is not None:
@@ -81,56 +78,9 @@ def doctor(
         for failure in failed:
             remark(f"motionloom: {failure['reason']}")
         if in_folder:
-            _print_sum(reports, failed)
+            _print_summary(reports, failed)
     if failed:
         raise typer.Exit(1)
-
-
-def examination_report(motion: Motion, name: str) -> dict[str, Any]:
-    """What `doctor --json` prints of one motion: the facts of `info`, and the findings."""
-    from motionloom.motion.diagnostics.check import examine
-    from motionloom.motion.diagnostics.measure import VitalSigns
-    from motionloom.motion.diagnostics.quality import foot_slide
-
-    facts = motion_facts(motion)
-    signs = VitalSigns(motion)
-    findings = examine(motion, signs=signs)
-    contacts = signs.contacts
-    slide = foot_slide(motion, contacts) if contacts else None
-    alarms = [finding.message for finding in findings if finding.severity != "note"]
-    return {
-        "file": name,
-        **facts,
-        "position_channels": _position_channels(motion),
-        "floor_m": contacts.floor if contacts else None,
-        "foot_slide_m": slide.per_contact_m if slide else None,
-        "contacts": _contacts(contacts) if contacts else None,
-        "jump_frames": signs.jump_frames.tolist(),
-        "healthy": not alarms,
-        "warnings": alarms + [w for w in facts["warnings"] if w not in alarms],
-        "findings": [vars(finding) for finding in findings],
-    }
-
-
-def _position_channels(motion: Motion) -> str:
-    """What position channels mean in this file, for people."""
-    import numpy as np
-
-    if motion.translations is None:
-        return "the root's are its path; bones keep their length"
-    moving = int((np.ptp(motion.translations, axis=0).max(axis=-1) > 1e-5).sum())
-    return f"the root's are its path; those of {moving} more joints replace their offsets"
-
-
-def _contacts(contacts) -> dict[str, Any]:
-    """Per foot: how often it stands, and what share of the time."""
-    return {
-        side: {
-            "contacts": len(contacts.intervals(f"{side}_ball")),
-            "standing_share": float(contacts.standing(side).mean()) if contacts.frames else 0.0,
-        }
-        for side in ("left", "right")
-    }
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
@@ -141,7 +91,7 @@ def _fix(motion: Motion, target: Path) -> dict[str, Any]:
     return {"file": str(target), "done": [*motion.origin.repairs, *done]}
 
 
-# --- for people ---------------------------------------------------------------------------
+# --- tables -------------------------------------------------------------------------------
 
 
 def _print_report(report: dict[str, Any], *, brief: bool) -> None:
@@ -163,9 +113,9 @@ def _print_report(report: dict[str, Any], *, brief: bool) -> None:
     for finding in shown:
         advice = f"\n[dim]{escape(finding['advice'])}[/]" if finding["advice"] else ""
         table.add_row("", _SIGNS[finding["severity"]], escape(finding["message"]) + advice)
-    told = {finding["message"] for finding in report["findings"]}
+    messages = {finding["message"] for finding in report["findings"]}
     for warning in report["warnings"]:
-        if warning not in told:
+        if warning not in messages:
             table.add_row("", _SIGNS["doubt"], escape(warning))
     if table.row_count:
         console.print(table)
@@ -199,7 +149,7 @@ def _fact_table(report: dict[str, Any]):
 
 
 def _joint_map(report: dict[str, Any]):
-    """Roles and the joints that play them, left beside right, with the confidence."""
+    """Roles and their joints, left beside right, with the confidence."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -221,7 +171,7 @@ def _joint_map(report: dict[str, Any]):
     return table
 
 
-def _print_sum(reports: list[dict[str, Any]], failed: list[dict[str, str]]) -> None:
+def _print_summary(reports: list[dict[str, Any]], failed: list[dict[str, str]]) -> None:
     from rich.console import Console
 
     ill = sum(bool(report["warnings"]) for report in reports)

@@ -1,51 +1,38 @@
-"""``motionloom info``: what a file holds and how it was understood."""
+"""``motionloom info``: contents of a file or library, and how a file was read."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from motionloom.cli.arguments import is_library, motion_from
-from motionloom.cli.options import JSON, ROLES, UNIT, UP
+from motionloom.cli.options import JSON
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json
+from motionloom.formats.settings import LoadSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Library
     from motionloom.motion import Motion
 
 
+@settings_options
 def info(
-    file: Annotated[str, typer.Argument(metavar="FILE|LIB|LIB:NAME", help="What to look at.")],
-    unit: Annotated[str | None, UNIT] = None,
-    fps: Annotated[float | None, typer.Option(help="Overrule the frame rate.")] = None,
-    up: Annotated[str | None, UP] = None,
-    root: Annotated[
-        str | None, typer.Option(help="Which ROOT, where a file holds several figures.")
-    ] = None,
-    roles: Annotated[Path | None, ROLES] = None,
-    partial: Annotated[
-        bool,
-        typer.Option("--partial", help="Read the whole rows of a file that was cut off."),
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse everything off the specification.")
-    ] = False,
+    file: Annotated[str, typer.Argument(metavar="FILE|LIB|LIB:NAME", help="What to describe.")],
+    settings: LoadSettings,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show frames, rate, unit, height, joints, their roles, and what was repaired.
 
-    Of a library: what is in it, motion by motion, and under which labels.
+    Of a library: its motions and their labels.
     """
     if is_library(file):
         _library_info(file, json=json)
         return
-    options: dict[str, Any] = {
-        "unit": unit, "fps": fps, "up": up, "root": root, "roles": roles,
-        "partial": partial, "strict": strict,
-    }  # fmt: skip
-    motion = motion_from(file, **{key: value for key, value in options.items() if value})
+    from motionloom.formats.report import motion_facts
+
+    motion = motion_from(file, settings)
     facts = motion_facts(motion)
     if json:
         print_json(facts)
@@ -53,37 +40,8 @@ def info(
         _print_table(motion, facts)
 
 
-def motion_facts(motion: Motion) -> dict[str, Any]:
-    """What `info --json` prints."""
-    from motionloom.formats.posture import facing
-    from motionloom.motion.body_height import standing_height
-
-    origin, assignment = motion.origin, motion.skeleton.role_assignment
-    return {
-        "name": motion.name,
-        "joints": len(motion.skeleton),
-        "frames": len(motion),
-        "fps": motion.fps,
-        "seconds": motion.duration,
-        "unit_m": origin.unit_m,
-        "unit_reason": origin.unit_reason,
-        "height_m": standing_height(motion.skeleton),
-        "up": origin.up,
-        "facing": facing(motion),
-        "tpose_frame": origin.tpose_frame,
-        "joint_names": list(motion.skeleton.names),
-        "end_sites": list(motion.skeleton.end_names),
-        "roles": assignment.roles,
-        "role_scheme": assignment.scheme,
-        "role_confidence": dict(assignment.confidence),
-        "missing_roles": list(assignment.missing),
-        "repairs": list(origin.repairs),
-        "warnings": list(origin.warnings),
-    }
-
-
 def library_facts(library: Library) -> dict[str, Any]:
-    """What `info LIB --json` prints."""
+    """What ``info LIB --json`` prints."""
     entries = library.entries()
     return {
         "library": str(library.path),
@@ -185,7 +143,7 @@ def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
 
 
 def _joint_tree(motion: Motion):
-    """The joints as a tree, each with its role."""
+    """The joints as a tree, with their roles."""
     from rich.markup import escape
     from rich.tree import Tree
 

@@ -1,4 +1,4 @@
-"""``motionloom show`` and ``motionloom sheet``: one motion in a picture, many on a page."""
+"""``motionloom show`` and ``motionloom sheet``: pictures of one motion, a page of many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.arguments import cut_from, is_library, motion_from
+from motionloom.cli.arguments import is_library, motion_from, segment_from
 from motionloom.cli.options import JSON, PICTURES
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
@@ -25,36 +25,37 @@ _FILMS = (".gif", ".mp4")
 
 def show(
     file: Annotated[
-        str, typer.Argument(metavar="FILE|LIB:NAME", help="What to draw; may end in :START-END.")
+        str,
+        typer.Argument(metavar="FILE|LIB:NAME", help="What to draw; may end in :START-END."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Where to: .png, .svg, .pdf, .gif or .mp4. [NAME.png]"),
+        typer.Option("-o", "--output", help="Output: .png, .svg, .pdf, .gif or .mp4. [NAME.png]"),
     ] = None,
-    gif: Annotated[bool, typer.Option("--gif", help="Also an animated GIF beside it.")] = False,
+    gif: Annotated[bool, typer.Option("--gif", help="Also write a GIF beside it.")] = False,
     mp4: Annotated[
-        bool, typer.Option("--mp4", help="Also an MP4 film beside it (needs ffmpeg).")
+        bool, typer.Option("--mp4", help="Also write an MP4 video beside it (needs ffmpeg).")
     ] = False,
     frames: Annotated[int, typer.Option(help="Figures in the strip.", min=1, max=200)] = 8,
     view: Annotated[
-        str, typer.Option(help="three-quarter, side, front, back or top.")
+        str, typer.Option(help="Camera: three-quarter, side, front, back or top.")
     ] = "three-quarter",
     layout: Annotated[
-        str, typer.Option(help="world (figures where they stand), stages (side by side) or auto.")
+        str, typer.Option(help="world (figures at their positions), stages (side by side) or auto.")
     ] = "auto",
     width: Annotated[
-        int | None, typer.Option(help="Pixels across, for --gif and --mp4. [480, 720]")
+        int | None, typer.Option(help="Width in pixels of --gif and --mp4. [480, 720]")
     ] = None,
     fps: Annotated[
-        float | None, typer.Option(help="Frames per second, for --gif and --mp4. [20, 30]")
+        float | None, typer.Option(help="Frames per second of --gif and --mp4. [20, 30]")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Length at most, for --gif and --mp4. [20, all]")
+        float | None, typer.Option(help="Maximum length in seconds of --gif and --mp4. [20, all]")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Draw one motion: a film strip of stick figures, a GIF, a film."""
-    motion, first = cut_from(file)
+    """Draw one motion: a film strip of stick figures, an animated GIF, a video."""
+    motion, first = segment_from(file)
     target = output or Path(f"{_file_name(motion.name)}.png")
     targets = [target]
     if gif:
@@ -62,8 +63,8 @@ def show(
     if mp4:
         targets.append(target.with_suffix(".mp4"))
     targets = list(dict.fromkeys(targets))
-    asked = {"width": width, "fps": fps, "seconds": seconds}
-    film = {key: value for key, value in asked.items() if value is not None}
+    options = {"width": width, "fps": fps, "seconds": seconds}
+    film = {key: value for key, value in options.items() if value is not None}
     _check_targets(targets)
     target.parent.mkdir(parents=True, exist_ok=True)
     strip = {"frames": frames, "layout": layout, "first_frame": first}
@@ -76,7 +77,7 @@ def show(
 
 
 def _check_targets(targets: list[Path]) -> None:
-    """Complain before the first file is drawn."""
+    """Raise if a file cannot be drawn, before the first is."""
     for path in targets:
         suffix = path.suffix.lower()
         if suffix not in PICTURES + _FILMS:
@@ -113,14 +114,14 @@ def sheet(
     output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("sheet.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page. [the name]")] = None,
     max_clips: Annotated[
-        int | None, typer.Option("--max", help="Only the first so many.", metavar="N", min=1)
+        int | None, typer.Option("--max", help="At most this many motions.", metavar="N", min=1)
     ] = None,
     seconds: Annotated[
-        float, typer.Option(help="Longer clips show their beginning only.", min=0.1)
+        float, typer.Option(help="Show at most this many seconds of a motion.", min=0.1)
     ] = 6.0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Put all motions of a library or folder on one page, as small live figures.
+    """Write a page with a small animated figure for every motion of a library or folder.
 
     The page is one file that needs no server and no internet. Files that cannot be read
     are listed at the end; the exit code is then 1.
@@ -156,7 +157,7 @@ def sheet(
 
 @dataclass
 class _Source:
-    """Motions to put on a sheet: what to call each, and how to get it."""
+    """Motions of a sheet: title and loader of each."""
 
     name: str
     loads: list[tuple[str, Callable[[], SheetClip]]] = field(default_factory=list)
@@ -188,8 +189,8 @@ def _library_source(place: Path) -> _Source:
 
 
 def _folder_source(place: Path) -> _Source:
+    from motionloom.library import assign_names, find_sources
     from motionloom.plots import SheetClip
-    from motionloom.store.ingest.sources import assign_names, find_sources
 
     files, unreadable = find_sources([place])
     names = assign_names(files, {})
@@ -207,7 +208,7 @@ def _folder_source(place: Path) -> _Source:
 
 
 def _clips(source: _Source, advance: Callable[[int], None]) -> Iterator[SheetClip]:
-    """Clips one at a time; what fails is noted and passed over."""
+    """Clips one at a time; failures are recorded and skipped."""
     for name, load in source.loads:
         try:
             clip = load()
@@ -221,5 +222,5 @@ def _clips(source: _Source, advance: Callable[[int], None]) -> Iterator[SheetCli
 
 
 def _file_name(name: str) -> str:
-    """`name` with what file names cannot hold replaced."""
+    """`name` without characters that file names cannot hold."""
     return re.sub(r'[\x00-\x1f/\\:*?"<>|]+', "_", name).strip(". ") or "motion"

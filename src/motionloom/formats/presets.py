@@ -1,25 +1,28 @@
-"""What a program expects of a file: unit, up axis, joint names, where the root moves.
+"""Conversion for other programs, and presets: unit, up axis, joint names and root bone.
 
-- *blender*: metres, y up (its importers turn it), joint names as they are;
-- *unreal*: centimetres, z up, the Mannequin's names (pelvis, spine_01, thigh_l ...), and a
-  bone ``root`` on the floor that carries the way;
+- *blender*: metres, y up (its importers rotate it), unchanged joint names;
+- *unreal*: centimetres, z up, the joint names of the Mannequin (pelvis, spine_01, thigh_l ...),
+  and a bone ``root`` on the floor that carries the root motion;
 - *unity*: metres, y up, the names of Unity's human bones (Hips, LeftUpperLeg ...);
-- *maya*: centimetres, y up, HumanIK's names (Hips, LeftUpLeg ...).
+- *maya*: centimetres, y up, the names of HumanIK (Hips, LeftUpLeg ...).
 
-A preset also sets the take down: on the floor, the first frame over the origin and facing
-forward. GLB files are always in metres with y up, as glTF says; importers know.
+A preset also moves the motion onto the floor, with its first frame over the origin and facing
++Z. GLB files are always in metres with y up, as glTF prescribes; importers convert them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import free_names
-from motionloom.motion import Motion, Skeleton
+from motionloom.formats.registry import writer_options
+from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 _TRUNK = ("hips", "spine", "chest", "neck", "head")
@@ -29,7 +32,7 @@ _LIMBS = ("collar", "shoulder", "elbow", "wrist", "hip", "knee", "ankle", "foot"
 def _names(trunk: str, limbs: str, *, left: str, right: str) -> dict[str, str]:
     """Role to joint name, from the names in the order of `_TRUNK` and `_LIMBS`.
 
-    `left` and `right` are patterns that put the side to a limb's name.
+    `left` and `right` are patterns that add the side to the name of a limb.
     """
     names = dict(zip(_TRUNK, trunk.split(), strict=True))
     for side, pattern in (("left", left), ("right", right)):
@@ -60,18 +63,16 @@ _MANNEQUIN = _names(
 
 @dataclass(frozen=True)
 class Preset:
-    """What one program expects.
+    """File conventions of one program.
 
     Attributes
     ----------
-    unit : str
-        For formats that leave it open (BVH, USD).
-    up : str
-        Likewise.
+    unit, up : str
+        Unit and up axis, for formats that do not prescribe them (BVH).
     names : mapping of role to joint name
-        Joints that play a role are renamed; all others keep their names.
+        Joints with a role are renamed; all others keep their names.
     ground_root : bool
-        Whether a bone on the floor carries the way, and the hips move in its frame.
+        Whether a bone on the floor carries the root motion, and the hips move in its frame.
     """
 
     unit: str
@@ -88,58 +89,131 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def preset(name: str) -> Preset:
-    """The preset called `name`; the error lists those there are."""
+def convert(
+    motion: Motion | Markers,
+    *,
+    fps: float | None = None,
+    onto: Skeleton | None = None,
+    clean: bool = False,
+    preset: str | None = None,
+) -> Motion | Markers:
+    """Prepare a motion for another program: clean, retarget, resample, apply a preset.
+
+    Parameters
+    ----------
+    motion : Motion or Markers
+        Markers can only be resampled.
+    fps : float, optional
+        Resample to this rate.
+    onto : Skeleton, optional
+        Retarget onto this skeleton.
+    clean : bool
+        Remove foot skate first.
+    preset : {"blender", "unreal", "unity", "maya"}, optional
+
+    Raises
+    ------
+    InvalidInput
+        If markers should be cleaned, retargeted or prepared by a preset.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> convert(ml.demo.clip("walk"), fps=60, preset="unity").fps
+    60.0
+    """
+    if isinstance(motion, Markers):
+        if onto or clean or preset:
+            raise InvalidInput(f"{motion.name}: markers have no skeleton to clean or retarget")
+        return motion if fps is None else motion.resample(fps)
+    if clean:
+        motion = motion.clean_feet()
+    if onto is not None:
+        motion = motion.onto(onto)
+    if fps is not None:
+        motion = motion.resample(fps)
+    return apply_preset(motion, preset) if preset else motion
+
+
+def save_options(
+    path: Path, *, preset: str | None = None, unit: str | None = None, up: str | None = None
+) -> dict[str, Any]:
+    """Options of `save` for a preset, refined by unit and up axis.
+
+    What a format prescribes (glTF: metres, y up) is left out of a preset; as an option it is
+    refused.
+
+    Examples
+    --------
+    >>> save_options(Path("walk.bvh"), preset="unreal"), save_options(Path("a.glb"), preset="maya")
+    ({'unit': 'cm', 'up': 'z'}, {})
+    """
+    known = writer_options(path)
+    expected = None if preset is None else preset_named(preset)
+    options: dict[str, Any] = {}
+    if expected is not None:
+        every = {"unit": expected.unit, "up": expected.up}
+        options = {key: value for key, value in every.items() if key in known}
+    for key, value in (("unit", unit), ("up", up)):
+        if value is not None:
+            if key not in known:
+                raise InvalidInput(f"--{key}: {path.suffix} files leave no choice of {key}")
+            options[key] = value
+    return options
+
+
+def preset_named(name: str) -> Preset:
+    """The preset called `name`."""
     if name not in PRESETS:
         raise InvalidInput(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
     return PRESETS[name]
 
 
-def prepared(motion: Motion, name: str) -> Motion:
-    """`motion` as the program of preset `name` wants it: set down, renamed, with its root.
+def apply_preset(motion: Motion, name: str) -> Motion:
+    """`motion` with the position, joint names and root bone of a preset.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> prepared(ml.demo.clip("walk"), "unreal").skeleton.names[:3]
+    >>> apply_preset(ml.demo.clip("walk"), "unreal").skeleton.names[:3]
     ('root', 'pelvis', 'spine_01')
     """
-    wanted = preset(name)
+    wanted = preset_named(name)
     if not len(motion):
-        raise InvalidInput(f"{motion.name or 'the motion'} has no frames to prepare")
-    motion = renamed(set_down(motion), wanted.names)
-    return with_ground_root(motion) if wanted.ground_root else motion
+        raise InvalidInput(f"{motion.name or 'the motion'} has no frames")
+    motion = rename_joints(place_on_floor(motion), wanted.names)
+    return add_ground_root(motion) if wanted.ground_root else motion
 
 
-def set_down(motion: Motion) -> Motion:
-    """On the floor, the first frame over the origin and facing +Z."""
+def place_on_floor(motion: Motion) -> Motion:
+    """`motion` on the floor, its first frame over the origin and facing +Z."""
     roles = motion.skeleton.roles
     feet = [role for role in ("left_toe", "right_toe", "left_foot", "right_foot") if role in roles]
     if feet:
         heights = motion.role_positions(feet)[:, :, 1].min(axis=1)
     else:
         heights = motion.positions(end_sites=True)[:, :, 1].min(axis=1)
-    # Not the very lowest frame, which may be a glitch, but what the feet come down to.
+    # A low percentile instead of the minimum, which may be a glitch.
     drop = float(np.percentile(heights, 5.0))
     return motion.transform(shift=(0.0, -drop, 0.0)).starting_at_origin()
 
 
-def renamed(motion: Motion, names: Mapping[str, str]) -> Motion:
-    """`motion` with the joints that play a role called by `names` (role to name).
+def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
+    """`motion` with joints renamed by role: `names` maps role to name.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> renamed(ml.demo.clip("walk"), {"head": "Skull"}).skeleton.roles["head"]
+    >>> rename_joints(ml.demo.clip("walk"), {"head": "Skull"}).skeleton.roles["head"]
     'Skull'
     """
     skeleton = motion.skeleton
     new: dict[str, str] = {}
     for role, name in names.items():
         if role in skeleton.roles:
-            new.setdefault(skeleton.roles[role], name)  # a joint of two roles has one name
+            new.setdefault(skeleton.roles[role], name)  # a joint with two roles has one name
     others = [name for name in skeleton.point_names if name not in new]
-    # A joint without a role must not steal a name.
+    # A joint without a role must not use one of these names.
     new.update(zip(others, free_names(others, taken=new.values()), strict=True))
     changed = replace(
         skeleton,
@@ -150,15 +224,15 @@ def renamed(motion: Motion, names: Mapping[str, str]) -> Motion:
     return replace(motion, skeleton=changed)
 
 
-def with_ground_root(motion: Motion, *, name: str = "root") -> Motion:
-    """`motion` with a new root on the floor below the hips, which travels and turns.
+def add_ground_root(motion: Motion, *, name: str = "root") -> Motion:
+    """`motion` with a new root bone on the floor below the hips, which carries the root motion.
 
-    A skeleton whose root is called so already, and is not the hips, has one.
+    A skeleton whose root already has this name, and is not the hips, is returned unchanged.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> walk = with_ground_root(ml.demo.clip("walk"))
+    >>> walk = add_ground_root(ml.demo.clip("walk"))
     >>> walk.skeleton.names[0], float(abs(walk.root[:, 1]).max())
     ('root', 0.0)
     """

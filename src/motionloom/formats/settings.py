@@ -64,3 +64,32 @@ class SaveSettings(Settings):
     mesh: bool = setting(True, "glTF, USD: add a stick-figure mesh.")
     compact: bool = setting(False, "glTF: 16-bit rotations, one key for joints that never turn.")
     decimals: int = setting(6, "CSV: digits after the decimal point.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertSettings(Settings):
+    """How to convert files; see `motionloom.formats.presets.convert`."""
+
+    preset: str | None = setting(
+        None, "Conventions of a program: blender, unreal, unity or maya (unit, axis, names, root)."
+    )
+    fps: float | None = setting(None, "Resample to this rate.")
+    unit: str | None = setting(None, "Unit of the written file.")
+    up: str | None = setting(None, "Up axis of the written file: y or z.")
+    roles: str | None = setting(None, ROLES_HELP, metavar="MAP", old_options=("--joints",))
+    onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
+    to: str | None = setting(None, "Suffix of the files when OUT is a folder: glb, bvh, ...")
+    clean: bool = setting(False, "Remove foot skate first.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanSettings(Settings):
+    """How to remove foot skate; see `Motion.contacts` and `Motion.clean_feet`."""
+
+    slow: float = setting(0.15, "A contact has a frame slower than this.", unit="m/s")
+    fast: float = setting(0.40, "A contact ends where the foot is faster than this.", unit="m/s")
+    rise: float = setting(0.025, "Largest height of a standing foot above its ground.", unit="m")
+    above_floor: float = setting(
+        0.07, "Largest height of the ground above the floor; stairs may be higher.", unit="m"
+    )
+    ease: float = setting(0.25, "Time to blend into and out of a contact.", unit="s")

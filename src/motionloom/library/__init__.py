@@ -5,5 +5,7 @@ A verb is a function whose first argument is the library; `Library` takes it in 
 """
 
 from motionloom.library.library import Library
+from motionloom.store.catalogue import is_library
+from motionloom.store.ingest.sources import assign_names, find_sources
 
-__all__ = ["Library"]
+__all__ = ["Library", "assign_names", "find_sources", "is_library"]

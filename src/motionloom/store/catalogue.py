@@ -53,6 +53,11 @@ _COLUMNS = ", ".join(field.name for field in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
 
 
+def is_library(path: str | Path) -> bool:
+    """Whether there is a library at `path`."""
+    return Path(path, FILE).is_file()
+
+
 class Catalogue:
     """Reads and writes the SQLite file; one connection per thread and process."""
 

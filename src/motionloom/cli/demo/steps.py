@@ -86,11 +86,11 @@ def doctor(tour: Tour) -> dict[str, Any]:
 
 def other_body(tour: Tour) -> dict[str, Any]:
     """Retarget a walk and convert it."""
-    from motionloom.formats.presets import prepared
+    from motionloom.formats.presets import apply_preset
 
     glb, body = tour.folder / "walk.glb", tour.takes / "walk_p3.bvh"
     tour.command(f"convert {tour.takes / 'walk_p0.bvh'} {glb} --onto {body} --preset blender")
-    prepared(tour.lib["walk_p0"].onto(tour.lib["walk_p3"].skeleton), "blender").save(glb)
+    apply_preset(tour.lib["walk_p0"].onto(tour.lib["walk_p3"].skeleton), "blender").save(glb)
     return {"glb": str(glb)}
 
 

@@ -1,0 +1,100 @@
+"""Reports on a motion as plain data: what ``motionloom info`` and ``motionloom doctor`` print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from motionloom.formats.posture import facing
+from motionloom.motion import Motion
+from motionloom.motion.body_height import standing_height
+from motionloom.motion.diagnostics.check import examine
+from motionloom.motion.diagnostics.measure import VitalSigns
+from motionloom.motion.diagnostics.quality import foot_slide
+
+
+def motion_facts(motion: Motion) -> dict[str, Any]:
+    """Size, rate, unit, axes, joints and roles of a motion, and what its reader repaired.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> motion_facts(ml.demo.clip("walk"))["joints"]
+    21
+    """
+    origin, assignment = motion.origin, motion.skeleton.role_assignment
+    return {
+        "name": motion.name,
+        "joints": len(motion.skeleton),
+        "frames": len(motion),
+        "fps": motion.fps,
+        "seconds": motion.duration,
+        "unit_m": origin.unit_m,
+        "unit_reason": origin.unit_reason,
+        "height_m": standing_height(motion.skeleton),
+        "up": origin.up,
+        "facing": facing(motion),
+        "tpose_frame": origin.tpose_frame,
+        "joint_names": list(motion.skeleton.names),
+        "end_sites": list(motion.skeleton.end_names),
+        "roles": assignment.roles,
+        "role_scheme": assignment.scheme,
+        "role_confidence": dict(assignment.confidence),
+        "missing_roles": list(assignment.missing),
+        "repairs": list(origin.repairs),
+        "warnings": list(origin.warnings),
+    }
+
+
+def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
+    """The facts of a motion with measurements, foot contacts and issues.
+
+    Parameters
+    ----------
+    motion : Motion
+    file : str
+        How to call it in the report.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> diagnostic_report(ml.demo.clip("walk"), "walk.bvh")["healthy"]
+    True
+    """
+    facts = motion_facts(motion)
+    signs = VitalSigns(motion)
+    findings = examine(motion, signs=signs)
+    contacts = signs.contacts
+    slide = foot_slide(motion, contacts) if contacts else None
+    alarms = [finding.message for finding in findings if finding.severity != "note"]
+    return {
+        "file": file,
+        **facts,
+        "position_channels": _position_channels(motion),
+        "floor_m": contacts.floor if contacts else None,
+        "foot_slide_m": slide.per_contact_m if slide else None,
+        "contacts": _contacts(contacts) if contacts else None,
+        "jump_frames": signs.jump_frames.tolist(),
+        "healthy": not alarms,
+        "warnings": alarms + [w for w in facts["warnings"] if w not in alarms],
+        "findings": [vars(finding) for finding in findings],
+    }
+
+
+def _position_channels(motion: Motion) -> str:
+    if motion.translations is None:
+        return "the root's are its path; bones keep their length"
+    moving = int((np.ptp(motion.translations, axis=0).max(axis=-1) > 1e-5).sum())
+    return f"the root's are its path; those of {moving} more joints replace their offsets"
+
+
+def _contacts(contacts) -> dict[str, Any]:
+    """Number of contacts and fraction of time in contact of each foot."""
+    return {
+        side: {
+            "contacts": len(contacts.intervals(f"{side}_ball")),
+            "standing_share": float(contacts.standing(side).mean()) if contacts.frames else 0.0,
+        }
+        for side in ("left", "right")
+    }
