@@ -147,9 +147,9 @@ def movements(
     for path in output or []:
         _write(made, path)
     if keep is not None:
-        from motionloom.rhythm.choreography_file import keep_choreography
+        from motionloom.rhythm.choreography_file import save_choreography
 
-        keep_choreography(lib, made, keep)
+        save_choreography(lib, made, keep)
     if json:
         print_json({**_facts(made), **made.as_dict(), "files": [str(p) for p in output or []]})
         return

@@ -142,10 +142,10 @@ def _choreography(
 def _kept(lib: Library, song: str, kind: str, meter: int | None) -> Choreography:
     """A kept choreography of this kind; of the song's meter if any will do."""
     from motionloom.rhythm.choreography import for_music
-    from motionloom.rhythm.choreography_file import kept_choreographies
+    from motionloom.rhythm.choreography_file import saved_choreographies
     from motionloom.rhythm.music.music import load_music
 
-    known = kept_choreographies(lib, lambda name: lib[name])
+    known = saved_choreographies(lib, lambda name: lib[name])
     if kind != ANY:
         return for_music(known, kind=kind)
     if not _made_up(song):

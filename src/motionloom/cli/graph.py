@@ -45,7 +45,7 @@ def graph_settings(
     weights: Path | None = None,
 ) -> Settings:
     """What was said about the graph; if nothing was, what was said of the one built last."""
-    from motionloom.motion_graph.artifact import remembered
+    from motionloom.motion_graph.artifact import graph_settings
 
     given = {
         "distance": distance,
@@ -60,7 +60,7 @@ def graph_settings(
         "weights": None if weights is None else str(weights.absolute()),
     }
     said = {name: value for name, value in given.items() if value is not None}
-    return said or remembered(lib) or {}
+    return said or graph_settings(lib) or {}
 
 
 def chosen_names(lib: Library, settings: Settings) -> list[str]:
@@ -85,10 +85,10 @@ def chosen_distance(settings: Settings):
 
 def is_built(lib: Library, settings: Settings) -> bool:
     """Whether the library keeps the graph, so that nothing needs to be compared."""
-    from motionloom.motion_graph.artifact import is_kept
+    from motionloom.motion_graph.artifact import is_built
 
     names, distance = chosen_names(lib, settings), chosen_distance(settings)
-    return is_kept(lib, names=names, distance=distance, **_finding(settings))
+    return is_built(lib, names=names, distance=distance, **_finding(settings))
 
 
 def chosen_graph(lib: Library, settings: Settings) -> MotionGraph:
@@ -203,9 +203,9 @@ def graph(
 
 
 def _remember(lib: Library, settings: Settings) -> None:
-    from motionloom.motion_graph.artifact import remember
+    from motionloom.motion_graph.artifact import save_graph_settings
 
-    remember(lib, settings)
+    save_graph_settings(lib, settings)
 
 
 def _draw(made: MotionGraph, output: Path, two: tuple[str, str] | None, settings: Settings) -> None:

@@ -124,7 +124,7 @@ def edited_library_graph(
     return with_edits(found, library_edits(library), motions, chosen)
 
 
-def is_kept(
+def is_built(
     library: Store,
     *,
     names: Sequence[str],
@@ -235,12 +235,12 @@ def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple
         raise LibraryError(f"{path}: damaged: {error}") from None
 
 
-def remember(library: Store, settings: dict[str, Any]) -> None:
+def save_graph_settings(library: Store, settings: dict[str, Any]) -> None:
     """Save the settings of the library's latest motion graph, the default of later commands."""
     library.artifacts.save(*GRAPH_SETTINGS, settings)
 
 
-def remembered(library: Store) -> dict[str, Any] | None:
+def graph_settings(library: Store) -> dict[str, Any] | None:
     """Settings of the library's latest motion graph; None if there is none."""
     kind, name = GRAPH_SETTINGS
     return library.artifacts.about(kind, name) if name in library.artifacts.names(kind) else None

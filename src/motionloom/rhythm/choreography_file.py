@@ -144,7 +144,7 @@ class _Takes:
 KIND = "choreography"
 
 
-def keep_choreography(library: Store, made: Choreography, name: str) -> None:
+def save_choreography(library: Store, made: Choreography, name: str) -> None:
     """Keep a choreography in the library of its takes, instead of one that had its name.
 
     It is of the kind of its name unless it says otherwise.
@@ -155,8 +155,8 @@ def keep_choreography(library: Store, made: Choreography, name: str) -> None:
     >>> folder = tempfile.TemporaryDirectory()
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
-    >>> keep_choreography(lib, lib.choreography(meter=4), "disco")
-    >>> [one.kind for one in kept_choreographies(lib, lambda name: lib[name])]
+    >>> save_choreography(lib, lib.choreography(meter=4), "disco")
+    >>> [one.kind for one in saved_choreographies(lib, lambda name: lib[name])]
     ['disco']
     """
     library.artifacts.save(KIND, name, replace(made, kind=made.kind or name).as_dict())
@@ -173,7 +173,7 @@ def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreog
     return choreography_from(library.artifacts.about(KIND, name), motion_of, library.path)
 
 
-def kept_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
+def saved_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
     """All that are kept, by name; `motion_of` gives the take of a name."""
     names = library.artifacts.names(KIND)
     return tuple(open_choreography(library, name, motion_of) for name in names)

@@ -43,7 +43,7 @@ from motionloom.store.frames import (
 )
 from motionloom.store.ingest.importing import ImportReport, import_files, remove_files, sweep
 from motionloom.store.ingest.labels import LabelRule
-from motionloom.store.ingest.settings import ImportSettings
+from motionloom.store.ingest.sources import find_sources
 from motionloom.store.ingest.task import new_entry
 from motionloom.store.lock import not_writable, writer_lock
 from motionloom.store.records import Entry, origin_from
@@ -54,6 +54,7 @@ from motionloom.store.remote.object_store import (
     normal_address,
 )
 from motionloom.store.remote.replica import check_not_replica, replica_for_workers
+from motionloom.store.settings import ImportSettings
 
 
 class Store:
@@ -465,6 +466,20 @@ class Store:
         return found
 
     # --- adding and removing ------------------------------------------------------------
+
+    @staticmethod
+    def find_files(*paths: str | Path) -> list[Path]:
+        """Motion files among `paths` and in the folders among them: what `add` imports.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = ml.demo.clip("walk").save(f"{folder}/takes/walk.bvh")
+        ...     [path.name for path in ml.Library.find_files(folder)]
+        ['walk.bvh']
+        """
+        return [Path(source.shown) for source in find_sources(paths)[0]]
 
     def add(
         self,

@@ -27,11 +27,11 @@ from motionloom.parallel import Progress
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, sync_folder
 from motionloom.store.ingest.labels import Labelling, labelling
-from motionloom.store.ingest.settings import ImportSettings
 from motionloom.store.ingest.sources import Source, assign_names, find_sources
 from motionloom.store.ingest.task import Outcome, Task, content_hash, failure_reason, ingest
 from motionloom.store.records import Entry
 from motionloom.store.remote.object_store import FileStore, ObjectStore
+from motionloom.store.settings import ImportSettings
 
 if TYPE_CHECKING:
     from motionloom.store.store import Store

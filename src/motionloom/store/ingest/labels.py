@@ -19,8 +19,8 @@ from pathlib import Path, PurePosixPath
 
 from motionloom.errors import InvalidInput
 from motionloom.formats import FORMATS
-from motionloom.store.ingest.settings import LabelRule
 from motionloom.store.ingest.sources import Source
+from motionloom.store.settings import LabelRule
 
 KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 

@@ -53,7 +53,7 @@ def menu(shop: Shop) -> dict[str, Any]:
 @router.post("")
 def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
     """Begin to find the transitions; the job's result is what ``motionloom graph info`` tells."""
-    from motionloom.motion_graph.artifact import remember
+    from motionloom.motion_graph.artifact import save_graph_settings
 
     count = len(chosen_names(shop, settings))
     if count > _MOST:
@@ -63,7 +63,9 @@ def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
 
     def work(job: Job) -> dict[str, Any]:
         made = graph_of(shop, settings, job.advance)
-        remember(shop.library, settings.arguments())  # motionloom walk means this one now
+        save_graph_settings(
+            shop.library, settings.arguments()
+        )  # the default of motionloom walk
         return made.graph.info()
 
     return shop.jobs.start("comparing takes", work, total=count * (count + 1) // 2).told()

@@ -145,7 +145,7 @@ def _opened(shop: Workshop, name: str) -> Choreography:
 
 def _keep(shop: Workshop, made: Choreography, name: str) -> None:
     """Keep it instead of what was kept under the name, and tell the windows."""
-    from motionloom.rhythm.choreography_file import keep_choreography
+    from motionloom.rhythm.choreography_file import save_choreography
 
-    keep_choreography(shop.library, made, name)
+    save_choreography(shop.library, made, name)
     shop.rekept(("movements", name))
