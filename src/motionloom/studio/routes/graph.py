@@ -63,9 +63,7 @@ def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
 
     def work(job: Job) -> dict[str, Any]:
         made = graph_of(shop, settings, job.advance)
-        save_graph_settings(
-            shop.library, settings.arguments()
-        )  # the default of motionloom walk
+        save_graph_settings(shop.library, settings.arguments())  # the default of motionloom walk
         return made.graph.info()
 
     return shop.jobs.start("comparing takes", work, total=count * (count + 1) // 2).told()
