@@ -59,7 +59,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         [
             Contestant(
                 "NumPy, vectorised",
-                partial(plain.mixed, one.clips, one.weights, one.times, one.grounds, one.place),
+                partial(plain.mixed, one.clips, one.weights, one.times, one.transforms, one.place),
             )
         ],
     )
@@ -99,7 +99,7 @@ class _Work:
     clips: Clips
     weights: NDArray[np.float64]
     times: NDArray[np.float64]
-    grounds: NDArray[np.float64]
+    transforms: NDArray[np.float64]
     place: NDArray[np.float64]
 
     def cut(self, frames: int) -> _Work:
@@ -107,7 +107,7 @@ class _Work:
             self.clips,
             self.weights,
             self.times[:frames],
-            self.grounds[:frames],
+            self.transforms[:frames],
             self.place[:frames],
         )
 
@@ -136,14 +136,14 @@ def _work(examples: int, seed: int) -> _Work:
 def _ours(work: _Work):
     active = np.arange(_EXAMPLES)
     rotations, root = blend_poses(
-        work.clips, active, work.weights, work.times, grounds=work.grounds, place=work.place
+        work.clips, active, work.weights, work.times, transforms=work.transforms, place=work.place
     )
     tree = work.clips.skeleton
     return joint_positions(rotations, root, tree.parents, tree.offsets)
 
 
 def _plain(work: _Work):
-    rotations, root = plain.mixed(work.clips, work.weights, work.times, work.grounds, work.place)
+    rotations, root = plain.mixed(work.clips, work.weights, work.times, work.transforms, work.place)
     tree = work.clips.skeleton
     return by_components(rotations, root, tree.parents.tolist(), tree.offsets)
 
@@ -168,4 +168,4 @@ def _kernel(work: _Work):
     root = np.empty((len(work.times), 3), np.float32)
     shares = np.ascontiguousarray(np.broadcast_to(work.weights, work.times.shape))
     given = (clips.rotations, clips.root, clips.starts, np.arange(_EXAMPLES), shares)
-    return partial(blend_kernel, *given, work.times, work.grounds, work.place, rotations, root)
+    return partial(blend_kernel, *given, work.times, work.transforms, work.place, rotations, root)

@@ -119,7 +119,7 @@ def _with_examples(motion: ParametricMotion, count: int) -> ParametricMotion:
 def _repeated(whole: Registration, rows: NDArray[np.int64]) -> Registration:
     curve = whole.curve
     clips: Clips = whole.clips.only([int(n) for n in rows])
-    columns = ("times", "speeds", "grounds", "twists")
+    columns = ("times", "speeds", "transforms", "twists")
     return replace(
         whole,
         examples=tuple(whole.examples[n] for n in rows),

@@ -26,16 +26,18 @@ def test_mixes_as_the_definition_does(rng):
     weights = np.array([0.5, -0.1, 0.35, 0.25])
     times = rng.uniform(-1.0, 16.0, (30, 4))
     times[:5] = np.rint(times[:5])
-    grounds, place = rng.normal(size=(30, 4, 3)), rng.normal(size=(30, 3))
-    grounds[..., 2] *= 0.1
-    rotations, root = blend_poses(clips, np.arange(4), weights, times, grounds=grounds, place=place)
+    transforms, place = rng.normal(size=(30, 4, 3)), rng.normal(size=(30, 3))
+    transforms[..., 2] *= 0.1
+    rotations, root = blend_poses(
+        clips, np.arange(4), weights, times, transforms=transforms, place=place
+    )
     for t in range(30):
         expected, where = naive.mixed_pose(
             [clips.rotations[part] for part in parts],
             [clips.root[part] for part in parts],
             weights,
             times[t],
-            grounds[t],
+            transforms[t],
             place[t],
         )
         np.testing.assert_allclose(root[t], where, atol=1e-5)

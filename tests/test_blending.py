@@ -10,7 +10,7 @@ from motionloom.blending.registration_curve import RegistrationCurve, at_times
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations, quality_report
 from motionloom.motion.feet.streaming import FootPlanter
-from motionloom.motion.rotations.planar_transform import composed, inverse, moved_points
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 KINDS = ("front_mid", "front_high", "outside_mid", "side_mid")
 FAMILIES = {
@@ -159,9 +159,9 @@ def test_feet_that_stand_in_both_examples_stand_on_each_other(walks):
         for k in (0, n):
             example, times = registration.examples[k], registration.curve.times[:, k]
             ball = example.motion.role_positions(["left_foot"])[:, 0].astype(float)
-            back = inverse(registration.curve.grounds[:, k])
+            back = PlanarTransform.from_array(registration.curve.transforms[:, k]).inverse()
             stands = example.contacts["left_ball"][np.rint(times).astype(int)]
-            seen.append((moved_points(back, at_times(ball, times)), stands))
+            seen.append((back.apply(at_times(ball, times)), stands))
         both = seen[0][1] & seen[1][1]
         apart.append(np.linalg.norm((seen[0][0] - seen[1][0])[both][:, [0, 2]], axis=1).mean())
     assert max(apart) < 0.035  # 0.05 if all joints counted alike
@@ -244,7 +244,7 @@ def test_a_blend_begins_where_the_query_does(families):
     start = blend.registration.examples[0].motion.root[0]
     for weights in np.eye(4):
         assert np.linalg.norm((blend(weights).root[0] - start)[[0, 2]]) < 0.05
-    place = composed(blend.registration.curve.grounds[0, 0], [0.0, 0.0, 0.0])
+    place = blend.registration.curve.transforms[0, 0]
     np.testing.assert_allclose(place[:2], start[[0, 2]], atol=1e-6)
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app as cli
-from motionloom.motion.rotations.planar_transform import moved_poses
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 pytest.importorskip("fastapi")
 
@@ -277,7 +277,7 @@ def test_the_query_stands_at_the_origin_and_faces_forward(client, library):
 
 def test_matches_are_brought_to_the_query(tmp_path):
     kick = ml.demo.clip("kick_front_high_right")
-    turned, root = moved_poses([3.0, -2.0, 1.1], kick.rotations, kick.root)
+    turned, root = PlanarTransform(3.0, -2.0, 1.1).apply_to_poses(kick.rotations, kick.root)
     with ml.Library.create(tmp_path / "two.loom") as two:
         two.add_motion(kick, name="here")
         two.add_motion(replace(kick, rotations=turned, root=root), name="there")

@@ -11,7 +11,6 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import joint_accelerations
 from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.planar_transform import moved_poses
 
 
 def window(motion, start, frames, *, contacts=True):
@@ -31,8 +30,8 @@ def walk():
 def joined(motion, other, at, to, frames):
     """`motion` up to `at`, a transition, and `other` from `to` on, as it plays."""
     crossing = transition(motion.skeleton, window(motion, at, frames), window(other, to, frames))
-    rest = moved_poses(
-        crossing.transform, other.rotations[to + frames :], other.root[to + frames :]
+    rest = crossing.transform.apply_to_poses(
+        other.rotations[to + frames :], other.root[to + frames :]
     )
     return Motion(
         motion.skeleton,
@@ -49,7 +48,7 @@ def test_a_motion_goes_over_into_itself_without_change(walk):
         crossing = transition(walk.skeleton, a, b)
         np.testing.assert_allclose(crossing.root, a.root, atol=1e-4)
         assert np.max(rot.angle_between(crossing.rotations, a.rotations)) < 2e-3
-        back = moved_poses(crossing.transform, moved.rotations, moved.root)[1]
+        back = crossing.transform.apply_to_poses(moved.rotations, moved.root)[1]
         np.testing.assert_allclose(back, walk.root, atol=1e-4)
 
 
@@ -57,7 +56,7 @@ def test_ends_in_the_second_motion_and_goes_on_with_it(walk):
     other = ml.demo.clip("walk_fast", performer=0)
     a, b = window(walk, 30, 10), window(other, 8, 10)
     crossing = transition(walk.skeleton, a, b)
-    rotations, root = moved_poses(crossing.transform, b.rotations, b.root)
+    rotations, root = crossing.transform.apply_to_poses(b.rotations, b.root)
     np.testing.assert_allclose(crossing.root[-1], root[-1], atol=1e-5)
     assert np.max(rot.angle_between(crossing.rotations[-1], rotations[-1])) < 1e-3
     assert crossing.shares[-1] == 1.0 and crossing.seam == 4
@@ -66,7 +65,7 @@ def test_ends_in_the_second_motion_and_goes_on_with_it(walk):
 @pytest.mark.parametrize("contacts", [True, False])
 def test_the_best_alignment_is_the_one_a_definition_gives(walk, contacts):
     a, b = window(walk, 30, 6, contacts=contacts), window(walk, 9, 6, contacts=contacts)
-    x, z, yaw = aligning_transform(walk.skeleton, a, b)
+    x, z, yaw = aligning_transform(walk.skeleton, a, b).to_array()
     parts = [Motion(walk.skeleton, w.rotations, w.root, 30).positions() for w in (a, b)]
     weights = np.ones(parts[0].shape[:2])
     if contacts:

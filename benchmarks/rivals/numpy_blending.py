@@ -15,15 +15,15 @@ Floats = NDArray[np.floating]
 
 
 def mixed(
-    clips: Clips, weights: Floats, times: Floats, grounds: Floats, place: Floats
+    clips: Clips, weights: Floats, times: Floats, transforms: Floats, place: Floats
 ) -> tuple[Floats, Floats]:
     """Rotations (T, J, 4) and root (T, 3) of the mean of all N clips; see `blend_poses`."""
     rows, taps = _taps(clips, times)
     q = np.einsum("tnk,tnkjc->tnjc", taps, clips.rotations[rows], optimize=True)
     path = np.einsum("tnk,tnkc->tnc", taps, clips.root[rows], optimize=True)
-    q[:, :, 0] = _yawed(-grounds[..., 2], q[:, :, 0])
-    floor = path[..., 2] + 1j * path[..., 0] - (grounds[..., 1] + 1j * grounds[..., 0])
-    floor = (floor * np.exp(-1j * grounds[..., 2])) @ weights
+    q[:, :, 0] = _yawed(-transforms[..., 2], q[:, :, 0])
+    floor = path[..., 2] + 1j * path[..., 0] - (transforms[..., 1] + 1j * transforms[..., 0])
+    floor = (floor * np.exp(-1j * transforms[..., 2])) @ weights
     floor = place[:, 1] + 1j * place[:, 0] + floor * np.exp(1j * place[:, 2])
     total = np.einsum("n,tnjc->tjc", weights, q, optimize=True)
     total[:, 0] = _yawed(place[:, 2], total[:, 0])

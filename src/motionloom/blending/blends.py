@@ -39,7 +39,7 @@ from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.feet.foot_lock import ground_under
 from motionloom.motion.feet.streaming import FootPlanter
-from motionloom.motion.rotations.planar_transform import composed, travelled
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 
 class Blend:
@@ -194,13 +194,13 @@ class Blend:
         return track.points(np.interp(np.arange(start, end), frames, moments))
 
     def _mixed(self, track: Track, points: NDArray[np.float64]):
-        times, grounds, place = track.states(points)
+        times, transforms, place = track.states(points)
         return blend_poses(
             self.registration.clips,
             track.active,
             track.weights,
             times,
-            grounds=grounds,
+            transforms=transforms,
             place=place,
         )
 
@@ -310,10 +310,11 @@ class BlendPlayer(Player):
         self._rate = 4.0 / (ease * self.fps)  # per frame
         stands = len(registration.contacts.parts) > 0
         self._planter = FootPlanter(self.skeleton, self.fps) if plant and stands else None
-        start = registration.curve.grounds[0, 0] if place is None else place
-        self._place = np.array(start, np.float64)
-        if self._place.shape != (3,) or not np.isfinite(self._place).all():
+        start = registration.curve.transforms[0, 0] if place is None else place
+        start = np.asarray(start, np.float64)
+        if start.shape != (3,) or not np.isfinite(start).all():
             raise InvalidInput(f"place must be x, z, yaw, three finite numbers; got {place!r}")
+        self._place = PlanarTransform.from_array(start)
         self._point: float | None = 0.0
         self._frame = 0
 
@@ -343,18 +344,18 @@ class BlendPlayer(Player):
         shares = self._weights[active]
         k = min(int(point), len(curve) - 2)
         share = point - k
-        times, grounds = curve.at(active, point)
+        times, transforms = curve.at(active, point)
         rotations, root = blend_poses(
             self.registration.clips, active, shares, times[None],
-            grounds=grounds[None], place=self._place[None],
+            transforms=transforms[None], place=self._place.to_array()[None],
         )  # fmt: skip
         standing = self.registration.contacts.standing(active, shares, times)
         made = _Frame(rotations[0], root[0], standing, active, shares, times)
         # On to the next frame: as far along the curve as one frame of time is.
         speed = (1.0 - share) * curve.speeds[k] + share * curve.speeds[k + 1]
         step = 1.0 / max(float(speed[active] @ shares), 0.1)
-        moved = travelled(step * (shares @ curve.twists[k, active]))
-        self._place = composed(self._place, moved)
+        moved = PlanarTransform.from_twist(step * (shares @ curve.twists[k, active]))
+        self._place = self._place @ moved
         self._point = None if point >= last else self._point + step
         if self._point is not None and self._point > last + 0.5 * step:
             self._point = None

@@ -143,7 +143,7 @@ def blend_poses(
     weights: ArrayLike,
     times: ArrayLike,
     *,
-    grounds: ArrayLike | None = None,
+    transforms: ArrayLike | None = None,
     place: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Weighted means of poses of several clips.
@@ -157,7 +157,7 @@ def blend_poses(
         Sum up to 1.
     times : array_like, shape (T, n)
         Frame of each clip, between frames too; beyond its ends the clip stands still.
-    grounds : array_like, shape (T, n, 3), optional
+    transforms : array_like, shape (T, n, 3), optional
         Where each clip stands on the floor, ``x, z, yaw``: that is taken away before they
         are mixed. Default: they are mixed where they are.
     place : array_like, shape (T, 3), optional
@@ -180,7 +180,7 @@ def blend_poses(
     frames, count = times.shape
     active = np.ascontiguousarray(active, np.int64)
     shares = np.ascontiguousarray(np.broadcast_to(np.asarray(weights, np.float64), times.shape))
-    stands = np.zeros((frames, count, 3)) if grounds is None else grounds
+    stands = np.zeros((frames, count, 3)) if transforms is None else transforms
     puts = np.zeros((frames, 3)) if place is None else place
     rotations = np.empty((frames, *clips.rotations.shape[1:]), np.float32)
     root = np.empty((frames, 3), np.float32)
@@ -200,7 +200,7 @@ def blend_poses(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def blend_kernel(rotations, root, starts, active, weights, times, grounds, place, out_q, out_p):
+def blend_kernel(rotations, root, starts, active, weights, times, transforms, place, out_q, out_p):
     """Kernel of `blend_poses`: checks nothing, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
     joints = rotations.shape[1]
     width = 4 * joints
@@ -237,14 +237,14 @@ def blend_kernel(rotations, root, starts, active, weights, times, grounds, place
                 x += tap * root[row, 0]
                 y += tap * root[row, 1]
                 z += tap * root[row, 2]
-            yaw = -grounds[t, i, 2]
+            yaw = -transforms[t, i, 2]
             c, s = np.cos(0.5 * yaw), np.sin(0.5 * yaw)
             w0 += weight * (c * q0 - s * q2)
             w1 += weight * (c * q1 + s * q3)
             w2 += weight * (c * q2 + s * q0)
             w3 += weight * (c * q3 - s * q1)
-            x -= grounds[t, i, 0]
-            z -= grounds[t, i, 1]
+            x -= transforms[t, i, 0]
+            z -= transforms[t, i, 1]
             c, s = c * c - s * s, 2.0 * c * s
             px += weight * (c * x + s * z)
             py += weight * y

@@ -40,7 +40,7 @@ from motionloom.blending.registration_curve import RegistrationCurve, edge_trans
 from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.rotations.planar_transform import composed, inverse
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.search.match_graph.graph import Edge, Family, cheapest_paths
 
 Array = NDArray[np.float64]
@@ -172,15 +172,14 @@ class Registration:
         if np.any(np.diff(times, axis=0) <= 0.0):
             return self  # two keys within a frame or two: leave them where they are
         moved = RegistrationCurve.through(
-            times, np.maximum(curve.speeds + slopes, 1e-3), curve.grounds
+            times, np.maximum(curve.speeds + slopes, 1e-3), curve.transforms
         )
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
         """Example `number` where a blend of it alone begins: as the query does."""
-        move = composed(self.curve.grounds[0, 0], inverse(self.curve.grounds[0, number]))
-        motion = self.examples[number].motion
-        return motion.transform(yaw=float(move[2]), shift=(move[0], 0.0, move[1]))
+        places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
+        return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
 
 def register(
@@ -268,9 +267,10 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     """What is registered of the examples `kept`, numbered anew."""
     number = {n: k for k, n in enumerate(kept)}
     start = examples[0].motion.root[:, [0, 2]].astype(np.float64)
-    place = np.concatenate([start, np.zeros((len(start), 1))], axis=1)
-    grounds = np.stack([composed(inverse(transforms[n]), place) for n in kept], axis=1)
-    curve = RegistrationCurve.through(times[:, kept], speeds[:, kept], grounds)
+    place = PlanarTransform(start[:, 0], start[:, 1], 0.0)
+    placed = [transforms[n].inverse() @ place for n in kept]
+    places = PlanarTransform.stack(placed, axis=1).to_array()
+    curve = RegistrationCurve.through(times[:, kept], speeds[:, kept], places)
     chosen = [examples[n] for n in kept]
     clips = Clips.of([example.motion for example in chosen])
     return Registration(
@@ -278,7 +278,7 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
         # An example whose parent was left out keeps its times; they lead to the query anyway.
         tuple(number.get(parents[n], 0) if n else -1 for n in kept),
         curve,
-        clips.in_one_hemisphere(curve.times, -grounds[..., 2]),
+        clips.in_one_hemisphere(curve.times, -places[..., 2]),
         matched_contacts(
             [example.contacts for example in chosen],
             [plant_positions(example.motion, example.contacts) for example in chosen],
@@ -320,14 +320,14 @@ def _times(examples, parents, order, warps) -> tuple[Array, Array]:
     return times, speeds
 
 
-def _transforms(examples, parents, order, times) -> dict[int, Array]:
-    """For every example the move (K, 3) that takes it to the query, by way of the tree."""
-    transforms = {0: np.zeros((len(times), 3))}
+def _transforms(examples, parents, order, times) -> dict[int, PlanarTransform]:
+    """For every example the K transforms that align it with the query, along the tree."""
+    transforms = {0: PlanarTransform.identity(len(times))}
     for n in order:
         parent = parents[n]
         if parent >= 0:
             step = edge_transforms(examples[parent], examples[n], times[:, parent], times[:, n])
-            transforms[n] = composed(transforms[parent], step)
+            transforms[n] = transforms[parent] @ step
     return transforms
 
 

@@ -35,13 +35,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.examples import Example
 from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
-from motionloom.motion.rotations.planar_transform import (
-    best_move,
-    composed,
-    inverse,
-    moved_points,
-    twist,
-)
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 Array = NDArray[np.float64]
 
@@ -58,7 +52,7 @@ class RegistrationCurve:
         Frames that happen together; the first column is 0, 1, 2, ...
     speeds : ndarray, shape (K, N)
         Their derivatives, positive.
-    grounds : ndarray, shape (K, N, 3)
+    transforms : ndarray, shape (K, N, 3)
         Places on the floor, ``x, z, yaw``.
     twists : ndarray, shape (K - 1, N, 3)
         How places move from knot to knot.
@@ -66,23 +60,24 @@ class RegistrationCurve:
 
     times: Array
     speeds: Array
-    grounds: Array
+    transforms: Array
     twists: Array
 
     @classmethod
-    def through(cls, times: Array, speeds: Array, grounds: Array) -> RegistrationCurve:
-        """The curve through `times` (K, N) with places `grounds` (K, N, 3)."""
+    def through(cls, times: Array, speeds: Array, transforms: Array) -> RegistrationCurve:
+        """The curve through `times` (K, N) with places `transforms` (K, N, 3)."""
         steps = np.diff(times, axis=0)
         # Slopes up to three times those of the chords keep a cubic monotone.
         most = 3.0 * np.minimum(
             np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]])
         )
-        transforms = composed(inverse(grounds[:-1]), grounds[1:])
+        places = PlanarTransform.from_array(transforms)
+        between = PlanarTransform.between(places[:-1], places[1:])
         return cls(
             np.ascontiguousarray(times),
             np.ascontiguousarray(np.minimum(speeds, most)),
-            np.ascontiguousarray(grounds),
-            np.ascontiguousarray(twist(transforms)),
+            np.ascontiguousarray(transforms),
+            np.ascontiguousarray(between.twist()),
         )
 
     def __len__(self) -> int:
@@ -90,25 +85,25 @@ class RegistrationCurve:
 
     def only(self, numbers: Sequence[int]) -> RegistrationCurve:
         """The curve of some of the examples, in that order."""
-        parts = (self.times, self.speeds, self.grounds, self.twists)
+        parts = (self.times, self.speeds, self.transforms, self.twists)
         return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
     def at(self, active: NDArray[np.int64], point: float) -> tuple[Array, Array]:
         """Frames (n,) and places (n, 3) of `active` examples (n,) at a point of the curve."""
         count = len(active)
-        times, grounds, place = np.empty((1, count)), np.empty((1, count, 3)), np.empty((1, 3))
-        knots = np.ascontiguousarray(self.grounds[:, 0])
+        times, transforms, place = np.empty((1, count)), np.empty((1, count, 3)), np.empty((1, 3))
+        knots = np.ascontiguousarray(self.transforms[:, 0])
         _states(
-            self.times, self.speeds, self.grounds, active, knots, np.array([point]),
-            times, grounds, place,
+            self.times, self.speeds, self.transforms, active, knots, np.array([point]),
+            times, transforms, place,
         )  # fmt: skip
-        return times[0], grounds[0]
+        return times[0], transforms[0]
 
     def track(self, active: NDArray[np.int64], weights: Array) -> Track:
         """Time and place of the blend of `active` examples (n,) with `weights` (n,)."""
         knots = len(self.times)
         time, speed, place = np.empty(knots), np.empty(knots), np.empty((knots, 3))
-        curve = (self.times, self.speeds, self.grounds, self.twists)
+        curve = (self.times, self.speeds, self.transforms, self.twists)
         _blended(*curve, active, weights, time, speed, place)
         return Track(self, active, weights, time, speed, place)
 
@@ -136,15 +131,15 @@ class Track:
         """Frames (F, n) and places (F, n, 3) of the examples, place (F, 3) of the blend."""
         points = np.ascontiguousarray(points, np.float64)
         frames, count = len(points), len(self.active)
-        times, grounds = np.empty((frames, count)), np.empty((frames, count, 3))
+        times, transforms = np.empty((frames, count)), np.empty((frames, count, 3))
         place = np.empty((frames, 3))
-        curve = (self.curve.times, self.curve.speeds, self.curve.grounds)
-        _states(*curve, self.active, self.place, points, times, grounds, place)
-        return times, grounds, place
+        curve = (self.curve.times, self.curve.speeds, self.curve.transforms)
+        _states(*curve, self.active, self.place, points, times, transforms, place)
+        return times, transforms, place
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _blended(times, speeds, grounds, twists, active, weights, time, speed, place):
+def _blended(times, speeds, transforms, twists, active, weights, time, speed, place):
     for k in range(len(time)):
         t, s = 0.0, 0.0
         for i in range(len(active)):
@@ -158,7 +153,7 @@ def _blended(times, speeds, grounds, twists, active, weights, time, speed, place
         after = time[k + 1] - time[k] if k + 1 < len(time) else before
         speed[k] = min(max(speed[k], 0.0), 3.0 * min(before, after))
     for c in range(3):
-        place[0, c] = grounds[0, 0, c]
+        place[0, c] = transforms[0, 0, c]
     for k in range(len(time) - 1):
         x, z, yaw = 0.0, 0.0, 0.0
         for i in range(len(active)):
@@ -222,7 +217,7 @@ def _moments(time, speed, points):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _states(times, speeds, grounds, active, knots, points, out_times, out_grounds, out_place):
+def _states(times, speeds, transforms, active, knots, points, out_times, out_transforms, out_place):
     last = len(knots) - 2
     for n in range(len(points)):
         u = min(max(points[n], 0.0), last + 1.0)
@@ -234,8 +229,8 @@ def _states(times, speeds, grounds, active, knots, points, out_times, out_ground
                 times[k, j], times[k + 1, j], speeds[k, j], speeds[k + 1, j], f
             )
             for c in range(3):
-                a, b = grounds[k, j, c], grounds[k + 1, j, c]
-                out_grounds[n, i, c] = a + f * (b - a)
+                a, b = transforms[k, j, c], transforms[k + 1, j, c]
+                out_transforms[n, i, c] = a + f * (b - a)
         for c in range(3):
             out_place[n, c] = knots[k, c] + f * (knots[k + 1, c] - knots[k, c])
 
@@ -246,8 +241,10 @@ _ARM = 0.2
 _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
 
 
-def edge_transforms(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
-    """Moves along the floor that take `other` to `onto`.
+def edge_transforms(
+    onto: Example, other: Example, times_onto: Array, times_other: Array
+) -> PlanarTransform:
+    """Planar transforms that take `other` to `onto`.
 
     Parameters
     ----------
@@ -258,8 +255,8 @@ def edge_transforms(onto: Example, other: Example, times_onto: Array, times_othe
 
     Returns
     -------
-    transforms : ndarray, shape (K, 3)
-        ``x, z, yaw``; yaw without jumps.
+    transforms : PlanarTransform, shape (K,)
+        Yaw without jumps.
     """
     from scipy.ndimage import gaussian_filter1d
 
@@ -268,16 +265,16 @@ def edge_transforms(onto: Example, other: Example, times_onto: Array, times_othe
         for example, times in ((onto, times_onto), (other, times_other))
     ]
     weights = _weights(onto, other, times_onto, times_other)
-    raw = best_move(places[0], places[1], weights)
+    raw = PlanarTransform.aligning(places[0], places[1], weights)
     # Smooth where the body is, not where the origin is: far from it a shift mixes with a turn.
     roots = [place[:, 0] for place in places]
-    offset = moved_points(raw, roots[1]) - roots[0]
+    offset = raw.apply(roots[1]) - roots[0]
     width = _SMOOTHING * onto.motion.fps
-    yaw = gaussian_filter1d(np.unwrap(raw[:, 2]), width, mode="nearest")
+    yaw = gaussian_filter1d(np.unwrap(raw.yaw), width, mode="nearest")
     offset = gaussian_filter1d(offset, width, axis=0, mode="nearest")
-    turned = moved_points(np.stack([0.0 * yaw, 0.0 * yaw, yaw], axis=1), roots[1])
+    turned = PlanarTransform(0.0, 0.0, yaw).apply(roots[1])
     shift = roots[0] + offset - turned
-    return np.stack([shift[:, 0], shift[:, 2], yaw], axis=1)
+    return PlanarTransform(shift[:, 0], shift[:, 2], yaw)
 
 
 def at_times(values: Array, times: Array) -> Array:

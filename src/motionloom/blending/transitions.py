@@ -32,7 +32,7 @@ from motionloom.motion import Skeleton
 from motionloom.motion.easing import smooth_step
 from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
 from motionloom.motion.kinematics.forward import joint_positions
-from motionloom.motion.rotations.planar_transform import best_move, composed, moved_poses
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 _HELD = 20.0  # a foot part that stands in both windows counts as so many joints
 
@@ -75,8 +75,8 @@ class Transition:
         Those of the first motion, then those of the second.
     shares : ndarray, shape (k,)
         How much of each frame is of the second motion; the last is 1.
-    transform : ndarray, shape (3,)
-        The planar transform, ``x, z, yaw``, that takes frames of the second motion to
+    transform : PlanarTransform
+        The planar transform that takes frames of the second motion to
         where they go on.
 
     Examples
@@ -93,7 +93,7 @@ class Transition:
     root: NDArray[np.float32]
     contacts: NDArray[np.bool_]
     shares: NDArray[np.float64]
-    transform: NDArray[np.float64]
+    transform: PlanarTransform
 
     def __len__(self) -> int:
         return len(self.shares)
@@ -143,7 +143,7 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
         )
     both = _standing(a, frames) & _standing(b, frames)
     transform = aligning_transform(skeleton, a, b)
-    turned, path = moved_poses(transform, b.rotations, b.root)
+    turned, path = transform.apply_to_poses(b.rotations, b.root)
     shares = ease_weights(frames)
     root = a.root + shares[:, None] * (path.astype(np.float64) - a.root)
     if not both.any():
@@ -158,8 +158,8 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
     )
 
 
-def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> NDArray[np.float64]:
-    """The planar transform (3,), ``x, z, yaw``, that brings window `b` closest to `a`.
+def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
+    """The planar transform that brings window `b` closest to `a`.
 
     All joints count alike, but foot parts that stand in both windows much more.
     """
@@ -173,7 +173,7 @@ def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> NDArray[np.f
         if joint < joints:
             weights[both[:, k], joint] = _HELD
     clouds = [place.reshape(-1, 3) for place in places]
-    return best_move(clouds[0], clouds[1], weights.ravel())
+    return PlanarTransform.aligning(clouds[0], clouds[1], weights.ravel())
 
 
 def ease_weights(frames: int) -> NDArray[np.float64]:
@@ -195,7 +195,7 @@ def _by_velocities(first, second, mixed, shares, transform):
     root = first[0] + np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
     root[:, 1] = mixed[:, 1]
     on = root[-1] - second[-1]
-    return composed([on[0], on[2], 0.0], transform), root
+    return PlanarTransform(on[0], on[2], 0.0) @ transform, root
 
 
 def _standing(window: Window, frames: int) -> NDArray[np.bool_]:

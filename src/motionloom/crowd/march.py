@@ -14,7 +14,7 @@ from motionloom.crowd.settings import MarchSettings
 from motionloom.crowd.steering import marched, travel_weights
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
-from motionloom.motion.rotations.planar_transform import composed, inverse
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
@@ -104,8 +104,8 @@ def marched_blocks(scene: MarchSettings, choreography: Choreography) -> Iterator
         now = (start + np.arange(len(due))) / fps
         goals = formation(scene, now)
         later = formation(scene, np.array([now[0] + length]))[:, 0]
-        here = np.column_stack([centres, facing])
-        wish = composed(inverse(here), later)
+        here = PlanarTransform(centres[:, 0], centres[:, 1], facing)
+        wish = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
         wish[:, 2] = (wish[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
         weights = list(travel_weights(node, wish))
 

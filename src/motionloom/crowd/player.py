@@ -180,7 +180,7 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
     """Poses of one body of all agents of a node, in one call of the kernel."""
     agents, size, count = len(shares), len(times), len(node)
     clips = node.clips[body]
-    grounds = between(node.grounds, times)
+    transforms = between(node.transforms, times)
     rows = agents * size
     rotations = np.empty((rows, *clips.rotations.shape[1:]), np.float32)
     root = np.empty((rows, 3), np.float32)
@@ -188,7 +188,7 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
         clips.rotations, clips.root, clips.starts, np.arange(count, dtype=np.int64),
         np.repeat(shares, size, axis=0),
         np.tile(np.repeat(times[:, None], count, axis=1), (agents, 1)),
-        np.tile(grounds, (agents, 1, 1)), places.reshape(rows, 3), rotations, root,
+        np.tile(transforms, (agents, 1, 1)), places.reshape(rows, 3), rotations, root,
     )  # fmt: skip
     return rotations.reshape(agents, size, -1, 4), root.reshape(agents, size, 3)
 

@@ -25,7 +25,7 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, landings
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.planar_transform import composed, inverse
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.movements import Movement, handover_gaps, warped_movement
 from motionloom.rhythm.transition_graph import TransitionGraph
@@ -187,9 +187,8 @@ def _strides(walk: Motion) -> list[Array]:
 def _travel(walk: Motion, start: int, stop: int) -> Array:
     """What a stride does as seen at its start: x, z, turn."""
     root, headings = walk.root.astype(np.float64), walk.headings()
-    places = np.column_stack([root[[start, stop], 0], root[[start, stop], 2],
-                              headings[[start, stop]]])  # fmt: skip
-    return np.asarray(composed(inverse(places[0]), places[1]))
+    first, last = (PlanarTransform(root[k, 0], root[k, 2], headings[k]) for k in (start, stop))
+    return PlanarTransform.between(first, last).to_array()
 
 
 def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> list[Movement]:

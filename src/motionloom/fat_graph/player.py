@@ -29,12 +29,7 @@ from motionloom.blending.transitions import Window, aligning_transform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Source
 from motionloom.motion.feet.streaming import FootPlanter
-from motionloom.motion.rotations.planar_transform import (
-    composed,
-    moved_points,
-    moved_poses,
-    to_origin,
-)
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 if TYPE_CHECKING:
     from motionloom.fat_graph.graph import FatEdge, FatGraph
@@ -161,22 +156,24 @@ class FatPlayer(Player):
         if len(self._ready) == _SEEN:
             self._inertializer.seam(self._ready.rotations, self._ready.root)
 
-    def _joining_transform(self, first: FrameBlock, pose: int) -> Array:
+    def _joining_transform(self, first: FrameBlock, pose: int) -> PlanarTransform:
         """The planar transform that puts the first frame of an edge onto the last frame."""
         if self._last is not None:
             a, b = (Window(one.rotations, one.root, one.contacts) for one in (self._last, first))
             return aligning_transform(self.skeleton, a, b)
-        ahead = [0.0, 0.0, -float(self.graph.offsets[pose])]
-        return composed(ahead, to_origin(self._pose(first)))
+        ahead = PlanarTransform(0.0, 0.0, -float(self.graph.offsets[pose]))
+        return ahead @ PlanarTransform.to_origin(self._pose(first))
 
     def _moved(self, part: FrameBlock) -> FrameBlock:
         """Frames of the blend where they lie, on a way that is bent about the body."""
         transforms = np.empty((len(part), 3))
         for k, place in enumerate(part.root):
-            x, _, z = moved_points(self._transform, place)
-            self._transform = composed([x, z, self._bend], composed([-x, -z, 0.0], self._transform))
-            transforms[k] = self._transform
-        rotations, root = moved_poses(transforms, part.rotations, part.root)
+            x, _, z = self._transform.apply(place)
+            to_body = PlanarTransform(-x, -z, 0.0)
+            self._transform = PlanarTransform(x, z, self._bend) @ (to_body @ self._transform)
+            transforms[k] = self._transform.to_array()
+        whole = PlanarTransform.from_array(transforms)
+        rotations, root = whole.apply_to_poses(part.rotations, part.root)
         return replace(part, rotations=rotations, root=root)
 
     def _pose(self, one: FrameBlock) -> Motion:

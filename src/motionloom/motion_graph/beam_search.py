@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.rotations.planar_transform import composed
+from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
 from motionloom.motion_graph.routes import STEP, Goal, Route
 from motionloom.parallel import Progress
 
@@ -52,7 +52,7 @@ class _Ground:
             root = gaussian_filter1d(
                 motion.root.astype(np.float64), _SMOOTHING * motion.fps, axis=0, mode="nearest"
             )
-            paths.append(root[:, 2] + 1j * root[:, 0])
+            paths.append(floor_complex(root))
             headings.append(motion.headings())
         starts = np.cumsum([0, *map(len, graph.motions)])
         return cls(np.concatenate(paths), np.concatenate(headings), starts)
@@ -66,7 +66,7 @@ class _Branch:
     motion: int
     frame: int
     free: int  # the first frame at which the motion may be left
-    transform: NDArray[np.float64]
+    transform: PlanarTransform
     progress: float
     time: int
     parent: _Branch | None
@@ -152,7 +152,7 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
         else:
             yaw = float(np.angle(aim / going))
         shift = origin - np.exp(1j * yaw) * ground.floor[row]
-        transform = np.array([shift.imag, shift.real, yaw])
+        transform = PlanarTransform.from_complex(shift, yaw)
         branches.append(_Branch(0.0, motion, frame, frame, transform, 0.0, 0, None, -1))
     return branches
 
@@ -166,7 +166,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     ended = None
     if stop >= 0 and branch.frame + stop + 1 >= branch.free:
         row = int(ground.starts[branch.motion]) + branch.frame + stop
-        facing = ground.headings[row] + branch.transform[2] + trace.turned[stop]
+        facing = ground.headings[row] + branch.transform.yaw + trace.turned[stop]
         ended = (
             branch.cost + trace.costs[stop] + _final(goal, trace.places[stop], facing),
             branch.frame + stop + 1,
@@ -177,9 +177,8 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     steps = frames + half - branch.frame
     good = (steps < reach) & (steps >= 0)
     steps, which = steps[good], which[good]
-    transforms = composed(
-        _transforms(ground, branch, trace, steps), graph.transitions.transforms[which]
-    )
+    leading = PlanarTransform.from_array(graph.transitions.transforms[which])
+    transforms = _transforms(ground, branch, trace, steps) @ leading
     further = []
     for k, number in enumerate(which):
         motion, frame = graph.transitions.target[number]
@@ -221,9 +220,8 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
     )
     return _Trace(
         *_trace(
-            ground.floor[row:last], complex(branch.transform[1], branch.transform[0]),
-            branch.transform[2], branch.turning,
-            branch.progress, branch.time, goal.path, STEP, goal.guide,
+            ground.floor[row:last], complex(branch.transform.floor), float(branch.transform.yaw),
+            branch.turning, branch.progress, branch.time, goal.path, STEP, goal.guide,
             _label_costs(goal, segments, branch.motion), goal.frames, 1.0 / graph.fps,
         )
     )  # fmt: skip
@@ -288,11 +286,11 @@ def _turning(turning, gone, aim, dt):
 
 
 def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
-    """Where the branch's motion stands on the floor after so many frames, shape (n, 3)."""
+    """Transforms (n,) of the branch's motion after so many frames (n,)."""
     row = int(ground.starts[branch.motion]) + branch.frame
-    yaw = branch.transform[2] + trace.turned[steps]
+    yaw = branch.transform.yaw + trace.turned[steps]
     shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
-    return np.stack([shift.imag, shift.real, yaw], axis=-1)
+    return PlanarTransform.from_complex(shift, yaw)
 
 
 def _label_costs(goal: Goal, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:

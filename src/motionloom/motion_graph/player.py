@@ -38,12 +38,7 @@ from motionloom.motion.diagnostics.quality import (
 from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion.feet.streaming import FootPlanter
 from motionloom.motion.provenance import merged
-from motionloom.motion.rotations.planar_transform import (
-    composed,
-    moved_points,
-    moved_poses,
-    to_origin,
-)
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.routes import frames_to
 from motionloom.parallel import Progress
 
@@ -116,11 +111,11 @@ class GraphPlayer(Player):
         self._blended: int | None = None  # frames of the current transition already given
         if route is not None:
             self._motion, self._frame = route.start
-            self._transform = np.asarray(route.transform, np.float64)
+            self._transform = route.transform
             self._last_frame = route.end_frame
         else:
             self._motion, self._frame = self._begin(start)
-            self._transform = to_origin(graph.motions[self._motion][self._frame])
+            self._transform = PlanarTransform.to_origin(graph.motions[self._motion][self._frame])
         self._next = self._choice()
 
     def _read(self, count: int) -> FrameBlock:
@@ -174,7 +169,7 @@ class GraphPlayer(Player):
             return FrameBlock.empty(len(self.skeleton), self._played)
         part = slice(first, last)
         transforms = self._transforms(motion.root[part])
-        rotations, root = moved_poses(transforms, motion.rotations[part], motion.root[part])
+        rotations, root = transforms.apply_to_poses(motion.rotations[part], motion.root[part])
         contacts = self.graph.foot_supports[self._motion].parts[part]
         source = Source(motion.name, first, last, self._played, self._played + last - first)
         self._frame = last
@@ -187,7 +182,7 @@ class GraphPlayer(Player):
         made = self.graph.transition_frames(number)
         part = slice(done, min(done + count, len(made)))
         transforms = self._transforms(made.root[part])
-        rotations, root = moved_poses(transforms, made.rotations[part], made.root[part])
+        rotations, root = transforms.apply_to_poses(made.rotations[part], made.root[part])
         sources = self._halves(number, part, made.seam)
         seams: tuple[int, ...] = ()
         if part.start <= made.seam < part.stop:
@@ -199,24 +194,24 @@ class GraphPlayer(Player):
             self._arrive(number, made.transform)
         return FrameBlock(rotations, root, made.contacts[part], self._played, sources, seams)
 
-    def _transforms(self, root: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Transform of the next frames: one (3,), or one each where the route turns the body."""
+    def _transforms(self, root: NDArray[np.float32]) -> PlanarTransform:
+        """The transform of the next frames; one per frame where the route turns the body."""
         if self._turns is None:
             return self._transform
         turns = self._turns[self._played : self._played + len(root)]
         transforms = np.empty((len(root), 3))
         for k, turn in enumerate(turns):
             if turn:  # about where the body is
-                here = moved_points(self._transform, root[k])
-                yaw = self._transform[2] + turn
-                there = moved_points([0.0, 0.0, yaw], root[k])
-                self._transform = np.array([here[0] - there[0], here[2] - there[2], yaw])
-            transforms[k] = self._transform
-        return transforms
+                here = self._transform.apply(root[k])
+                yaw = self._transform.yaw + turn
+                there = PlanarTransform(0.0, 0.0, yaw).apply(root[k])
+                self._transform = PlanarTransform(here[0] - there[0], here[2] - there[2], yaw)
+            transforms[k] = self._transform.to_array()
+        return PlanarTransform.from_array(transforms)
 
-    def _arrive(self, number: int, transform: NDArray[np.float64]) -> None:
+    def _arrive(self, number: int, transform: PlanarTransform) -> None:
         self._motion, self._frame = (int(x) for x in self.graph.transitions.enter[number])
-        self._transform = composed(self._transform, transform)
+        self._transform = self._transform @ transform
         self._uses[number] += 1
         self._blended = None
         self._next = self._choice()

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.rotations.planar_transform import to_origin
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class Route:
     ----------
     start : (int, int)
         Motion and frame.
-    transform : ndarray, shape (3,)
+    transform : PlanarTransform
         Where that motion is put on the floor, ``x, z, yaw``.
     transitions : tuple of int
     end_frame : int
@@ -252,7 +252,7 @@ class Route:
     """
 
     start: tuple[int, int]
-    transform: NDArray[np.float64]
+    transform: PlanarTransform
     transitions: tuple[int, ...]
     end_frame: int
     frames: int
@@ -340,5 +340,5 @@ def _to_place(
         enter = graph.transitions.enter[taken[-1]]
         here = (int(enter[0]), int(enter[1]))
     played += frame + 1 - here[1]
-    transform = to_origin(graph.motions[first[0]][first[1]])
+    transform = PlanarTransform.to_origin(graph.motions[first[0]][first[1]])
     return Route(first, transform, tuple(taken), frame + 1, played)

@@ -353,7 +353,8 @@ class _Maker:
             key = (*source.tolist(), *target.tolist())
             if key not in self._known:
                 made = blended(self.motions, self.foot_supports, source, target, self.blend)
-                self._known[key] = (made.transform, _abruptness(self.motions, planned, k, made))
+                abruptness = _abruptness(self.motions, planned, k, made)
+                self._known[key] = (made.transform.to_array(), abruptness)
             planned.transforms[k], planned.accelerations[k] = self._known[key]
             if self.smooth is not None and (
                 planned.accelerations[k] > self.smooth * self._usual(int(source[0]), int(target[0]))
@@ -384,14 +385,12 @@ def _usual(motions: Sequence[Motion]) -> float:
 
 def _abruptness(motions, planned: Transitions, k: int, made: Transition) -> float:
     """Largest joint acceleration over a transition and the frames beside it, m/s^2."""
-    from motionloom.motion.rotations.planar_transform import moved_poses
-
     (a, leave), (b, enter) = planned.leave[k], planned.enter[k]
     before, after = motions[a], motions[b]
     beside = max(round(0.25 * before.fps) - planned.blend // 2 + 2, 2)
     head = slice(max(int(leave) - beside, 0), int(leave))
     tail = slice(int(enter), int(enter) + beside)
-    turned, path = moved_poses(made.transform, after.rotations[tail], after.root[tail])
+    turned, path = made.transform.apply_to_poses(after.rotations[tail], after.root[tail])
     rotations = np.concatenate([before.rotations[head], made.rotations, turned])
     root = np.concatenate([before.root[head], made.root, path])
     skeleton = before.skeleton

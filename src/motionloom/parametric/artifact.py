@@ -22,7 +22,7 @@ from motionloom.store.records import skeleton_from, skeleton_json
 from motionloom.store.store import Store
 
 KIND = "parametric"
-_CURVE = ("times", "speeds", "grounds", "twists")
+_CURVE = {"times": "times", "speeds": "speeds", "transforms": "grounds", "twists": "twists"}
 _CONTACTS = ("parts", "lifts", "spans", "present", "heights", "floors")
 _SPACE = ("examples", "parameters", "members", "weights")
 
@@ -60,7 +60,7 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
         "clip_rotations": clips.rotations,
         "clip_root": clips.root,
         "clip_starts": clips.starts,
-        **{f"curve_{key}": getattr(registration.curve, key) for key in _CURVE},
+        **{f"curve_{key}": getattr(registration.curve, name) for name, key in _CURVE.items()},
         **{f"contact_{key}": getattr(registration.contacts, key) for key in _CONTACTS},
         **{f"space_{key}": getattr(space, key) for key in _SPACE},
     }
@@ -98,7 +98,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
         registration = Registration(
             tuple(_example(clips, n, row) for n, row in enumerate(about["examples"])),
             tuple(about["parents"]),
-            RegistrationCurve(*(arrays[f"curve_{key}"] for key in _CURVE)),
+            RegistrationCurve(*(arrays[f"curve_{key}"] for key in _CURVE.values())),
             clips,
             MatchedContacts(*(arrays[f"contact_{key}"] for key in _CONTACTS)),
             tuple(about["left_out"]),

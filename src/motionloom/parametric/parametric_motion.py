@@ -28,7 +28,7 @@ from motionloom.blending import Blend, BlendPlayer, Registration
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
-from motionloom.motion.rotations.planar_transform import composed, to_origin
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
 from motionloom.parametric.parameter_space import (
     DELTA,
@@ -256,8 +256,9 @@ class ParametricPlayer(BlendPlayer):
         self._parametric = motion
         weights = motion.weights_for(target)
         start = motion.registration.placed(0)[:1]
-        there = motion.registration.curve.grounds[0, 0]
-        options.setdefault("place", composed(to_origin(start), there))
+        there = motion.registration.curve.transforms[0, 0]
+        place = PlanarTransform.to_origin(start) @ PlanarTransform.from_array(there)
+        options.setdefault("place", place.to_array())
         super().__init__(motion.registration, weights, **options)
 
     def _steer(self, **controls: Any) -> None:

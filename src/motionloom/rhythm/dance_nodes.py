@@ -18,7 +18,7 @@ from motionloom.blending.poses import Clips, blend_poses
 from motionloom.errors import RoleError
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FOOT_PARTS
-from motionloom.motion.rotations.planar_transform import composed, inverse, travelled, twist
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parametric.parameter_space import CardinalBasis
 from motionloom.rhythm.movements import Movement
 
@@ -36,7 +36,7 @@ class DanceNode:
     movements : tuple of Movement
     clips : tuple of Clips
         One per character; n clips each.
-    grounds : ndarray, shape (F, n, 3)
+    transforms : ndarray, shape (F, n, 3)
         Where the leader stands and faces, ``x, z, yaw``.
     twists : ndarray, shape (F - 1, n, 3)
         How that moves from frame to frame.
@@ -46,7 +46,7 @@ class DanceNode:
 
     movements: tuple[Movement, ...]
     clips: tuple[Clips, ...]
-    grounds: Array
+    transforms: Array
     twists: Array
     contacts: NDArray[np.bool_]
 
@@ -56,10 +56,10 @@ class DanceNode:
         frames = len(movements[0].motion)
         every = np.arange(frames, dtype=np.float64)
         leaders = [movement.motion for movement in movements]
-        grounds = np.stack([_places(leader) for leader in leaders], axis=1)
+        transforms = np.stack([_places(leader) for leader in leaders], axis=1)
         together = np.tile(every[:, None], (1, len(movements)))
         clips = tuple(
-            Clips.of(list(bodies)).in_one_hemisphere(together, -grounds[..., 2])
+            Clips.of(list(bodies)).in_one_hemisphere(together, -transforms[..., 2])
             for bodies in zip(*(movement.bodies for movement in movements), strict=True)
         )
         contacts = np.array(
@@ -68,8 +68,9 @@ class DanceNode:
                 for bodies in zip(*(movement.bodies for movement in movements), strict=True)
             ]
         )
-        steps = twist(composed(inverse(grounds[:-1]), grounds[1:]))
-        return cls(tuple(movements), clips, grounds, steps, contacts)
+        places = PlanarTransform.from_array(transforms)
+        steps = PlanarTransform.between(places[:-1], places[1:])
+        return cls(tuple(movements), clips, transforms, steps.twist(), contacts)
 
     def __len__(self) -> int:
         return len(self.movements)
@@ -77,12 +78,13 @@ class DanceNode:
     @property
     def frames(self) -> int:
         """F."""
-        return len(self.grounds)
+        return len(self.transforms)
 
     @cached_property
     def travel(self) -> Array:
         """What each movement does from start to end, as seen at its start: (n, 3) x, z, turn."""
-        return composed(inverse(self.grounds[0]), self.grounds[-1])
+        places = PlanarTransform.from_array(self.transforms[[0, -1]])
+        return PlanarTransform.between(places[0], places[1]).to_array()
 
     @cached_property
     def cardinal(self) -> CardinalBasis | None:
@@ -106,12 +108,12 @@ class DanceNode:
 
     def places(self, weights: Array, start: Array) -> Array:
         """Places (..., F, 3) of leaders in blends (..., n) that start at places (..., 3)."""
-        steps = travelled(np.einsum("fnc,...n->...fc", self.twists, weights))
+        steps = PlanarTransform.from_twist(np.einsum("fnc,...n->...fc", self.twists, weights))
         out = np.empty((*start.shape[:-1], self.frames, 3))
         out[..., 0, :] = start
-        out[..., 1:, 2] = start[..., None, 2] + np.cumsum(steps[..., 2], axis=-1)
+        out[..., 1:, 2] = start[..., None, 2] + np.cumsum(steps.yaw, axis=-1)
         # On the floor as z + ix: a step is turned by where the leader faces before it.
-        turned = (steps[..., 1] + 1j * steps[..., 0]) * np.exp(1j * out[..., :-1, 2])
+        turned = steps.floor * np.exp(1j * out[..., :-1, 2])
         floor = np.cumsum(turned, axis=-1)
         out[..., 1:, 0] = start[..., None, 0] + floor.imag
         out[..., 1:, 1] = start[..., None, 1] + floor.real
@@ -123,12 +125,12 @@ class DanceNode:
         """Rotations, root and contacts of every character at frames (T,), placed at (T, 3)."""
         active = np.flatnonzero(weights)
         shares = weights[active]
-        at = between(self.grounds[:, active], frames)
+        at = between(self.transforms[:, active], frames)
         times = np.repeat(frames[:, None], len(active), axis=1)
         nearest = np.rint(frames).astype(np.int64)
         out = []
         for clips, contacts in zip(self.clips, self.contacts, strict=True):
-            rotations, root = blend_poses(clips, active, shares, times, grounds=at, place=places)
+            rotations, root = blend_poses(clips, active, shares, times, transforms=at, place=places)
             stands = np.einsum("n,nfp->fp", shares, contacts[active][:, nearest])
             out.append((rotations, root, stands > 0.5))
         return out

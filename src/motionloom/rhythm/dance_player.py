@@ -27,7 +27,7 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton, Source
 from motionloom.motion.body_height import leg_length
 from motionloom.motion.feet.streaming import FootPlanter
-from motionloom.motion.rotations.planar_transform import composed, moved_poses
+from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
 from motionloom.rhythm.dance_nodes import between
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 
@@ -92,7 +92,7 @@ class DancePlayer(Player):
                           for skeleton in self.skeletons]  # fmt: skip
         self._wish: dict[str, Any] = {"target": None, "direction": None, "speed": None}
         self._played = 0
-        self._bent = np.zeros(3)  # how far the dance has been bent: x, z, yaw
+        self._bent = PlanarTransform.identity()  # how far the dance has been bent
         self._last_root: Array | None = None
         self._node: int | None = None
         self._start_beat = 0.0  # clock's beat at which the movement began
@@ -220,8 +220,8 @@ class DancePlayer(Player):
     def _heading_and_place(self) -> tuple[Array, float]:
         """Where the leader stands in the world, and where it faces."""
         here = self._place if not len(self._places) else self._places[-1]
-        world = composed(self._bent, here)
-        return world[:2], float(world[2])
+        world = self._bent @ PlanarTransform.from_array(here)
+        return np.array([world.x, world.z]), float(world.yaw)
 
     def _wished_travel(self) -> Array | None:
         """What the next movement should do, as seen from its start: (3,) x, z, turn."""
@@ -274,7 +274,7 @@ class DancePlayer(Player):
         move = self._places[-1, :2] - self._places[0, :2]
         if np.hypot(*move) < 0.2:
             return heading
-        return float(np.arctan2(move[0], move[1])) + float(self._bent[2])
+        return float(np.arctan2(move[0], move[1])) + float(self._bent.yaw)
 
     def _poses(self, frames: Array):
         assert self._node is not None  # noqa: S101 - `_frames` gave none without a node
@@ -288,24 +288,22 @@ class DancePlayer(Player):
 
     def _turned(self, rows):
         """The poses, bent towards where the dance should go, about the leader."""
-        leader = rows[0][1][:, [0, 2]].astype(np.float64)
+        leader = floor_complex(rows[0][1].astype(np.float64))
         rate, drift = self._bend_rate(), self._drift()
-        if rate == 0.0 and drift == 0.0 and not self._bent.any():
+        if rate == 0.0 and drift == 0.0 and not self._bent.to_array().any():
             self._last_root = leader[-1]
             return rows
-        yaw = self._bent[2] + rate * np.arange(1, len(leader) + 1)
+        yaw = self._bent.yaw + rate * np.arange(1, len(leader) + 1)
         first = leader[0] if self._last_root is None else self._last_root
-        steps = np.diff(np.vstack([first, leader]), axis=0)
-        flat = (steps[:, 1] + 1j * steps[:, 0]) * np.exp(1j * yaw) + drift
-        was = (first[1] + 1j * first[0]) * np.exp(1j * self._bent[2])
-        was += self._bent[1] + 1j * self._bent[0]
+        steps = np.diff(np.append(first, leader))
+        flat = steps * np.exp(1j * yaw) + drift
+        was = first * self._bent.rotation + self._bent.floor
         there = was + np.cumsum(flat)
-        moves = np.column_stack([np.zeros((len(yaw), 2)), yaw])
-        here = (leader[:, 1] + 1j * leader[:, 0]) * np.exp(1j * yaw)
-        moves[:, 0], moves[:, 1] = (there - here).imag, (there - here).real
-        self._bent, self._last_root = moves[-1], leader[-1]
+        transforms = PlanarTransform.from_complex(there - leader * np.exp(1j * yaw), yaw)
+        self._bent, self._last_root = transforms[-1], leader[-1]
         return [
-            (*moved_poses(moves, rotations, root), contacts) for rotations, root, contacts in rows
+            (*transforms.apply_to_poses(rotations, root), contacts)
+            for rotations, root, contacts in rows
         ]
 
     def _stretch(self, body, pieces, start, sources, seams) -> FrameBlock:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.heading import facing
-from motionloom.motion.rotations.planar_transform import best_move, composed, inverse, moved_points
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.plots.stick_figure import StickFigure, stick_figure
 from motionloom.studio.app_state import Workshop
 from motionloom.studio.motion_response import bones, standing
@@ -80,7 +80,7 @@ def together(shop: Workshop, asked: Together) -> Answer:
         motion = _picked(take, clip.frames, clip.motion)
         if clip.anchor >= len(motion):
             raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
-        move = composed(to_origin, _onto(home, motion[clip.anchor]))
+        transform = to_origin @ _onto(home, motion[clip.anchor])
         points = motion.positions(end_sites=True)
         if asked.small:
             figure = _figure(shop, take, shop.library.entry(clip.motion).skeleton)
@@ -88,7 +88,7 @@ def together(shop: Workshop, asked: Together) -> Answer:
         else:
             body = bones(take.skeleton)
             contacts.append(_standing(take, clip.frames))
-        places.append(moved_points(move, points).astype(np.float32).ravel())
+        places.append(transform.apply(points).astype(np.float32).ravel())
         key = shop.library.entry(clip.motion).skeleton
         if key not in numbers:
             numbers[key] = len(bodies)
@@ -123,24 +123,24 @@ def _picked(take: Motion, frames: Sequence[int], name: str) -> Motion:
     )
 
 
-def _home(pose: Motion) -> NDArray[np.float64]:
-    """The move that takes a pose to the origin, facing +Z."""
+def _home(pose: Motion) -> PlanarTransform:
+    """The transform that takes a pose to the origin, facing +Z."""
     points = pose.positions(end_sites=True)
     where = pose.skeleton.points(["hips"])[0] if "hips" in pose.skeleton.roles else 0
     place, heading = points[0, where], np.angle(facing(pose, points)[0])
-    here = np.array([place[0], place[2], heading])
-    return inverse(here) if np.isfinite(here).all() else np.zeros(3)
+    here = PlanarTransform(place[0], place[2], heading)
+    return here.inverse() if np.isfinite(here.to_array()).all() else PlanarTransform.identity()
 
 
-def _onto(home: Motion, pose: Motion) -> NDArray[np.float64]:
-    """The move that brings a pose to another; by the joints that both bodies have."""
+def _onto(home: Motion, pose: Motion) -> PlanarTransform:
+    """The transform that aligns a pose with another, by the joints that both bodies have."""
     roles = [role for role in home.skeleton.roles if role in pose.skeleton.roles]
     a, b = (one.role_positions(roles)[0] for one in (home, pose)) if roles else (None, None)
     if a is not None and b is not None:
         known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
         if known.sum() >= 3:
-            return best_move(a[known], b[known])
-    return composed(inverse(_home(home)), _home(pose))
+            return PlanarTransform.aligning(a[known], b[known])
+    return PlanarTransform.between(_home(home), _home(pose))
 
 
 def _standing(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:

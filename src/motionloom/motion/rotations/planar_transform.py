@@ -58,7 +58,9 @@ class PlanarTransform:
     yaw: Array
 
     def __init__(self, x: ArrayLike, z: ArrayLike, yaw: ArrayLike) -> None:
-        parts = np.broadcast_arrays(*(np.asarray(part, np.float64) for part in (x, z, yaw)))
+        parts = [np.asarray(part, np.float64) for part in (x, z, yaw)]
+        if not parts[0].shape == parts[1].shape == parts[2].shape:
+            parts = list(np.broadcast_arrays(*parts))
         for name, part in zip(("x", "z", "yaw"), parts, strict=True):
             object.__setattr__(self, name, part)
 
@@ -264,48 +266,3 @@ def _arc(yaw: Array) -> Complex:
     """Where one unit ahead leads while turning by `yaw`: (exp(i yaw) - 1) / (i yaw)."""
     half = 0.5 * yaw
     return np.sinc(half / np.pi) * np.exp(1j * half)
-
-
-# --- the same on arrays (..., 3) ------------------------------------------------------------
-
-
-def best_move(onto: ArrayLike, clouds: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    """`PlanarTransform.aligning` as an array (..., 3)."""
-    return PlanarTransform.aligning(onto, clouds, weights).to_array()
-
-
-def composed(second: ArrayLike, first: ArrayLike) -> Array:
-    """Composition of arrays (..., 3): `first`, then `second`."""
-    return (PlanarTransform.from_array(second) @ PlanarTransform.from_array(first)).to_array()
-
-
-def inverse(moves: ArrayLike) -> Array:
-    """Inverse transforms (..., 3)."""
-    return PlanarTransform.from_array(moves).inverse().to_array()
-
-
-def moved_points(moves: ArrayLike, points: ArrayLike) -> Array:
-    """Points (..., 3) transformed by an array (..., 3)."""
-    return PlanarTransform.from_array(moves).apply(points)
-
-
-def moved_poses(
-    moves: ArrayLike, rotations: ArrayLike, root: ArrayLike
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Poses transformed by an array (3,) or (T, 3)."""
-    return PlanarTransform.from_array(moves).apply_to_poses(rotations, root)
-
-
-def to_origin(motion: Motion) -> Array:
-    """`PlanarTransform.to_origin` as an array (3,)."""
-    return PlanarTransform.to_origin(motion).to_array()
-
-
-def twist(moves: ArrayLike) -> Array:
-    """Twists (..., 3) of transforms (..., 3)."""
-    return PlanarTransform.from_array(moves).twist()
-
-
-def travelled(twists: ArrayLike) -> Array:
-    """Transforms (..., 3) of twists (..., 3)."""
-    return PlanarTransform.from_twist(twists).to_array()

@@ -85,7 +85,7 @@ def transition(looked: Looked, shop: Shop) -> Response:
 
     The head has ``seam``, the frame in the middle of it, and ``blend``, its length.
     """
-    from motionloom.motion.rotations.planar_transform import to_origin
+    from motionloom.motion.rotations.planar_transform import PlanarTransform
     from motionloom.motion_graph.player import GraphPlayer
     from motionloom.motion_graph.routes import Route
 
@@ -97,8 +97,8 @@ def transition(looked: Looked, shop: Shop) -> Response:
     first = max(int(leave) - around, 0)
     last = min(int(enter) + around, len(graph.motions[b]))
     frames = int(leave) - first + graph.transitions.blend + last - int(enter)
-    move = to_origin(graph.motions[a][first])
-    route = Route((int(a), first), move, (number,), last, frames)
+    home = PlanarTransform.to_origin(graph.motions[a][first])
+    route = Route((int(a), first), home, (number,), last, frames)
     motion = GraphPlayer(graph, route=route).record(frames=frames, name=looked.transition)
     blend = graph.transitions.blend
     return motion_answer(motion, seam=int(leave) - first + blend // 2, blend=blend)
