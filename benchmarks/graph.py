@@ -22,7 +22,6 @@ from motionloom.distance import frame_distance
 from motionloom.motion import Motion
 from motionloom.motion_graph import motion_graph
 from motionloom.motion_graph.candidates import error_bands
-from motionloom.motion_graph.player import write_walk
 
 SUMMARY = "error functions, transitions and endless motion"
 PACKAGES = ()
@@ -62,7 +61,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
             ("the graph: found, made, checked", partial(motion_graph, motions), _PAPER, found),
             (
                 f"{_PLAYED} frames danced, feet held, measured, written as BVH",
-                lambda: write_walk(graph.player(1), target, _PLAYED),
+                lambda: graph.player(1).save(target, _PLAYED),
                 "",
                 "",
             ),

@@ -7,7 +7,7 @@ from naive.base_poses import base_pose_rows
 import motionloom as ml
 from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
-from motionloom.fat_graph import base_poses, fat_graph
+from motionloom.fat_graph import FatGraphSettings, base_poses, fat_graph
 from motionloom.motion import Motion, Provenance
 
 KINDS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right", "walk_left_tight",
@@ -21,7 +21,7 @@ def walks():
 
 @pytest.fixture(scope="module")
 def graph(walks):
-    return fat_graph(walks, examples=8)
+    return fat_graph(walks, FatGraphSettings(examples=8))
 
 
 def test_base_poses_are_those_of_the_quadratic_construction(walks):
@@ -131,18 +131,18 @@ def test_a_library_makes_one(walks, tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"radius": 0.0}, "radius must be a distance in metres above zero; got 0.0"),
-        ({"examples": 1}, "two examples at least"),
+        ({"radius": 0.0}, "radius must be greater than 0; got 0.0"),
+        ({"examples": 1}, "examples must be at least 2; got 1"),
         ({"features": "e99"}, "e99"),
     ],
 )
 def test_wrong_settings_are_named(walks, wrong, message):
     with pytest.raises(InvalidInput, match=message):
-        fat_graph(walks[:2], **wrong)
+        fat_graph(walks[:2], FatGraphSettings(**wrong))
 
 
 def test_motions_that_do_not_repeat_themselves_make_no_graph():
-    with pytest.raises(InvalidInput, match="come by no pose|leads from any|at least one motion"):
+    with pytest.raises(InvalidInput, match="no pose occurs|leads from any|at least one motion"):
         fat_graph([ml.demo.clip("kick_front_mid_right")])
     with pytest.raises(InvalidInput, match="at least one motion; got none"):
         fat_graph([])

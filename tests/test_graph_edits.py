@@ -13,7 +13,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.distance import frame_distance
 from motionloom.errors import InvalidInput, LibraryError, MotionloomError
-from motionloom.motion_graph.artifact import edited_library_graph
+from motionloom.motion_graph import GraphSettings
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.edits import (
     STATES,
@@ -45,7 +45,7 @@ def told(edited):
 
 
 def whole(lib, **options):
-    return edited_library_graph(lib, names=lib.names, **options)
+    return lib.edited_motion_graph(GraphSettings(**options))
 
 
 def test_a_removed_transition_is_in_no_graph_until_it_is_restored(lib):

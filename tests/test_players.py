@@ -13,8 +13,8 @@ import pytest
 import motionloom as ml
 from motionloom.blending import BlendPlayer, Player, register
 from motionloom.errors import InvalidInput
-from motionloom.fat_graph import FatPlayer, fat_graph
-from motionloom.motion_graph import GraphPlayer, motion_graph
+from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
+from motionloom.motion_graph import GraphPlayer, WalkSettings, motion_graph
 from motionloom.motion_graph.routes import plan
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
 from motionloom.rhythm import choreography
@@ -39,8 +39,8 @@ def kinds() -> dict[str, Kind]:
     kick = parametrize(kicks, "right_ankle@33", samples=10)
     walks = [ml.demo.clip(name) for name in ("walk", "walk_left", "walk_fast")]
     graph = motion_graph(walks, labels={walk.name: ("walk",) for walk in walks})
-    route = plan(graph, None, 1, path=[(0.0, 0.0), (0.0, 4.0)])
-    fat = fat_graph([*walks, ml.demo.clip("walk_right")], examples=4)
+    route = plan(graph, WalkSettings(seed=1, path=[(0.0, 0.0), (0.0, 4.0)]))
+    fat = fat_graph([*walks, ml.demo.clip("walk_right")], FatGraphSettings(examples=4))
     steps = choreography([ml.demo.clip("dance_groove")], meter=4)
     here, there = kick.accessible[:2]
     told = [Steered(frame=5, controls={"transition": True})]

@@ -53,7 +53,7 @@ def test_it_can_be_added_to(place, golden):
         same(found, golden["search web"], "search web")
         target = golden["parametric"]["target"]
         same(outline(lib.parametric("kick")(target)), golden["parametric"]["motion"], "kick")
-        walk = lib.motion_graph(within="walk", per_minute=200.0).walk(seconds=5, seed=1)
+        walk = lib.motion_graph(label="walk", per_minute=200.0).walk(seconds=5, seed=1)
         same(outline(walk), golden["walk"]["motion"], "walk")
 
 
@@ -95,7 +95,7 @@ def answers(place: Path) -> dict:
     with ml.Library(place) as lib:
         kick = lib.parametric("kick")
         target = [float(value) for value in kick.accessible[5]]
-        graph = lib.motion_graph(within="walk", per_minute=200.0)
+        graph = lib.motion_graph(label="walk", per_minute=200.0)
         walk = graph.walk(seconds=5, seed=1)
         family = lib.family("kick_0:3-33", within="kick", max_distance=0.12)
         found = {

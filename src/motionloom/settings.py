@@ -12,7 +12,7 @@ method does not have is refused by name.
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -72,6 +72,11 @@ EXCLUDE = Setting(
 
 Names = str | tuple[str, ...] | None
 """Type of such a field: one name, several, or None for no choice."""
+
+
+def names(given: str | Iterable[str] | None) -> Names:
+    """One name or several as the value of a field of type `Names`."""
+    return given if given is None or isinstance(given, str) else tuple(given)
 
 
 def setting(default: Any, help: str | Setting, **details: Any) -> Any:

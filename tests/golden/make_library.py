@@ -43,7 +43,7 @@ def main() -> None:
 
 def written(path: Path) -> Path:
     """The library and all that is kept with it."""
-    from motionloom.synthesis.motiongraph.edits import TransitionKey, edit
+    from motionloom.synthesis.motiongraph.edits import Spot, edit
     from motionloom.synthesis.motiongraph.store import remember
     from motionloom.synthesis.rhythm.choreography_storage import keep_choreography
 
@@ -57,8 +57,8 @@ def written(path: Path) -> Path:
         remember(lib, {"within": ["walk"], "per_minute": 200.0})
         source, target = graph.transitions.source[4], graph.transitions.target[4]
         names = graph.names[source[0]], graph.names[target[0]]
-        edit(lib, "remove", TransitionKey(names[0], int(source[1]), names[1], int(target[1])))
-        edit(lib, "lock", TransitionKey("walk_0", 35, "walk_0", 17))
+        edit(lib, "remove", Spot(names[0], int(source[1]), names[1], int(target[1])))
+        edit(lib, "lock", Spot("walk_0", 35, "walk_0", 17))
         keep_choreography(lib, lib.choreography(meter=4, takes=["groove"]), "groove")
         lib.features("pca8")
         for method in ("dtw", "lazy", "emd", "dtw-clip"):

@@ -11,23 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
+from motionloom.distance.joint_weights import Motions
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search.match_graph.graph import Family
 
 _MARGIN = 0.5  # seconds before and after a stretch that tell whether a foot stands at its edge
-
-
-class Motions(Protocol):
-    """Motions by name: a library, or a dictionary."""
-
-    def __getitem__(self, name: str, /) -> Motion:
-        """The motion of that name."""
 
 
 @dataclass(frozen=True, eq=False)

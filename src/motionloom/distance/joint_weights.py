@@ -7,9 +7,11 @@ tags times the pseudo-inverse of the rows; their absolute values say how much a 
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,6 +102,52 @@ def pair_features(
         ]
         out[k] = 0.5 * np.abs(rows[0][0]) + 0.5 * np.abs(rows[1][0])
     return out
+
+
+class Motions(Protocol):
+    """Motions by name: a library, or a dictionary."""
+
+    def __getitem__(self, name: str, /) -> Motion:
+        """The motion of that name."""
+
+
+def read_tags(file: str | Path, motions: Motions) -> tuple[list[tuple[Motion, Motion]], list[bool]]:
+    """Pairs of poses and their tags from a CSV file.
+
+    Parameters
+    ----------
+    file : str or Path
+        Rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not); a header line may come first.
+    motions : Library or mapping
+        Motions by name.
+    """
+    poses, similar = [], []
+    with Path(file).open(newline="", encoding="utf-8") as lines:
+        for line, row in enumerate(csv.reader(lines), start=1):
+            if not row or (line == 1 and row[-1].strip().lower() == "similar"):
+                continue
+            if len(row) != 3 or row[2].strip() not in ("0", "1"):
+                raise MotionFormatError(
+                    f"expected NAME:FRAME, NAME:FRAME, 1 or 0; got {','.join(row)[:60]!r}",
+                    path=file,
+                    line=line,
+                )
+            first, second = (_tagged_pose(motions, text, file, line) for text in row[:2])
+            poses.append((first, second))
+            similar.append(row[2].strip() == "1")
+    return poses, similar
+
+
+def _tagged_pose(motions: Motions, text: str, file: str | Path, line: int) -> Motion:
+    name, _, frame = text.strip().rpartition(":")
+    if not frame.isdecimal() or len(frame) > 15:
+        raise MotionFormatError(f"expected NAME:FRAME; got {text!r}", path=file, line=line)
+    motion = motions[name]
+    if int(frame) >= len(motion):
+        raise MotionFormatError(
+            f"{name} has {len(motion)} frames; got frame {frame}", path=file, line=line
+        )
+    return motion[int(frame)]
 
 
 def save_weights(weights: Mapping[Pair, float], path: str | Path) -> None:

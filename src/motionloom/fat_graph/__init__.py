@@ -1,8 +1,16 @@
 """Fat graphs: base poses, and between them motions that are steered continuously."""
 
 from motionloom.fat_graph.base_poses import BasePoses, base_poses
-from motionloom.fat_graph.build import fat_graph
+from motionloom.fat_graph.build import FatGraphSettings, fat_graph
 from motionloom.fat_graph.graph import FatEdge, FatGraph
 from motionloom.fat_graph.player import FatPlayer
 
-__all__ = ["BasePoses", "FatEdge", "FatGraph", "FatPlayer", "base_poses", "fat_graph"]
+__all__ = [
+    "BasePoses",
+    "FatEdge",
+    "FatGraph",
+    "FatGraphSettings",
+    "FatPlayer",
+    "base_poses",
+    "fat_graph",
+]

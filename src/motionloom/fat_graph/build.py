@@ -3,62 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending import register
 from motionloom.blending.examples import conform
-from motionloom.distance.features import FeatureSet, feature_set
+from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph.base_poses import NEIGHBOURS, BasePoses, base_poses
 from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
 from motionloom.motion import Motion
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 Array = NDArray[np.float64]
 
-RADIUS = 0.07  # metres: how far joints of neighbours may be apart, root mean square
 _APART = 0.3  # seconds between base poses, at least
 _LONGEST = 2.5  # seconds between base poses, at most
 _DURATIONS = 1.4  # clips of one edge are at most so many times longer or shorter than the middle
-_EXAMPLES = 20  # of an edge that are blended
 _SAMPLES = 60  # blends by which an edge learns its parameters
 _SPACING = 0.005  # radians and m/s between them
 _WAY = 0.3  # metres in a second: who goes less has no direction
 
 
-def fat_graph(
-    motions: Sequence[Motion],
-    *,
-    radius: float = RADIUS,
-    features: str | FeatureSet = "e15x3",
-    poses: int = 8,
-    k: int = NEIGHBOURS,
-    examples: int = _EXAMPLES,
-    seed: int = 0,
-) -> FatGraph:
-    """A fat graph of motions.
+@dataclass(frozen=True, kw_only=True)
+class FatGraphSettings(Settings):
+    """How a fat graph is built; see `motionloom.Library.fat_graph`.
+
+    Examples
+    --------
+    >>> FatGraphSettings(examples=4).radius
+    0.07
+    """
+
+    radius: float = setting(
+        0.07,
+        "Largest distance between neighbouring poses, root mean square over joints.",
+        unit="m",
+        above=0.0,
+    )
+    features: str | Any = setting("e15x3", "Features by which poses are compared.")
+    poses: int = setting(8, "At most this many base poses.", least=1)
+    k: int = setting(NEIGHBOURS, "Neighbours of a frame that are counted, at most.", least=1)
+    examples: int = setting(20, "Clips of a fat edge that are blended, at most.", least=2)
+    seed: int | Any = setting(0, "Random seed for sampling blends.", least=0)
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+
+    def check(self) -> None:
+        """Check that the radius is finite."""
+        if not np.isfinite(self.radius):
+            raise InvalidInput(f"radius must be finite; got {self.radius}")
+
+
+def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = None) -> FatGraph:
+    """Build the fat graph of some motions.
 
     Parameters
     ----------
     motions : sequence of Motion
-        Walks, runs, turns; of any skeletons and rates: they are brought onto the skeleton and
-        to the rate of the first.
-    radius : float
-        How alike poses must be to be neighbours, metres.
-    features : str or FeatureSet
-        What poses are compared by.
-    poses : int
-        Base poses to look for at most.
-    k : int
-        Neighbours of a frame that are counted at most.
-    examples : int
-        Clips of a fat edge that are blended; if there are more, those that differ most in
-        turn and speed.
-    seed : int
+        Walks, runs, turns, with any skeletons and frame rates; they are retargeted to the
+        skeleton and resampled to the rate of the first.
+    settings : FatGraphSettings, optional
+        Default: the defaults of `FatGraphSettings`.
 
     Raises
     ------
@@ -76,35 +88,30 @@ def fat_graph(
     >>> len(player.record(seconds=4))
     120
     """
-    if not (np.isfinite(radius) and radius > 0.0):
-        raise InvalidInput(f"radius must be a distance in metres above zero; got {radius}")
-    if examples < 2 or poses < 1:
-        raise InvalidInput(
-            f"a fat graph needs a base pose and two examples at least; got {poses} and {examples}"
-        )
+    settings = settings or FatGraphSettings()
     ready = conform(motions)
-    chosen = feature_set(features)
+    chosen = feature_set(settings.features)
     rows = [chosen.prepare(motion) for motion in ready]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
     found = base_poses(
         np.concatenate(rows),
         starts,
-        radius=radius / chosen.scale,
+        radius=settings.radius / chosen.scale,
         apart=max(round(_APART * ready[0].fps), 1),
-        k=k,
-        most=poses,
+        k=settings.k,
+        most=settings.poses,
     )
     if not len(found):
         raise InvalidInput(
-            f"the {len(ready)} motions come by no pose more than three times within {radius:g} m; "
-            "add motions that repeat themselves, such as walks, or raise the radius"
+            f"no pose occurs more than three times within {settings.radius:g} m in the "
+            f"{len(ready)} motions; add repetitive motions, such as walks, or raise radius"
         )
-    edges, removed = _fat_edges(ready, found, starts, examples, seed)
+    edges, removed = _fat_edges(ready, found, starts, settings.examples, settings.seed)
     kept, connected = _connected(len(found), edges)
     if not connected:
         raise InvalidInput(
-            f"nothing leads from any of the {len(found)} base poses back to it: a fat graph needs "
-            "motions that repeat themselves, such as walks, several times and in several ways"
+            f"no route leads from any of the {len(found)} base poses back to it: a fat graph "
+            "needs repetitive motions, such as walks, in several variations"
         )
     removed["base_poses"] = len(found) - len(kept)
     removed["edges"] = len(edges) - len(connected)

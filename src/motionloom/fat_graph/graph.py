@@ -54,9 +54,9 @@ class FatEdge:
 
     Examples
     --------
-    >>> from motionloom.fat_graph import fat_graph
+    >>> from motionloom.fat_graph import FatGraphSettings, fat_graph
     >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
-    >>> edge = fat_graph(walks, examples=4).edges[0]
+    >>> edge = fat_graph(walks, FatGraphSettings(examples=4)).edges[0]
     >>> edge.turns[0] < 0.0 < edge.turns[1], edge.members >= len(edge.clips) == 4
     (True, True)
     """
@@ -104,9 +104,9 @@ class FatGraph:
 
     Examples
     --------
-    >>> from motionloom.fat_graph import fat_graph
+    >>> from motionloom.fat_graph import FatGraphSettings, fat_graph
     >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
-    >>> graph = fat_graph(walks, examples=4)
+    >>> graph = fat_graph(walks, FatGraphSettings(examples=4))
     >>> graph, graph.leaving(0)
     (FatGraph(2 base poses, 2 fat edges), [0])
     """

@@ -55,9 +55,9 @@ class FatPlayer(Player):
 
     Examples
     --------
-    >>> from motionloom.fat_graph import FatPlayer, fat_graph
+    >>> from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
     >>> walks = [ml.demo.clip(kind) for kind in ("walk", "walk_left", "walk_right")]
-    >>> player = FatPlayer(fat_graph(walks, examples=4), speed=1.2)
+    >>> player = FatPlayer(fat_graph(walks, FatGraphSettings(examples=4)), speed=1.2)
     >>> player.steer(direction=0.8)
     >>> player.record(seconds=2)
     Motion(60 frames at 30 fps = 2.00 s, 21 joints)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from motionloom.errors import InvalidInput
+from motionloom.settings import chosen, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
     from motionloom.crowd.dance_floor import DanceFloor
-    from motionloom.distance import FrameDistance
+    from motionloom.distance import FeatureSet, FrameDistance
     from motionloom.fat_graph import FatGraph
-    from motionloom.motion_graph import MotionGraph
+    from motionloom.motion_graph import EditedGraph, GraphSettings, Minima, MotionGraph, Sectors
+    from motionloom.motion_graph.edits import Edits, TransitionKey
+    from motionloom.parallel import Progress
     from motionloom.rhythm import Choreography
 
 
@@ -22,30 +27,62 @@ class GraphVerbs(Store):
         self,
         *,
         distance: str | FrameDistance = "jrd",
-        within: str | Iterable[str] | None = None,
+        method: str | Sectors | Minima = "sectors",
+        sector_seconds: float | None = None,
+        max_distance: float | None = None,
+        per_minute: float = 60.0,
+        blend_seconds: float = 0.4,
+        apart_seconds: float = 0.6,
+        match_feet: bool = True,
+        connect: float = 3.0,
+        smooth: float | None = 1.2,
+        joint_weights: str | Path | None = None,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
-        **options: Any,
+        exclude: str | Iterable[str] | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
     ) -> MotionGraph:
-        """Where motions may be left for one another, found once and kept with the library.
+        """Build a motion graph: find transitions between motions, once, and store it.
 
         Parameters
         ----------
         distance : str or FrameDistance
-            How frames are compared: ``"jrd"``, ``"pc11"``, ...
-        within, only, without : str or several, optional
-            Labels and names of the motions to take; as in `search`.
-        **options
-            ``method`` ("sectors", "minima"), ``threshold`` or ``per_minute``,
-            ``blend_seconds``, ``sector_seconds``, ``apart_seconds``, ``footing``,
-            ``connect``, ``smooth``: see
-            `motionloom.motion_graph.transitions.TransitionSettings`.
+            Frame distance: ``"jrd"``, ``"pc11"``, ...
+        method : {"sectors", "minima"}, Sectors or Minima
+            How transition candidates are found on the error function.
+        sector_seconds : float, optional
+            Side of a sector in seconds; an option of ``"sectors"``. Default 0.5.
+        max_distance : float, optional
+            Largest frame distance at a transition. Default: the least that gives `per_minute`.
+        per_minute : float
+            Transitions per minute of motion, counting both directions as one.
+        blend_seconds : float
+            Duration of a transition.
+        apart_seconds : float
+            Least time between two frames of one motion that a transition joins.
+        match_feet : bool
+            Require the same feet to be in contact on both sides of a transition.
+        connect : float
+            Relax the frame distance up to this factor for motions that would be cut off; 1:
+            never. A given `max_distance` is never relaxed.
+        smooth : float or None
+            Largest acceleration of a transition, relative to the 99.9th percentile of the
+            motions; None: no limit.
+        joint_weights : str or Path, optional
+            File with weights of joint pairs for ``"jrd"``; see `learn_joint_weights`.
+        label, only, exclude : str or several, optional
+            Labels and names that choose the motions; as in `search`.
+        workers : int, optional
+            Processes. Default: one per core, or none for little work.
+        progress : callable, optional
+            Called with the number of pairs of motions compared since the last call.
 
         Returns
         -------
         graph : MotionGraph
-            Without dead ends; ``removed`` tells what was left out. Transitions that were
-            removed or locked by hand (`motionloom.motion_graph.edits`) stay so.
+            Without dead ends; ``removed`` says what was left out. Transitions that were removed
+            or locked by `edit_motion_graph` stay so.
 
         Examples
         --------
@@ -57,29 +94,190 @@ class GraphVerbs(Store):
         >>> graph.walk(seconds=10, seed=1).duration
         10.0
         """
-        from motionloom.motion_graph.artifact import library_graph
-        from motionloom.search.filters import chosen_names
+        from motionloom.motion_graph.settings import GraphSettings
 
-        names = chosen_names(self, within=within, only=only, without=without)
-        return library_graph(self, names=names, distance=distance, **options)
+        settings = GraphSettings(
+            distance=distance,
+            method=cast(
+                "Sectors | Minima",
+                chosen("method", method, GraphSettings.METHODS, {"sector_seconds": sector_seconds}),
+            ),
+            max_distance=max_distance,
+            per_minute=per_minute,
+            blend_seconds=blend_seconds,
+            apart_seconds=apart_seconds,
+            match_feet=match_feet,
+            connect=connect,
+            smooth=smooth,
+            joint_weights=joint_weights,
+            label=names(label),
+            only=names(only),
+            exclude=names(exclude),
+        )
+        return self.edited_motion_graph(settings, workers=workers, progress=progress).graph
+
+    def edited_motion_graph(
+        self,
+        settings: GraphSettings,
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+    ) -> EditedGraph:
+        """The motion graph of `settings`, with all transitions found and the state of each.
+
+        Examples
+        --------
+        >>> from motionloom.motion_graph import GraphSettings
+        >>> edited = lib.edited_motion_graph(GraphSettings(only=("walk", "walk_fast")))
+        >>> len(edited.states) >= len(edited.graph)
+        True
+        """
+        from motionloom.motion_graph.artifact import library_graph
+
+        return library_graph(self, settings, workers=workers, progress=progress)
+
+    def has_motion_graph(self, settings: GraphSettings) -> bool:
+        """Whether the graph of `settings` is stored, so that it need not be built."""
+        from motionloom.motion_graph.artifact import is_built
+
+        return is_built(self, settings)
+
+    def motion_graph_names(self, settings: GraphSettings) -> tuple[str, ...]:
+        """Names of the motions that `settings` choose."""
+        from motionloom.motion_graph.artifact import graph_names
+
+        return tuple(graph_names(self, settings))
+
+    @property
+    def last_graph_settings(self) -> GraphSettings | None:
+        """Settings of the graph that `save_graph_settings` stored last, or None."""
+        from motionloom.motion_graph.artifact import graph_settings
+
+        return graph_settings(self)
+
+    def save_graph_settings(
+        self, settings: GraphSettings, *, fields: Iterable[str] | None = None
+    ) -> None:
+        """Store the settings of a graph: commands without graph options use them.
+
+        Parameters
+        ----------
+        settings : GraphSettings
+        fields : iterable of str, optional
+            Fields to store. Default: those that differ from their defaults.
+        """
+        from motionloom.motion_graph.artifact import save_graph_settings
+
+        save_graph_settings(self, settings, fields)
+
+    @property
+    def motion_graph_edits(self) -> Edits:
+        """Transitions that were removed or locked by hand."""
+        from motionloom.motion_graph.edits import library_edits
+
+        return library_edits(self)
+
+    def edit_motion_graph(
+        self, action: Literal["remove", "lock", "restore"], transition: str | TransitionKey
+    ) -> Edits:
+        """Remove, lock or restore a transition, in all motion graphs of the library.
+
+        Parameters
+        ----------
+        action : {"remove", "lock", "restore"}
+            Exclude it from every graph; include it in every graph that has both motions; or
+            undo an edit.
+        transition : str or TransitionKey
+            ``NAME:FRAME,NAME:FRAME``.
+
+        Returns
+        -------
+        edits : Edits
+            All edits of the library.
+
+        Raises
+        ------
+        InvalidInput, LibraryError
+            If the library has no such motion, or the motion no such frame.
+        """
+        from motionloom.motion_graph.edits import TransitionKey, edit
+
+        key = TransitionKey.of(transition) if isinstance(transition, str) else transition
+        for name, frame in ((key.source, key.source_frame), (key.target, key.target_frame)):
+            frames = self.entry(name).frames
+            if frame >= frames:
+                raise InvalidInput(f"{name} has frames 0 to {frames - 1}; got {frame}")
+        return edit(self, action, key)
+
+    def learn_joint_weights(
+        self,
+        tags: str | Path,
+        *,
+        max_weights: int | None = None,
+        output: str | Path | None = None,
+    ) -> tuple[dict[tuple[str, str], float], int]:
+        """Weights of joint pairs for the distance jrd, from pairs of poses tagged by hand.
+
+        Parameters
+        ----------
+        tags : str or Path
+            CSV file with rows ``NAME:FRAME, NAME:FRAME, 1`` (similar) or ``0`` (not).
+        max_weights : int, optional
+            Keep only the largest weights, at most this many.
+        output : str or Path, optional
+            Write the weights to this file, for `motion_graph(joint_weights=...)`.
+
+        Returns
+        -------
+        weights : dict
+            Pair of roles to weight, the largest first.
+        tagged : int
+            Number of tagged pairs.
+        """
+        from motionloom.distance.joint_weights import learn_weights, read_tags, save_weights
+
+        poses, similar = read_tags(tags, self)
+        weights = learn_weights(poses, similar, top=max_weights)
+        if output is not None:
+            save_weights(weights, output)
+        return weights, len(poses)
 
     def fat_graph(
         self,
         *,
-        within: str | Iterable[str] | None = None,
+        radius: float = 0.07,
+        features: str | FeatureSet = "e15x3",
+        poses: int = 8,
+        k: int = 256,
+        examples: int = 20,
+        seed: int = 0,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
-        **options: Any,
+        exclude: str | Iterable[str] | None = None,
     ) -> FatGraph:
-        """Base poses, and between them motions that turn and go as fast as they are told.
+        """Build a fat graph: base poses and, between them, motions steered by turn and speed.
 
         Parameters
         ----------
-        within, only, without : str or several, optional
-            Labels and names of the motions to take; as in `search`. Walks, runs, turns.
-        **options
-            ``radius``, ``features``, ``poses``, ``k``, ``examples``, ``seed``: see
-            `motionloom.fat_graph.fat_graph`.
+        radius : float
+            Largest distance between neighbouring poses, metres.
+        features : str or FeatureSet
+            Features by which poses are compared.
+        poses : int
+            At most this many base poses.
+        k : int
+            Neighbours of a frame that are counted, at most.
+        examples : int
+            Clips of a fat edge that are blended, at most; those that differ most in turn and
+            speed are chosen.
+        seed : int
+            Random seed for sampling blends.
+        label, only, exclude : str or several, optional
+            Labels and names that choose the motions; as in `search`. Best: walks, runs, turns.
+
+        Returns
+        -------
+        graph : FatGraph
 
         Examples
         --------
@@ -92,11 +290,25 @@ class GraphVerbs(Store):
         >>> player.record(seconds=3).duration
         3.0
         """
+        from motionloom.fat_graph import FatGraphSettings
         from motionloom.fat_graph import fat_graph as graph_of
         from motionloom.search.filters import chosen_names
 
-        names = chosen_names(self, within=within, only=only, without=without)
-        return graph_of([self[name] for name in names], **options)
+        settings = FatGraphSettings(
+            radius=radius,
+            features=features,
+            poses=poses,
+            k=k,
+            examples=examples,
+            seed=seed,
+            label=names(label),
+            only=names(only),
+            exclude=names(exclude),
+        )
+        motions = chosen_names(
+            self, within=settings.label, only=settings.only, without=settings.exclude
+        )
+        return graph_of([self[name] for name in motions], settings)
 
     def choreography(
         self,

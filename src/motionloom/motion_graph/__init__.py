@@ -1,15 +1,39 @@
-"""Motion graphs: endless, steerable motion out of a few clips."""
+"""Motion graphs: endless, steerable motion from a few clips."""
 
-from motionloom.motion_graph.build import motion_graph
-from motionloom.motion_graph.graph import MotionGraph, Removed
-from motionloom.motion_graph.player import GraphPlayer
-from motionloom.motion_graph.transitions import Transitions, TransitionSettings
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "TransitionSettings",
-    "GraphPlayer",
-    "MotionGraph",
-    "Removed",
-    "Transitions",
-    "motion_graph",
-]
+if TYPE_CHECKING:
+    from motionloom.motion_graph.build import motion_graph as motion_graph
+    from motionloom.motion_graph.edits import EditedGraph as EditedGraph
+    from motionloom.motion_graph.graph import MotionGraph as MotionGraph
+    from motionloom.motion_graph.graph import Removed as Removed
+    from motionloom.motion_graph.player import GraphPlayer as GraphPlayer
+    from motionloom.motion_graph.settings import GraphSettings as GraphSettings
+    from motionloom.motion_graph.settings import Minima as Minima
+    from motionloom.motion_graph.settings import Sectors as Sectors
+    from motionloom.motion_graph.settings import TransitionSettings as TransitionSettings
+    from motionloom.motion_graph.settings import WalkSettings as WalkSettings
+    from motionloom.motion_graph.transitions import Transitions as Transitions
+
+# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+_HOMES = {
+    "EditedGraph": "edits",
+    "GraphPlayer": "player",
+    "GraphSettings": "settings",
+    "Minima": "settings",
+    "MotionGraph": "graph",
+    "Removed": "graph",
+    "Sectors": "settings",
+    "TransitionSettings": "settings",
+    "Transitions": "transitions",
+    "WalkSettings": "settings",
+    "motion_graph": "build",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

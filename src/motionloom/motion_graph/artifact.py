@@ -1,4 +1,4 @@
-"""Motion graphs kept with their library, as SQLite tables.
+"""Motion graphs as artifacts of a library: SQLite tables.
 
 ::
 
@@ -6,11 +6,11 @@
 
 ==================  =================================================================
 ``meta``            distance, threshold, blend, what was removed
-``motions``         number, name, frames, of those that take part
-``nodes``           places in motions at which something leaves or arrives
+``motions``         number, name and frames of each motion
+``nodes``           frames of motions at which a transition leaves or arrives
 ``edges``           from node to node: ``blend`` (a transition: frames that are alike, error,
                     mean error, planar transform, acceleration) or ``play``
-``prunings``        how many spots each condition left, for each pair of motions
+``prunings``        candidates left after each condition, for each pair of motions
 ==================  =================================================================
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -27,16 +27,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from motionloom.blending.examples import conform
-from motionloom.distance import FrameDistance, frame_distance
+from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.motion_graph.build import checked_finding, motion_graph
+from motionloom.motion_graph.build import motion_graph
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.edits import EditedGraph, library_edits, with_edits
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryMotions
-from motionloom.motion_graph.transitions import Transitions, TransitionSettings
+from motionloom.motion_graph.settings import GraphSettings
+from motionloom.motion_graph.transitions import Transitions
 from motionloom.parallel import Progress
+from motionloom.search.filters import chosen_names
 from motionloom.store.artifacts.release_0_1 import GRAPH_SETTINGS
 from motionloom.store.remote.folder import Folder
 
@@ -63,88 +65,85 @@ CREATE TABLE prunings (a TEXT, b TEXT, sectors INTEGER, below_threshold INTEGER,
 
 def library_graph(
     library: Store,
+    settings: GraphSettings,
     *,
-    names: Sequence[str],
-    distance: str | FrameDistance = "jrd",
     workers: int | None = None,
     progress: Progress | None = None,
-    **options: Any,
-) -> MotionGraph:
-    """The motion graph of some motions of a library, found once and kept with it.
-
-    What people have edited (`motionloom.motion_graph.edits`) is left out or in.
+) -> EditedGraph:
+    """The motion graph of some motions of a library, built once and stored with it.
 
     Parameters
     ----------
     library : Store
-    names : sequence of str
-        The motions; the first one's skeleton and rate are those of the graph.
-    distance : str or FrameDistance
-    workers, progress : optional
-        Processes; called with the number of pairs of motions compared since the last call.
-    **options
-        As in `motion_graph`.
+    settings : GraphSettings
+        The motions and how transitions are found. The skeleton and the frame rate of the first
+        motion are those of the graph.
+    workers : int, optional
+        Processes. Default: one per core, or none for little work.
+    progress : callable, optional
+        Called with the number of pairs of motions compared since the last call.
+
+    Returns
+    -------
+    graph : EditedGraph
+        With the edits of the library (`motionloom.motion_graph.edits`) applied.
     """
-    return edited_library_graph(library, names=names, distance=distance, workers=workers,
-                                progress=progress, **options).graph  # fmt: skip
-
-
-def edited_library_graph(
-    library: Store,
-    *,
-    names: Sequence[str],
-    distance: str | FrameDistance = "jrd",
-    workers: int | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> EditedGraph:
-    """The same as `library_graph`, with all that was found and what became of it by hand."""
+    names = graph_names(library, settings)
     if not names:
         raise InvalidInput("a motion graph needs at least one motion; none were chosen")
-    finding = checked_finding(options)
-    chosen = frame_distance(distance)
-    key = _key(names, chosen, finding)
+    distance = settings.frame_distance()
     motions = conform([library[name] for name in names])
     labels = {name: library.labels(name) for name in names}
 
     def build(folder: Path, previous: Folder | None) -> None:
         graph = motion_graph(
             motions,
-            distance=chosen,
-            takes=LibraryMotions(library, tuple(names)),
+            settings,
+            stored=LibraryMotions(library, tuple(names)),
             workers=workers,
             progress=progress,
-            **options,
         )
         write_graph(graph, folder / _FILE)
 
     found = library.artifacts.derive(
-        _KIND, key, build=build, read=lambda folder: read_graph(folder / _FILE, motions, labels)
+        _KIND,
+        _key(names, distance, settings),
+        build=build,
+        read=lambda folder: read_graph(folder / _FILE, motions, labels),
     )
-    return with_edits(found, library_edits(library), motions, chosen)
+    return with_edits(found, library_edits(library), motions, distance)
 
 
-def is_built(
-    library: Store,
-    *,
-    names: Sequence[str],
-    distance: str | FrameDistance = "jrd",
-    **options: Any,
-) -> bool:
-    """Whether a library keeps the graph that `library_graph` gives, and need not build it."""
-    key = _key(names, frame_distance(distance), checked_finding(options))
-    return not library.artifacts.stale(_KIND, key)
+def is_built(library: Store, settings: GraphSettings) -> bool:
+    """Whether a library holds the graph of these settings, so that it need not be built."""
+    names = graph_names(library, settings)
+    return not library.artifacts.stale(_KIND, _key(names, settings.frame_distance(), settings))
 
 
-def _key(
-    names: Sequence[str], distance: FrameDistance, finding: TransitionSettings
-) -> dict[str, Any]:
-    """What a graph depends on besides the motions themselves."""
+def graph_names(library: Store, settings: GraphSettings) -> list[str]:
+    """Names of the motions that the settings choose."""
+    return chosen_names(
+        library, within=settings.label, only=settings.only, without=settings.exclude
+    )
+
+
+def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:
+    """What a graph depends on besides the motions themselves; names as in release 0.1."""
     return {
         "format": _FORMAT,
         "names": list(names),
         "distance": repr(distance),
-        "finding": asdict(finding),
+        "finding": {
+            "method": settings.method_name,
+            "threshold": settings.max_distance,
+            "per_minute": settings.per_minute,
+            "blend_seconds": settings.blend_seconds,
+            "sector_seconds": settings.sector_seconds,
+            "apart_seconds": settings.apart_seconds,
+            "footing": settings.match_feet,
+            "connect": settings.connect,
+            "smooth": settings.smooth,
+        },
     }
 
 
@@ -227,7 +226,14 @@ def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple
             transitions,
             meta["distance"],
             float(meta["threshold"]),
-            Removed(**{**removed, "motions": tuple(removed["motions"])}),
+            Removed(
+                removed["transitions"],
+                tuple(removed["motions"]),
+                removed["footing"],
+                removed["abrupt"],
+                removed["frames"],
+                removed.get("by_hand", 0),
+            ),
             prunings,
             labels,
         )
@@ -235,12 +241,16 @@ def read_graph(path: str | Path, motions: Sequence[Any], labels: dict[str, tuple
         raise LibraryError(f"{path}: damaged: {error}") from None
 
 
-def save_graph_settings(library: Store, settings: dict[str, Any]) -> None:
-    """Save the settings of the library's latest motion graph, the default of later commands."""
-    library.artifacts.save(*GRAPH_SETTINGS, settings)
+def save_graph_settings(
+    library: Store, settings: GraphSettings, fields: Iterable[str] | None
+) -> None:
+    """Save settings of the library's latest motion graph, the default of later commands."""
+    library.artifacts.save(*GRAPH_SETTINGS, settings.to_dict(fields))
 
 
-def graph_settings(library: Store) -> dict[str, Any] | None:
+def graph_settings(library: Store) -> GraphSettings | None:
     """Settings of the library's latest motion graph; None if there is none."""
     kind, name = GRAPH_SETTINGS
-    return library.artifacts.about(kind, name) if name in library.artifacts.names(kind) else None
+    if name not in library.artifacts.names(kind):
+        return None
+    return GraphSettings.from_dict(library.artifacts.about(kind, name))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from motionloom.blending.examples import conform
-from motionloom.distance import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
@@ -17,10 +15,10 @@ from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.foot_support import FootSupport
 from motionloom.motion_graph.graph import MotionGraph, Removed
 from motionloom.motion_graph.pair_candidates import LibraryMotions
+from motionloom.motion_graph.settings import TransitionSettings
 from motionloom.motion_graph.transitions import (
     TransitionReport,
     Transitions,
-    TransitionSettings,
     find_transitions,
 )
 from motionloom.parallel import Progress
@@ -28,35 +26,30 @@ from motionloom.parallel import Progress
 
 def motion_graph(
     motions: Sequence[Motion],
+    settings: TransitionSettings | None = None,
     *,
-    distance: str | FrameDistance = "jrd",
     labels: Mapping[str, tuple[str, ...]] | None = None,
-    takes: LibraryMotions | None = None,
+    stored: LibraryMotions | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
-    **options: Any,
 ) -> MotionGraph:
-    """A motion graph of motions.
+    """Build the motion graph of some motions.
 
     Parameters
     ----------
     motions : sequence of Motion
-        Of any skeletons and rates: they are brought onto the skeleton and to the rate of the
-        first.
-    distance : str or FrameDistance
-        How frames are compared: ``"jrd"``, ``"pc11"``, ...
-    labels : mapping, optional
+        With any skeletons and frame rates; they are retargeted to the skeleton and resampled
+        to the rate of the first.
+    settings : TransitionSettings, optional
+        How transitions are found. Default: the defaults of `TransitionSettings`.
+    labels : mapping of str to tuple of str, optional
         Labels of the motions, by name.
-    takes : LibraryMotions, optional
-        Where workers find the same motions; without it all is done in this process.
+    stored : LibraryMotions, optional
+        Where worker processes find the same motions; without it all work is done here.
     workers : int, optional
-        Processes. Default: one per core, or this one for little work.
+        Processes. Default: one per core, or none for little work.
     progress : callable, optional
         Called with the number of pairs of motions compared since the last call.
-    **options
-        As in `motionloom.motion_graph.transitions.TransitionSettings`: ``method``,
-        ``threshold`` or ``per_minute``, ``blend_seconds``, ``sector_seconds``,
-        ``apart_seconds``, ``footing``, ``connect``, ``smooth``.
 
     Raises
     ------
@@ -70,14 +63,14 @@ def motion_graph(
     >>> len(graph) > 0
     True
     """
-    finding = checked_finding(options)
-    chosen = frame_distance(distance)
+    settings = settings or TransitionSettings()
+    distance = settings.frame_distance()
     ready = conform(motions)
     foot_supports = [FootSupport.of(motion) for motion in ready]
     found = find_transitions(
-        ready, chosen, finding, foot_supports, takes=takes, workers=workers, progress=progress
+        ready, distance, settings, foot_supports, stored=stored, workers=workers, progress=progress
     )
-    return connected(ready, found, chosen.name, labels or {})
+    return connected(ready, found, distance.name, labels or {})
 
 
 def connected(
@@ -91,8 +84,8 @@ def connected(
     if not len(transitions):
         raise InvalidInput(
             f"no transitions were found among {len(motions)} motions at threshold "
-            f"{found.threshold:g}; raise the threshold or per_minute, add motions that are more "
-            "alike, or let the feet disagree (footing=False)"
+            f"{found.threshold:g}; raise max_distance or per_minute, add motions that are more "
+            "alike, or allow any foot contacts (match_feet=False)"
         )
     kept = endless(transitions.leave, transitions.enter)
     abrupt = 0
@@ -108,8 +101,8 @@ def connected(
         kept = endless(transitions.leave, transitions.enter)
     if not kept.any():
         raise InvalidInput(
-            f"the {len(found.transitions)} transitions that were found have no cycle: whichever "
-            "way one goes, the motion ends. Raise the threshold or per_minute, or add longer "
+            f"the {len(found.transitions)} transitions that were found have no cycle: every "
+            "route ends. Raise max_distance or per_minute, or add longer "
             "motions"
         )
     left = transitions.select(kept)
@@ -123,7 +116,7 @@ def connected(
     removed = Removed(
         int(np.sum(~kept)),
         tuple(motion.name for n, motion in enumerate(motions) if renumbered[n] < 0),
-        found.footing,
+        found.foot_support,
         found.abrupt + abrupt,
         _idle_frames(remaining, left),
     )
@@ -131,22 +124,6 @@ def connected(
         (motions[a].name, motions[b].name): counts for (a, b), counts in found.prunings.items()
     }
     return MotionGraph(remaining, left, distance, found.threshold, removed, prunings, dict(labels))
-
-
-def checked_finding(options: Mapping[str, Any]) -> TransitionSettings:
-    """Options of a search for transitions, or a clear word on what is wrong with them."""
-    known = TransitionSettings.__dataclass_fields__
-    for name in options:
-        if name not in known:
-            raise InvalidInput(f"no option {name!r}; there are {', '.join(known)}")
-    finding = TransitionSettings(**options)
-    for name in ("per_minute", "blend_seconds", "sector_seconds", "threshold", "smooth"):
-        value = getattr(finding, name)
-        if value is not None and not (np.isfinite(value) and value > 0.0):
-            raise InvalidInput(f"{name} must be positive; got {value}")
-    if not finding.apart_seconds >= 0.0:
-        raise InvalidInput(f"apart_seconds must be zero or more; got {finding.apart_seconds}")
-    return finding
 
 
 def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:

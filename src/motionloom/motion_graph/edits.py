@@ -148,14 +148,14 @@ def library_edits(library: Store) -> Edits:
         ) from None
 
 
-def edit(library: Store, action: str, key: TransitionKey | str) -> Edits:
-    """Change what a library keeps by one edit; see `Edits.after`.
+def edit(library: Store, action: str, transition: TransitionKey | str) -> Edits:
+    """Store one more edit in a library; see `Edits.after`.
 
-    Two who edit at once wait for one another, and nothing of either is lost.
+    Concurrent edits wait for one another, and none is lost.
     """
-    wanted = TransitionKey.of(key) if isinstance(key, str) else key
+    key = TransitionKey.of(transition) if isinstance(transition, str) else transition
     with library.writing():
-        edits = library_edits(library).after(action, wanted)
+        edits = library_edits(library).after(action, key)
         about = {
             "removed": [_row(one) for one in sorted(edits.removed)],
             "locked": [_row(one) for one in sorted(edits.locked)],

@@ -8,15 +8,19 @@ References
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.atomic_write import atomic_write
+from motionloom.blending.player import frame_count
 from motionloom.blending.transitions import Transition
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
@@ -24,6 +28,7 @@ from motionloom.motion.diagnostics.quality import QualityReport, quality_report
 from motionloom.motion_graph.candidates import Pruning
 from motionloom.motion_graph.components import nodes_of
 from motionloom.motion_graph.foot_support import FootSupport
+from motionloom.motion_graph.settings import WalkSettings
 from motionloom.motion_graph.transitions import Transitions, blended
 from motionloom.parallel import Progress
 
@@ -46,7 +51,7 @@ class Removed:
         That lead to a dead end, or lie apart from the largest part.
     motions : tuple of str
         That nothing leads to, or nothing leads away from.
-    footing, abrupt : int
+    foot_support, abrupt : int
         TransitionCandidates at which the feet disagree; transitions with too large accelerations.
     frames : int
         Of the motions that remain, frames that are never played.
@@ -62,7 +67,7 @@ class Removed:
 
     transitions: int
     motions: tuple[str, ...]
-    footing: int
+    foot_support: int
     abrupt: int
     frames: int
     by_hand: int = 0
@@ -72,7 +77,7 @@ class Removed:
         return {
             "transitions": self.transitions,
             "motions": list(self.motions),
-            "footing": self.footing,
+            "footing": self.foot_support,
             "abrupt": self.abrupt,
             "frames": self.frames,
             "by_hand": self.by_hand,
@@ -267,28 +272,27 @@ class MotionGraph:
         planted: bool = True,
         progress: Progress | None = None,
     ) -> Motion:
-        """New motion: at random, or along a path, to a place, or as labels say.
+        """New motion: at random, along a path, to a goal, or by labels.
 
         Parameters
         ----------
         seconds : float, optional
-            How long. With a path, or with an end and nothing else, it takes as long as it
-            takes.
+            Duration. A walk along a path, or to an end pose alone, is as long as it takes.
         seed : int or Generator
             The same seed gives the same motion.
         start, end : (name, frame) or "NAME:FRAME", optional
-            Poses to begin and to end with.
-        path : array_like, shape (n, 2), optional
+            First and last pose.
+        path : array_like, shape (n, 2), or path of a CSV file, optional
             Floor positions x, z in metres to walk along.
-        goal : (x, z) or (x, z, heading), optional
-            Where to be in the last frame, and which way to face there, radians.
-        labels : sequence of (label, seconds), optional
-            What to do from the beginning on, and how long each.
+        goal : (x, z), (x, z, heading) or "X,Z[,DEGREES]", optional
+            Position in the last frame, and heading there in radians (in texts: degrees).
+        labels : sequence of (label, seconds) or of "LABEL:SECONDS", optional
+            Labels of the motions to perform, one after the other.
         planted : bool
-            Whether standing feet are held where they stand.
+            Whether feet in contact are held in place.
         progress : callable, optional
-            Called with the number of ways followed since the last call while a route along
-            a path, to a goal or by labels is looked for; what it raises ends the search.
+            Called with the number of branches examined since the last call while a route is
+            searched; an exception raised by it stops the search.
 
         Returns
         -------
@@ -303,18 +307,58 @@ class MotionGraph:
         >>> graph.walk(seconds=20, seed=1)
         Motion('walk', 600 frames at 30 fps = 20.00 s, 21 joints)
         """
+        settings = WalkSettings(
+            seconds=seconds, seed=seed, start=start, end=end, path=path, goal=goal, labels=labels,
+            planted=planted,
+        )  # fmt: skip
+        player, frames = self.walk_player(settings, progress=progress)
+        return player.record(frames=frames, name="walk")
+
+    def walk_player(
+        self, settings: WalkSettings, *, progress: Progress | None = None
+    ) -> tuple[GraphPlayer, int]:
+        """A player that performs a walk, and the number of its frames."""
         from motionloom.motion_graph.player import GraphPlayer
         from motionloom.motion_graph.routes import plan
 
-        if path is None and goal is None and labels is None and end is None:
-            player = self.player(seed, start=start, planted=planted)
-            return player.record(seconds=_given(seconds), name="walk")
-        route = plan(
-            self, seconds, seed, start=start, end=end, path=path, goal=goal, labels=labels,
-            progress=progress,
-        )  # fmt: skip
-        player = GraphPlayer(self, seed, route=route, planted=planted)
-        return player.record(frames=route.frames, name="walk")
+        if settings.random:
+            if settings.seconds is None:
+                raise InvalidInput("a walk without a goal needs its duration: seconds")
+            player = self.player(settings.seed, start=settings.start, planted=settings.planted)
+            return player, frame_count(settings.seconds, None, self.fps)
+        route = plan(self, settings, progress=progress)
+        player = GraphPlayer(self, settings.seed, route=route, planted=settings.planted)
+        return player, route.frames
+
+    def save(self, path: str | Path) -> None:
+        """Write the transitions to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``.mogra``, the text format of other programs (see `motionloom.motion_graph.mogra`),
+            or ``.json`` with all figures of `info` and a list of transitions.
+        """
+        from motionloom.motion_graph.mogra import write_mogra
+
+        if Path(path).suffix.lower() == ".mogra":
+            write_mogra(self, path)
+            return
+        transitions = self.transitions
+        rows = [
+            {
+                "source": self.names[transitions.source[k, 0]],
+                "source_frame": int(transitions.source[k, 1]),
+                "target": self.names[transitions.target[k, 0]],
+                "target_frame": int(transitions.target[k, 1]),
+                "error": float(transitions.errors[k]),
+                "move": transitions.transforms[k].tolist(),
+            }
+            for k in range(len(self))
+        ]
+        with atomic_write(path) as scratch:
+            text = json.dumps({**self.info(), "list": rows}, indent=1)
+            scratch.write_text(text, encoding="utf-8")
 
     def quality(self, motion: Motion) -> QualityReport:
         """How well a motion made from this graph behaves, held against the graph's motions."""
@@ -334,9 +378,3 @@ def _named_frame(place: MotionFrame | str) -> tuple[str, int]:
         raise InvalidInput(
             f"a place in a graph is a name and a frame, or NAME:FRAME; got {place!r}"
         ) from None
-
-
-def _given(seconds: float | None) -> float:
-    if seconds is None:
-        raise InvalidInput("say how many seconds the walk shall last")
-    return seconds

@@ -52,7 +52,7 @@ def pair_candidates(
     distance: FrameDistance,
     options: dict[str, Any],
     *,
-    takes: LibraryMotions | None = None,
+    stored: LibraryMotions | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[Pair, TransitionCandidates]:
@@ -65,7 +65,7 @@ def pair_candidates(
     distance : FrameDistance
     options : dict
         For `candidates`.
-    takes : LibraryMotions, optional
+    stored : LibraryMotions, optional
         Where workers find the same motions. Without it all is done in this process.
     workers : int, optional
         Processes. Default: one per core, or this one for little work.
@@ -74,15 +74,15 @@ def pair_candidates(
     """
     lengths = [len(motion) for motion in motions]
     tasks = _tasks(lengths)
-    if takes is None or (workers is None and sum(lengths) ** 2 < 2 * _WORTH_A_POOL):
+    if stored is None or (workers is None and sum(lengths) ** 2 < 2 * _WORTH_A_POOL):
         workers = 1
     found: dict[Pair, TransitionCandidates] = {}
-    count = workers if takes is None else takes.library.files.workers(workers)
+    count = workers if stored is None else stored.library.files.workers(workers)
     with parallel.executor(count, tasks=len(tasks)) as pool:
-        if takes is None or isinstance(pool, parallel.SerialExecutor):
+        if stored is None or isinstance(pool, parallel.SerialExecutor):
             work = partial(_task_candidates, rows=_Rows(distance, motions=motions), options=options)
         else:
-            work = partial(_task_candidates, rows=_Rows(distance, takes=takes), options=options)
+            work = partial(_task_candidates, rows=_Rows(distance, stored=stored), options=options)
         for done in parallel.completed(work, tasks, pool):
             if done.error is not None:
                 raise done.error
@@ -100,9 +100,9 @@ class _Rows:
         distance: FrameDistance,
         *,
         motions: Sequence[Motion] | None = None,
-        takes: LibraryMotions | None = None,
+        stored: LibraryMotions | None = None,
     ) -> None:
-        self.distance, self._motions, self._takes = distance, motions, takes
+        self.distance, self._motions, self._takes = distance, motions, stored
         self._made: dict[int, NDArray[Any]] = {}
 
     def of(self, numbers: Sequence[int]) -> dict[int, NDArray[Any]]:

@@ -16,6 +16,7 @@ Hours of motion to a BVH file, in little memory, and how good it is.
 
 from __future__ import annotations
 
+import csv
 from collections import deque
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.atomic_write import atomic_write
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput
 from motionloom.formats.bvh.writer import bvh_stream
@@ -62,8 +64,8 @@ class PlayedTransition:
     target_frame: int
     error: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain data."""
         return asdict(self)
 
 
@@ -146,7 +148,44 @@ class GraphPlayer(Player):
         if self._blended is None:
             self._next = self._choice(now=bool(controls.get("transition", False)))
 
-    # --- one thing after the other ------------------------------------------------------
+    def save(
+        self, path: str | Path, frames: int, *, progress: Progress | None = None
+    ) -> WalkReport:
+        """Play frames into a file; BVH files are streamed, so hours need little memory.
+
+        Parameters
+        ----------
+        path : str or Path
+            In any format that can be written; the file appears when it is complete.
+        frames : int
+        progress : callable, optional
+            Called with the number of frames written since the last call.
+        """
+        if Path(path).suffix.lower() != ".bvh":
+            motion = self.record(frames=frames, name=Path(path).stem)
+            motion.save(path)
+            quality, sources = self.graph.quality(motion), motion.sources
+            return WalkReport(frames, quality, sources, self.transition_count, tuple(self.log))
+        meter = _QualityMeter(self.graph)
+        played: list[Source] = []
+        with bvh_stream(path, self.skeleton, frames=frames, fps=self.fps) as out:
+            left = frames
+            while left:
+                block = self.read(min(_BLOCK, left))
+                if not len(block):
+                    break
+                out.write(block.rotations, block.root)
+                meter.measure(block)
+                if len(played) < _SOURCES:
+                    played += block.sources
+                left -= len(block)
+                if progress is not None:
+                    progress(len(block))
+        return WalkReport(
+            frames, meter.report(), merged(played), self.transition_count, tuple(self.log)
+        )
+
+    # --- one part after the other ------------------------------------------------------
 
     def _next_part(self, count: int) -> FrameBlock:
         """Frames of one motion up to where it is left, or of one transition; none at the end."""
@@ -292,54 +331,35 @@ _SOURCES = 20_000  # that are reported at most
 
 @dataclass(frozen=True)
 class WalkReport:
-    """A file that was written: its frames, their quality, what they are made of."""
+    """A walk that was written to a file.
+
+    Attributes
+    ----------
+    frames : int
+    quality : QualityReport
+    sources : tuple of Source
+        What the frames are made of; the first ones of a very long walk.
+    transition_count : int
+        Transitions played.
+    log : tuple of PlayedTransition
+        The last of them.
+    """
 
     frames: int
     quality: QualityReport
     sources: tuple[Source, ...]
+    transition_count: int
+    log: tuple[PlayedTransition, ...]
+
+    def save_log(self, path: str | Path) -> None:
+        """Write the transitions played to a CSV file."""
+        with atomic_write(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
+            out = csv.writer(file)
+            out.writerow(["frame", "source", "source_frame", "target", "target_frame", "error"])
+            out.writerows(row.to_dict().values() for row in self.log)
 
 
-def write_walk(
-    player: GraphPlayer,
-    path: str | Path,
-    frames: int,
-    *,
-    progress: Progress | None = None,
-) -> WalkReport:
-    """Play so many frames into a BVH file.
-
-    Parameters
-    ----------
-    player : GraphPlayer
-    path : str or Path
-        The file appears when it is complete.
-    frames : int
-    progress : callable, optional
-        Called with the number of frames done since the last call.
-
-    Returns
-    -------
-    written : WalkReport
-    """
-    meter = _Meter(player.graph)
-    sources: list[Source] = []
-    with bvh_stream(path, player.skeleton, frames=frames, fps=player.fps) as out:
-        left = frames
-        while left:
-            block = player.read(min(_BLOCK, left))
-            if not len(block):
-                break
-            out.write(block.rotations, block.root)
-            meter.measure(block)
-            if len(sources) < _SOURCES:
-                sources += block.sources
-            left -= len(block)
-            if progress is not None:
-                progress(len(block))
-    return WalkReport(frames, meter.report(), merged(sources))
-
-
-class _Meter:
+class _QualityMeter:
     """Quality of what is played, block by block."""
 
     def __init__(self, graph: MotionGraph) -> None:

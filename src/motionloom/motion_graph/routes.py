@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.motion_graph.settings import WalkSettings
 from motionloom.parallel import Progress
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
 
 def label_goal(
     goal: Goal,
-    labels: Sequence[tuple[str, float]],
+    labels: Sequence[Any],
     seconds: float | None,
     graph: MotionGraph,
 ) -> Goal:
@@ -260,41 +261,29 @@ class Route:
     turns: NDArray[np.float64] | None = None
 
 
-def plan(
-    graph: MotionGraph,
-    seconds: float | None,
-    seed: int | np.random.Generator,
-    *,
-    start: MotionFrame | str | None = None,
-    end: MotionFrame | str | None = None,
-    path: Any = None,
-    goal: Any = None,
-    labels: Any = None,
-    progress: Progress | None = None,
-) -> Route:
-    """The route that serves the wishes best; see `MotionGraph.walk`."""
+def plan(graph: MotionGraph, settings: WalkSettings, *, progress: Progress | None = None) -> Route:
+    """The route that meets the goals of a walk best; see `MotionGraph.walk`."""
     from motionloom.motion_graph.beam_search import best_route
 
-    if seconds is not None and not (np.isfinite(seconds) and seconds > 0.0):
-        raise InvalidInput(f"seconds must be positive; got {seconds}")
-    if sum(one is not None for one in (end, path, goal)) > 1:
+    seconds, rng = settings.seconds, np.random.default_rng(settings.seed)
+    if sum(one is not None for one in (settings.end, settings.path, settings.goal)) > 1:
         raise InvalidInput("a walk can have a path, a goal or an end pose; only one of them")
-    if end is not None:
-        if labels is not None:
+    if settings.end is not None:
+        if settings.labels is not None:
             raise InvalidInput("a walk to an end pose takes no labels")
-        return _to_place(graph, seconds, np.random.default_rng(seed), start, end)
-    wanted = Goal()
-    if path is not None:
-        wanted = path_goal(path, seconds)
-    elif goal is not None:
-        wanted = position_goal(goal, seconds, graph)
-    if labels is not None:
-        wanted = label_goal(wanted, labels, seconds, graph)
-    begin = None if start is None else graph.locate(start)
-    return best_route(graph, wanted, np.random.default_rng(seed), begin, progress)
+        return _to_frame(graph, seconds, rng, settings.start, settings.end)
+    goal = Goal()
+    if settings.path is not None:
+        goal = path_goal(settings.floor_path(), seconds)
+    elif settings.goal is not None:
+        goal = position_goal(settings.goal_values(), seconds, graph)
+    if settings.labels is not None:
+        goal = label_goal(goal, settings.timeline(), seconds, graph)
+    begin = None if settings.start is None else graph.locate(settings.start)
+    return best_route(graph, goal, rng, begin, progress)
 
 
-def _to_place(
+def _to_frame(
     graph: MotionGraph,
     seconds: float | None,
     rng: np.random.Generator,

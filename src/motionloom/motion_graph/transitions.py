@@ -6,7 +6,7 @@ TransitionCandidates at which two motions are alike (see `sweet_spots`) become t
 - the transition, made, transforms no joint more abruptly than the motions themselves do.
 
 How alike they must be is said by a threshold, or by how many transitions per minute are wanted:
-then the threshold is the least one that gives as many. As takes are most like themselves, that
+then the threshold is the least one that gives as many. As stored are most like themselves, that
 may leave some that nothing leads to; for their sake it is loosened, step by step, where they
 meet others.
 """
@@ -27,7 +27,6 @@ from motionloom.motion import Motion
 from motionloom.motion.diagnostics.quality import usual_acceleration
 from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion_graph.candidates import (
-    Method,
     Pruning,
     TransitionCandidates,
     mean_errors,
@@ -36,6 +35,7 @@ from motionloom.motion_graph.candidates import (
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.foot_support import FootSupport, agreement
 from motionloom.motion_graph.pair_candidates import LibraryMotions, pair_candidates
+from motionloom.motion_graph.settings import TransitionSettings
 from motionloom.parallel import Progress
 
 Ints = NDArray[np.int64]
@@ -55,7 +55,7 @@ class Transitions:
     errors, means : ndarray, shape (n,)
         Error there, and over the blended frames on average.
     transforms : ndarray, shape (n, 3)
-        The planar transform, ``x, z, yaw``, that takes the target to where the source is.
+        The planar transform, ``x, z, yaw``, that stored the target to where the source is.
     accelerations : ndarray, shape (n,)
         Largest acceleration of a joint on the way, m/s^2.
     blend : int
@@ -120,57 +120,13 @@ class Transitions:
 
 
 @dataclass(frozen=True)
-class TransitionSettings:
-    """How transitions are looked for.
-
-    Parameters
-    ----------
-    method : {"sectors", "minima"}
-    threshold : float, optional
-        In the distance's unit. Default: the least that gives `per_minute`.
-    per_minute : float
-        Wanted transitions per minute of motion, counting one for both ways.
-    blend_seconds : float
-        How long a transition takes.
-    sector_seconds : float
-        Side of a sector; at least the blend.
-    apart_seconds : float
-        TransitionCandidates of one motion nearer than this to itself lead nowhere.
-    footing : bool
-        Whether the feet must agree.
-    connect : float
-        Where motions would be cut off, the threshold may be loosened up to so many times; 1:
-        never. A threshold that was given is never loosened.
-    smooth : float or None
-        How abrupt a transition may be, in usual accelerations of the motions (99.9th
-        percentile); None: as it comes.
-
-    Examples
-    --------
-    >>> from motionloom.motion_graph import TransitionSettings
-    >>> TransitionSettings(per_minute=30.0).blend_seconds
-    0.4
-    """
-
-    method: Method = "sectors"
-    threshold: float | None = None
-    per_minute: float = 60.0
-    blend_seconds: float = 0.4
-    sector_seconds: float = 0.5
-    apart_seconds: float = 0.6
-    footing: bool = True
-    connect: float = 3.0
-    smooth: float | None = 1.2
-
-
-@dataclass(frozen=True)
 class TransitionReport:
     """Transitions, and what became of all the others."""
 
     transitions: Transitions
     threshold: float
     prunings: dict[tuple[int, int], Pruning]
-    footing: int
+    foot_support: int
     abrupt: int
     smooth: float | None = None
 
@@ -178,10 +134,10 @@ class TransitionReport:
 def find_transitions(
     motions: Sequence[Motion],
     distance: FrameDistance,
-    finding: TransitionSettings,
+    settings: TransitionSettings,
     foot_supports: Sequence[FootSupport],
     *,
-    takes: LibraryMotions | None = None,
+    stored: LibraryMotions | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> TransitionReport:
@@ -191,45 +147,45 @@ def find_transitions(
     ----------
     motions : sequence of Motion
     distance : FrameDistance
-    finding : TransitionSettings
+    settings : TransitionSettings
     foot_supports : sequence of FootSupport
         One per motion.
-    takes, workers, progress : optional
+    stored, workers, progress : optional
         As in `motionloom.motion_graph.pair_candidates.pair_candidates`.
     """
     fps = motions[0].fps
-    blend = max(round(finding.blend_seconds * fps), 2)
-    sector = max(round(finding.sector_seconds * fps), blend)
-    options: dict[str, Any] = {"method": finding.method, "blend": blend}
-    apart = max(round(finding.apart_seconds * fps), 1)
+    blend = max(round(settings.blend_seconds * fps), 2)
+    sector = max(round(settings.sector_seconds * fps), blend)
+    options: dict[str, Any] = {"method": settings.method_name, "blend": blend}
+    apart = max(round(settings.apart_seconds * fps), 1)
     candidates = pair_candidates(
         motions,
         distance,
         {"sector": sector, "apart": apart, **options},
-        takes=takes,
+        stored=stored,
         workers=workers,
         progress=progress,
     )
     agree = {
         (a, b): agreement(foot_supports[a], foot_supports[b], found.frames, blend)
-        if finding.footing
+        if settings.match_feet
         else np.ones(len(found), dtype=bool)
         for (a, b), found in candidates.items()
     }
     good = {pair: found.select(agree[pair]) for pair, found in candidates.items()}
-    threshold = finding.threshold
+    threshold = settings.max_distance
     if threshold is None:
         minutes = sum(len(motion) for motion in motions) / fps / 60.0
-        threshold = _threshold(good, max(round(finding.per_minute * minutes), 1), options)
+        threshold = _threshold(good, max(round(settings.per_minute * minutes), 1), options)
     prunings, foul = {}, 0
     for (a, b), found in candidates.items():
         alike, prunings[a, b] = pruned(found, threshold, **options)
-        if finding.footing:
+        if settings.match_feet:
             foul += int(np.sum(~agreement(foot_supports[a], foot_supports[b], alike.frames, blend)))
-    maker = _Maker(motions, foot_supports, blend, finding.smooth)
+    maker = _Maker(motions, foot_supports, blend, settings.smooth)
     left = {pair: pruned(found, threshold, **options)[0] for pair, found in good.items()}
     made = {pair: maker.made(pair, found) for pair, found in left.items()}
-    loosest = 1.0 if finding.threshold is not None else finding.connect
+    loosest = 1.0 if settings.max_distance is not None else settings.connect
     for factor in _LOOSER[loosest >= _LOOSER]:
         lonely = _cut_off(len(motions), made)
         if not lonely:
@@ -239,7 +195,7 @@ def find_transitions(
                 made[pair] = maker.made(pair, pruned(found, factor * threshold, **options)[0])
     whole = Transitions.joined(list(made.values()))
     return TransitionReport(
-        whole, float(threshold), prunings, foul, len(maker.abrupt), finding.smooth
+        whole, float(threshold), prunings, foul, len(maker.abrupt), settings.smooth
     )
 
 

@@ -61,7 +61,8 @@ class GraphSettings(BaseModel):
 
     def lines(self, library: Path) -> dict[str, str]:
         """How to build the same graph in a terminal and in Python."""
-        said = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
+        given = {_PYTHON.get(name, name): value for name, value in self.arguments().items()}
+        said = ", ".join(f"{name}={value!r}" for name, value in given.items())
         return {
             "cli": shlex.join(["motionloom", "graph", str(library), "build", *self.flags()]),
             "python": "import motionloom as ml; "
@@ -130,32 +131,23 @@ class Replayed(Player):
 def graph_of(
     shop: Workshop, settings: GraphSettings, progress: Callable[[int], None] | None = None
 ) -> EditedGraph:
-    """The graph of these settings: open already, kept with the library, or built now."""
-    from motionloom.motion_graph.artifact import edited_library_graph
-
-    library = shop.library
-    options = {k: v for k, v in settings.arguments().items() if k in _FINDING}
+    """The graph of these settings: open already, stored with the library, or built now."""
 
     def made() -> EditedGraph:
         # In this process: forking one with many threads is asking for trouble.
-        return edited_library_graph(
-            library, names=chosen_names(shop, settings), distance=settings.distance, workers=1,
-            progress=progress, **options,
-        )  # fmt: skip
+        return shop.library.edited_motion_graph(
+            library_settings(settings), workers=1, progress=progress
+        )
 
     return shop.once(("graph", settings), made)
 
 
-def chosen_names(shop: Workshop, settings: GraphSettings) -> list[str]:
-    """Names of the motions that the settings choose."""
-    from motionloom.search import filters
+def library_settings(settings: GraphSettings) -> Any:
+    """The settings as `Library.edited_motion_graph` takes them."""
+    from motionloom.motion_graph import GraphSettings as LibraryGraphSettings
 
-    return filters.chosen_names(
-        shop.library,
-        within=settings.within or None,
-        only=settings.only or None,
-        without=settings.without or None,
-    )
+    return LibraryGraphSettings.from_dict(settings.arguments())
 
 
-_FINDING = ("method", "threshold", "per_minute", "blend_seconds")
+# Field of a request -> argument of `Library.motion_graph`.
+_PYTHON = {"within": "label", "without": "exclude", "threshold": "max_distance"}

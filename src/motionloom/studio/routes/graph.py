@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from motionloom.errors import InvalidInput
 from motionloom.motion_graph.edits import STATES, EditedGraph, TransitionKey
 from motionloom.studio.dependencies import Shop, Suffix, arrays, file_answer
-from motionloom.studio.graphs import GraphSettings, Walk, chosen_names, graph_of
+from motionloom.studio.graphs import GraphSettings, Walk, graph_of, library_settings
 from motionloom.studio.jobs import Job
 from motionloom.studio.motion_response import motion_answer
 
@@ -53,9 +53,8 @@ def menu(shop: Shop) -> dict[str, Any]:
 @router.post("")
 def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
     """Begin to find the transitions; the job's result is what ``motionloom graph info`` tells."""
-    from motionloom.motion_graph.artifact import save_graph_settings
-
-    count = len(chosen_names(shop, settings))
+    chosen = library_settings(settings)
+    count = len(shop.library.motion_graph_names(chosen))
     if count > _MOST:
         raise InvalidInput(
             f"{count} motions are too many to draw; choose a label or names, {_MOST} at most"
@@ -63,7 +62,7 @@ def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
 
     def work(job: Job) -> dict[str, Any]:
         made = graph_of(shop, settings, job.advance)
-        save_graph_settings(shop.library, settings.arguments())  # the default of motionloom walk
+        shop.library.save_graph_settings(chosen)  # `motionloom walk` uses this one now
         return made.graph.info()
 
     return shop.jobs.start("comparing takes", work, total=count * (count + 1) // 2).told()
@@ -107,12 +106,7 @@ def transition(looked: Looked, shop: Shop) -> Response:
 @router.post("/edits")
 def edit(edited: Edited, shop: Shop) -> dict[str, Any]:
     """Remove, lock or restore a transition, in all graphs of the library; kept with it."""
-    from motionloom.motion_graph.edits import edit
-
-    spot = TransitionKey.of(edited.transition)
-    for name in (spot.source, spot.target):
-        shop.library.entry(name)  # complains if there is none
-    edits = edit(shop.library, edited.action, spot)
+    edits = shop.library.edit_motion_graph(edited.action, edited.transition)
     shop.forget(lambda key: key[0] == "graph")
     return {"removed": len(edits.removed), "locked": len(edits.locked)}
 

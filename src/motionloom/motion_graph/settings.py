@@ -1,0 +1,269 @@
+"""Settings of motion graphs: how transitions are found, and how a walk is planned."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import radians
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from motionloom.errors import InvalidInput, MotionFormatError
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+
+if TYPE_CHECKING:
+    from motionloom.distance import FrameDistance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sectors(Settings):
+    """The least error in every sector of the error function, pruned by three conditions."""
+
+    sector_seconds: float = setting(
+        0.5, "Side of a sector; at least the blend.", unit="s", above=0.0, command=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minima(Settings):
+    """Every local minimum of the error function (Kovar, Gleicher & Pighin 2002)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransitionSettings(Settings):
+    """How transitions between motions are found.
+
+    Examples
+    --------
+    >>> TransitionSettings(per_minute=30.0).blend_seconds
+    0.4
+    """
+
+    METHODS: ClassVar[Mapping[str, type[Settings]]] = {"sectors": Sectors, "minima": Minima}
+
+    distance: str | Any = setting("jrd", "Frame distance: jrd, pc11, ...")
+    method: Sectors | Minima = setting(
+        Sectors(), "Transition candidates: sectors (least error of each sector) or minima (local)."
+    )
+    max_distance: float | None = setting(
+        None,
+        "Largest frame distance at a transition, in the unit of the distance. [by --per-minute]",
+        above=0.0,
+        old_options=("--threshold",),
+    )
+    per_minute: float = setting(
+        60.0,
+        "Transitions per minute of motion, counting both directions as one; sets the largest "
+        "frame distance where none is given.",
+        above=0.0,
+    )
+    blend_seconds: float = setting(
+        0.4, "Duration of a transition.", unit="s", above=0.0, option="--blend"
+    )
+    apart_seconds: float = setting(
+        0.6, "Least time between two frames of one motion.", unit="s", least=0.0, command=False
+    )
+    match_feet: bool = setting(
+        True, "Require the same feet to be in contact on both sides of a transition."
+    )
+    connect: float = setting(
+        3.0,
+        "Relax the frame distance up to this factor for motions that would be cut off; 1: never.",
+        command=False,
+    )
+    smooth: float | None = setting(
+        1.2,
+        "Largest acceleration of a transition, relative to the 99.9th percentile of the motions.",
+        above=0.0,
+        command=False,
+    )
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method."""
+        return next(name for name, kind in self.METHODS.items() if isinstance(self.method, kind))
+
+    @property
+    def sector_seconds(self) -> float:
+        """Side of a sector; minima are only counted by sectors."""
+        return getattr(self.method, "sector_seconds", Sectors().sector_seconds)
+
+    def frame_distance(self) -> FrameDistance:
+        """The frame distance itself."""
+        from motionloom.distance import frame_distance
+
+        return frame_distance(self.distance)
+
+    def check(self) -> None:
+        """Check that the numbers are finite."""
+        for name in ("max_distance", "per_minute", "blend_seconds", "smooth"):
+            value = getattr(self, name)
+            if value is not None and not value < float("inf"):
+                raise InvalidInput(f"{name} must be finite; got {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSettings(TransitionSettings):
+    """Which motions a graph is built of, and how; see `motionloom.Library.motion_graph`.
+
+    Examples
+    --------
+    >>> GraphSettings(label="walk").arguments()["per_minute"]
+    60.0
+    """
+
+    joint_weights: str | Any = setting(
+        None,
+        "Weights of joint pairs for jrd, a file that `learn` wrote.",
+        metavar="FILE",
+        old_options=("--weights",),
+    )
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+
+    def check(self) -> None:
+        """Check the numbers, and that weights of joint pairs are used with jrd."""
+        super().check()
+        if self.joint_weights is not None and self.distance != "jrd":
+            raise InvalidInput(f"joint_weights need the distance jrd; got {self.distance}")
+
+    def frame_distance(self) -> FrameDistance:
+        """The frame distance, with the weights of joint pairs if there are any."""
+        if self.joint_weights is None:
+            return super().frame_distance()
+        from motionloom.distance.joint_weights import load_weights
+
+        return load_weights(self.joint_weights)
+
+    def to_dict(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Some fields as JSON values, by the names of release 0.1.
+
+        Default: the fields that differ from their defaults.
+        """
+        usual, own = GraphSettings().arguments(), self.arguments()
+        if names is None:
+            names = [name for name, value in own.items() if value != usual[name]]
+        said: dict[str, Any] = {}
+        for name in sorted(names, key=_ORDER.index):
+            value = self.method_name if name == "method" else own[name]
+            said[_WRITTEN.get(name, name)] = list(value) if isinstance(value, tuple) else value
+        return said
+
+    @classmethod
+    def from_dict(cls, said: Mapping[str, Any]) -> GraphSettings:
+        """The settings that `to_dict` describes."""
+        names = {old: new for new, old in _WRITTEN.items()}
+        given = {names.get(name, name): value for name, value in said.items()}
+        given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        if isinstance(given.get("method"), str):
+            given["method"] = cls.METHODS[given["method"]]()
+        return cls(**given)
+
+
+# Field -> its name in files and page requests, which keep the words of release 0.1.
+_WRITTEN = {
+    "max_distance": "threshold",
+    "match_feet": "footing",
+    "joint_weights": "weights",
+    "label": "within",
+    "exclude": "without",
+}
+_ORDER = (
+    "distance", "method", "max_distance", "per_minute", "blend_seconds", "label", "only",
+    "exclude", "match_feet", "joint_weights", "apart_seconds", "connect", "smooth",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkSettings(Settings):
+    """What a walk through a motion graph does; see `motionloom.motion_graph.MotionGraph.walk`."""
+
+    seconds: float | None = setting(None, "Duration.", unit="s")
+    seed: int | Any = setting(0, "Random seed; another seed gives another walk.", least=0)
+    start: str | Any = setting(None, "First pose.", metavar="NAME:FRAME")
+    end: str | Any = setting(None, "Last pose.", metavar="NAME:FRAME")
+    path: str | Any = setting(
+        None, "Walk along a path: a CSV file with x and z in metres per row.", metavar="FILE"
+    )
+    goal: str | Any = setting(
+        None, "Position, and heading if given, in the last frame.", metavar="X,Z[,DEGREES]"
+    )
+    labels: tuple[str, ...] | Any = setting(
+        None,
+        "Perform motions with this label for so long; may be repeated.",
+        metavar="LABEL[:SECONDS]",
+        option="--timeline",
+        old_options=("--label",),
+    )
+    planted: bool = setting(True, "Hold feet that are in contact in place.", command=False)
+
+    def check(self) -> None:
+        """Check that the duration is positive and that texts can be read."""
+        if self.seconds is not None and not 0.0 < self.seconds < float("inf"):
+            raise InvalidInput(f"seconds must be positive; got {self.seconds:g}")
+        self.floor_path()
+        self.goal_values()
+        self.timeline()
+
+    def floor_path(self) -> Any:
+        """The path as rows of x and z, read from its file if `path` names one."""
+        return _path_file(self.path) if isinstance(self.path, str | Path) else self.path
+
+    def goal_values(self) -> Any:
+        """The goal as numbers x, z and, if given, heading in radians."""
+        return _goal_text(self.goal) if isinstance(self.goal, str) else self.goal
+
+    def timeline(self) -> Any:
+        """The labels as pairs of label and seconds."""
+        if self.labels is None:
+            return None
+        labels = [self.labels] if isinstance(self.labels, str) else list(self.labels)
+        alone = self.seconds if len(labels) == 1 else None
+        return [_label_text(one, alone) if isinstance(one, str) else one for one in labels]
+
+    @property
+    def random(self) -> bool:
+        """Whether the walk has no goal: transitions are drawn at random."""
+        return all(one is None for one in (self.end, self.path, self.goal, self.labels))
+
+
+def _path_file(file: str | Path) -> list[tuple[float, float]]:
+    """Rows of x and z of a CSV file; a header line and further columns are ignored."""
+    rows: list[tuple[float, float]] = []
+    with Path(file).open(newline="", encoding="utf-8") as lines:
+        for number, row in enumerate(csv.reader(lines), start=1):
+            if not row:
+                continue
+            try:
+                rows.append((float(row[0]), float(row[1])))
+            except (ValueError, IndexError):
+                if number == 1:
+                    continue
+                raise MotionFormatError(
+                    f"expected x, z in metres; got {','.join(row)[:40]!r}", path=file, line=number
+                ) from None
+    return rows
+
+
+def _goal_text(text: str) -> tuple[float, ...]:
+    """The goal that ``X,Z`` or ``X,Z,DEGREES`` describes, heading in radians."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) not in (2, 3):
+        raise InvalidInput(f"goal must be X,Z or X,Z,DEGREES; got {text}")
+    return (values[0], values[1], *(radians(value) for value in values[2:]))
+
+
+def _label_text(text: str, seconds: float | None) -> tuple[str, float]:
+    """Label and duration of ``LABEL:SECONDS``, or of ``LABEL`` for the whole walk."""
+    name, colon, length = text.rpartition(":")
+    if not colon and seconds is not None:
+        return text, seconds
+    try:
+        return name, float(length.removesuffix("s") if colon else "")
+    except ValueError:
+        raise InvalidInput(f"labels must be LABEL:SECONDS; got {text}") from None
