@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.ragged import offsets_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Clips:
             first.fps,
             np.concatenate([rot.unroll(motion.rotations) for motion in motions]),
             np.concatenate([motion.root for motion in motions]),
-            np.cumsum([0, *map(len, motions)], dtype=np.int64),
+            offsets_of([len(one) for one in motions]),
         )
 
     def __len__(self) -> int:
@@ -108,7 +109,7 @@ class Clips:
             self.fps,
             self.rotations[every],
             self.root[every],
-            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+            offsets_of([len(one) for one in rows]),
         )
 
     def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> Clips:

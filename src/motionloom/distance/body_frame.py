@@ -22,6 +22,7 @@ from motionloom.motion.body_height import leg_length
 from motionloom.motion.heading import facing
 from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, into_posture
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.planar_transform import floor_complex
 
 Normalize = Literal["heading", "full"]
 NORMALIZE: tuple[Normalize, ...] = ("heading", "full")
@@ -160,9 +161,7 @@ def check_normalize(normalize: str) -> None:
 
 def _turned_back(places: NDArray[np.float64], facing: NDArray[np.complex128]):
     """`places` (T, P, 3) turned about the vertical so that `facing` (T,) becomes +Z."""
-    # A turn by h takes (x, z) to (x cos h + z sin h, z cos h - x sin h): in z + ix it is a
-    # multiplication by exp(ih), and so backwards by the conjugate.
-    floor = (places[..., 2] + 1j * places[..., 0]) * facing.conj()[:, None]
+    floor = floor_complex(places) * facing.conj()[:, None]
     return np.stack([floor.imag, places[..., 1], floor.real], axis=-1)
 
 

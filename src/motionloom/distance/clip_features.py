@@ -21,6 +21,7 @@ from motionloom.distance.features import FEATURES
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.heading import facing
+from motionloom.motion.rotations.planar_transform import floor_complex
 
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
 RATE = 30.0  # frames per second that speeds are taken at
@@ -57,7 +58,7 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
     if len(hips) < 2:
         return np.zeros((len(hips), 3))
     speed = np.gradient(hips, axis=0) * motion.fps
-    floor = (speed[:, 2] + 1j * speed[:, 0]) * facing(motion).conj()
+    floor = floor_complex(speed) * facing(motion).conj()
     scale = leg_scale(motion.skeleton) if scale_free else 1.0
     return scale * np.stack([floor.imag, speed[:, 1], floor.real], axis=-1)
 

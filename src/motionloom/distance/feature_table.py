@@ -23,6 +23,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
 from motionloom.motion.segment import positive_rate
 from motionloom.parallel import Progress
+from motionloom.ragged import row_of
 from motionloom.store.artifacts.row_table import RowTable, build_rows, load_rows, over_motions
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
@@ -90,7 +91,7 @@ class LibraryFeatures(RowTable):
         """Motion and frame (of the motion as stored) of a row."""
         if not 0 <= row < len(self.rows):
             raise InvalidInput(f"row must lie in 0..{len(self.rows) - 1}; got {row}")
-        m = int(np.searchsorted(self.starts, row, side="right")) - 1
+        m = int(row_of(self.starts, row))
         return self.names[m], self.stored_frame(m, int(row - self.starts[m]))
 
     def stored_frame(self, motion: int, index: int) -> int:

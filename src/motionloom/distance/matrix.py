@@ -32,6 +32,7 @@ from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.distance.point_cloud import PointCloud
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
+from motionloom.ragged import offsets_of, row_of
 
 TILE = 512  # columns that are computed at a time
 _STRIP = 128  # and rows: three products of so many stay in the cache
@@ -139,7 +140,7 @@ class DistanceMatrix:
                 )
         self._a, self._b, self._tile = a, tuple(b), tile
         lengths = [len(other) for other in b]
-        self.starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+        self.starts = offsets_of(lengths)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -177,7 +178,7 @@ class DistanceMatrix:
             )
         if 0 in shape:
             return out
-        k = int(np.searchsorted(self.starts, left, side="right")) - 1
+        k = int(row_of(self.starts, left))
         while k < len(self._b) and self.starts[k] < right:
             start = int(self.starts[k])
             first, last = max(left, start), min(right, int(self.starts[k + 1]))
@@ -209,6 +210,7 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
     around = np.clip(np.arange(-margin, count + margin), 0, max(count - 1, 0))
     padded = places[around] / np.sqrt(len(distance.roles))
     taps = np.arange(count)[:, None] + step * np.arange(distance.samples)
+    # x + iz: only moduli are used, and z + ix would change their last bits.
     floor = padded[..., 0] + 1j * padded[..., 2]
     weights = distance.weights
     per_frame = np.sum(np.abs(floor) ** 2 + padded[..., 1] ** 2, axis=1)

@@ -158,6 +158,7 @@ def centred_clouds(
 def _matrix(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Kernel: rows of `centred_clouds`, (M, 3 P) and (N, 3 P) -> (M, N)."""
     points = a.shape[1] // 3
+    # x + iz: only moduli are used, and z + ix would change their last bits.
     floor_a = a[:, :points] + 1j * a[:, points : 2 * points]
     floor_b = b[:, :points] + 1j * b[:, points : 2 * points]
     # The modulus is the overlap at the best angle; the phase would be that angle.

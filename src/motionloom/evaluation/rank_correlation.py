@@ -41,6 +41,7 @@ from motionloom.distance import (
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Segment
 from motionloom.parallel import Progress
+from motionloom.ragged import offsets_of
 from motionloom.store.store import Store
 
 Array = NDArray[np.float64]
@@ -288,14 +289,14 @@ def _centred_ranks(values: Array) -> Array:
 
 def _warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
     """Cost of the best warping path between all clips, whose rows lie in `table` in turn."""
-    edges = np.concatenate([[0], np.cumsum(lengths)])
+    offsets = offsets_of(lengths)
     count = len(lengths)
     out = np.zeros((count, count))
     for i in range(count - 1):
-        clip = table[edges[i] : edges[i + 1]]
-        matrix = measure.matrix(clip, table[edges[i + 1] :])
+        clip = table[offsets[i] : offsets[i + 1]]
+        matrix = measure.matrix(clip, table[offsets[i + 1] :])
         for j in range(i + 1, count):
-            columns = slice(edges[j] - edges[i + 1], edges[j + 1] - edges[i + 1])
+            columns = slice(offsets[j] - offsets[i + 1], offsets[j + 1] - offsets[i + 1])
             out[i, j] = out[j, i] = warp(matrix[:, columns]).cost
     return out
 

@@ -25,6 +25,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
 from motionloom.parallel import one_thread
+from motionloom.ragged import row_of
 from motionloom.reconstruction.control_signal import SIX, control_signal, tracked
 from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.reconstruct import Reconstruction, reconstruct, searched_roles
@@ -245,7 +246,7 @@ def repeats(library: Store, motion: Motion) -> tuple[str, ...]:
     seen: dict[int, set[int]] = {}
     for frame in range(len(near)):
         for row in near.of(frame)[0]:
-            m = int(np.searchsorted(features.starts, row, side="right")) - 1
+            m = int(row_of(features.starts, row))
             seen.setdefault(m, set()).add(frame)
     found = {features.names[m] for m, frames in seen.items() if len(frames) >= 0.5 * len(some)}
     return tuple(sorted(found | ({motion.name} & set(library.names))))

@@ -18,6 +18,7 @@ from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
 from motionloom.motion import Motion
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
+from motionloom.ragged import offsets_of, row_of
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 Array = NDArray[np.float64]
@@ -92,7 +93,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     ready = conform(motions)
     chosen = feature_set(settings.features)
     rows = [chosen.prepare(motion) for motion in ready]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
+    starts = offsets_of([len(part) for part in rows])
     found = base_poses(
         np.concatenate(rows),
         starts,
@@ -129,7 +130,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
 
 
 def _place(row: int, starts: NDArray[np.int64]) -> tuple[int, int]:
-    motion = int(np.searchsorted(starts, row, side="right")) - 1
+    motion = int(row_of(starts, row))
     return motion, int(row - starts[motion])
 
 

@@ -15,6 +15,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
 from motionloom.motion_graph.routes import STEP, Goal, Route
 from motionloom.parallel import Progress
+from motionloom.ragged import offsets_of
 
 if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
@@ -54,7 +55,7 @@ class _Ground:
             )
             paths.append(floor_complex(root))
             headings.append(motion.headings())
-        starts = np.cumsum([0, *map(len, graph.motions)])
+        starts = offsets_of([len(one) for one in graph.motions])
         return cls(np.concatenate(paths), np.concatenate(headings), starts)
 
 

@@ -15,6 +15,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion_graph.candidates import error_function
 from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
 from motionloom.plots.strokes import PAPER, rgb
+from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.match_web.web import Web
 
@@ -99,7 +100,7 @@ def _tinted(cells: NDArray[np.float32], threshold: float) -> NDArray[np.float32]
 
 
 def _edges(rows, numbers) -> NDArray[np.int64]:
-    return np.cumsum([0, *(len(rows[n]) for n in numbers)])
+    return offsets_of([len(rows[n]) for n in numbers])
 
 
 def _mark(axes, graph, across, down, edges, step) -> None:

@@ -27,6 +27,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.markers import Markers
 from motionloom.motion.roles.assignment import ROLES
+from motionloom.motion.rotations.planar_transform import floor_complex
 
 Array = NDArray[np.float64]
 
@@ -349,13 +350,13 @@ class MarkerFrame:
 
 def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
     """`points` (T, P, 3) with the hips over the origin and facing +Z, as rows (T, 3 P)."""
-    floor = (points[..., 2] + 1j * points[..., 0] - hips[:, None]) * facing.conj()[:, None]
+    floor = (floor_complex(points) - hips[:, None]) * facing.conj()[:, None]
     return np.stack([floor.imag, points[..., 1], floor.real], axis=-1).reshape(len(points), -1)
 
 
 def _turning_parts(places: Array, has_hips: bool):
     """Centre (T,) and what turns with the body (T, C): places, directions, ways between."""
-    floor = places[..., 2] + 1j * places[..., 0]
+    floor = floor_complex(places)
     height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
     centre = floor[:, 0] if has_hips else floor.mean(axis=1)
     z = floor - centre[:, None]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import SIDES, foot_contacts
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal, body_rows
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
@@ -76,7 +77,7 @@ def solve_sequence(
 
     if "hips" not in signal.roles:
         place = rough.role_positions(["hips"])[:, 0].astype(np.float64)
-        hips = place[:, 2] + 1j * place[:, 0]
+        hips = floor_complex(place)
     turn = np.exp(1j * rough.headings())
     facing = _smooth(turn, _HEADING_SECONDS * signal.fps)
     mended = np.where(np.isfinite(known), known, _seen(rough, signal))

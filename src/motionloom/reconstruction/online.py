@@ -17,6 +17,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.planar_transform import floor_complex
 from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal, body_rows
 from motionloom.reconstruction.offline import FREE, GUESSED_HEADING, MARKER_SPREAD, SolvedSequence
@@ -153,8 +154,7 @@ class Stream:
         if self._last is None:
             return hips, facing, GUESSED_HEADING
         if not self._has_hips:
-            place = self._last.hips
-            hips = np.array([place[2] + 1j * place[0]])
+            hips = floor_complex(self._last.hips[None])
         share = min(1.0, 1.0 / (_HEADING_SECONDS * self._fps))
         mean = (1.0 - share) * self._last.facing + share * facing[0]
         return hips, np.array([mean / max(abs(mean), 1e-9)]), GUESSED_HEADING

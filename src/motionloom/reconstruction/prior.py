@@ -24,6 +24,7 @@ from motionloom.motion import Motion, Skeleton
 from motionloom.motion.heading import facing
 from motionloom.motion.retargeting.retarget import turned_onto
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.ragged import row_of
 from motionloom.reconstruction.control_signal import MarkerFrame
 from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.search.filters import chosen_mask
@@ -80,7 +81,7 @@ class NeighbourPoses:
             grown[: self._count] = self._kept[: self._count]
             self._kept = grown
         starts = self._features.starts
-        whose = np.searchsorted(starts, rows, side="right") - 1
+        whose = row_of(starts, rows)
         for m in np.unique(whose):
             mine = np.flatnonzero(whose == m)
             rotations, root = self._motion(int(m))

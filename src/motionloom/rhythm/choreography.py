@@ -21,6 +21,7 @@ from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
+from motionloom.ragged import Ragged
 from motionloom.rhythm.beats.motion_beats import RHYTHMIC, Beats, beats
 from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
@@ -355,8 +356,7 @@ def _graph(
     gaps = handover_gaps(movements)
     smooth = kinematic_continuity(gaps, groups.labels, sigma=sigma)
     seen = np.eye(len(groups))[groups.labels]
-    bounds = np.cumsum([0, *(len(sequence) for sequence in sequences)])
-    learnt = baum_welch([seen[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+    learnt = baum_welch(Ragged.from_lengths(seen, [len(one) for one in sequences]).rows)
     members = []
     for group, centre in enumerate(groups.centres):
         others = [k for k in groups.members(group) if k != centre]

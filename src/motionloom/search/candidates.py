@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.ragged import row_of
 
 # Adjacent repetitions of an action may share this part of the shorter of the two.
 MAX_OVERLAP = 0.3
@@ -155,7 +156,7 @@ def aligned_at(
     end: int, matrix_of: MatrixOf, starts: NDArray[np.int64], *, length: int, steps: str
 ) -> Candidate | None:
     """The best alignment that ends within a row of `end`, in double precision."""
-    motion = int(np.searchsorted(starts, end, side="right")) - 1
+    motion = int(row_of(starts, end))
     first, last = int(starts[motion]), int(starts[motion + 1])
     reach = 2 * length + 2
     while True:
@@ -189,7 +190,7 @@ def realigned(
     """
     better = []
     for one in found:
-        motion = int(np.searchsorted(starts, one.start, side="right")) - 1
+        motion = int(row_of(starts, one.start))
         low = max(int(starts[motion]), one.start - length)
         high = min(int(starts[motion + 1]), one.end + length)
         costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)

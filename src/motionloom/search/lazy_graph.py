@@ -23,6 +23,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Candidate, Limits
 
 _NONE = -1
@@ -69,7 +70,7 @@ def lazy_matches(
     """
     length = len(offsets) - 1
     rows, distances = _by_row(offsets, rows, distances)
-    motions = np.searchsorted(starts, rows, side="right") - 1
+    motions = row_of(starts, rows)
     farthest = _farthest(offsets, distances)
     costs, cells, came = _sweep(
         offsets, rows, distances, starts[motions], farthest, steps == "slope", bridge

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
+from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Candidate, Limits
 from motionloom.search.subsequence import differences
 
@@ -90,7 +91,7 @@ def rerank(
     aim = _Aim(query, query_speed, weights, rate, scale, seconds, steps)
     better = []
     for one in found:
-        m = int(np.searchsorted(starts, one.start, side="right")) - 1
+        m = int(row_of(starts, one.start))
         settled_one = aim.settle(one, rows, int(starts[m]), int(starts[m + 1]), rank)
         better.append(settled_one)
     if rank == "movement":

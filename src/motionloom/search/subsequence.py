@@ -13,6 +13,7 @@ from motionloom.alignment.dtw import accumulated
 from motionloom.distance import FrameDistance
 from motionloom.motion import Motion
 from motionloom.motion.segment import intervals
+from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import ANY, Candidate, Limits, non_overlapping
 from motionloom.search.subsequence_kernel import TILE, end_costs
 
@@ -129,13 +130,13 @@ def dtw_matches_by_distance(
     `query` is what the distance has prepared, one row per frame; rows of what is found count
     the frames of all motions.
     """
-    starts = np.concatenate([[0], np.cumsum([len(motion) for motion in motions])]).astype(np.int64)
+    starts = offsets_of([len(motion) for motion in motions])
     matrices = [np.asarray(distance.matrix(query, distance.prepare(m)), float) for m in motions]
     matrices = [np.where(np.isfinite(matrix), matrix, np.inf) for matrix in matrices]
     ends = [accumulated(matrix, steps=steps, subsequence=True)[0][-1] for matrix in matrices]
 
     def matrix_of(low: int, high: int) -> NDArray[np.float64]:
-        m = int(np.searchsorted(starts, low, side="right")) - 1
+        m = int(row_of(starts, low))
         return np.ascontiguousarray(matrices[m][:, low - starts[m] : high - starts[m]])
 
     return non_overlapping(

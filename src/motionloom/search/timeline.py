@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
 from motionloom.distance.feature_table import frames_per_row, row_count
+from motionloom.ragged import offsets_of, row_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.match import Match
 from motionloom.search.query import Query, row_span
@@ -50,7 +51,7 @@ class Timeline:
         counts = [row_count(entry, rate) for entry in entries]
         return cls(
             tuple(entry.name for entry in entries),
-            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            offsets_of(counts),
             np.array([entry.fps for entry in entries]),
             np.array([entry.frames for entry in entries], dtype=np.int64),
             float(rate),
@@ -67,7 +68,7 @@ class Timeline:
         self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
     ) -> Match:
         """What was found among the rows, in frames and seconds of the motion as stored."""
-        m = int(np.searchsorted(self.starts, found.start, side="right")) - 1
+        m = int(row_of(self.starts, found.start))
         first = int(self.starts[m])
         rows = int(self.starts[m + 1]) - first
         fps, frames, name = float(self.fps[m]), int(self.frames[m]), self.names[m]

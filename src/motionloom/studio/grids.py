@@ -17,6 +17,7 @@ from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.segment import intervals
+from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Limits
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.library_web import WEB_DURATIONS
@@ -189,7 +190,7 @@ def web_answer(library, pair: Compared) -> tuple[dict[str, Any], dict[str, Any]]
     cells = np.concatenate([np.empty((0, 2)), *lines]) / pair.step
     arrays = {
         "cells": cells,
-        "offsets": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        "offsets": offsets_of(sizes).astype(np.int32),
         "distances": np.array([one.distance for one in found]),
     }
     return head, arrays

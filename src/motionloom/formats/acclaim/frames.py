@@ -20,6 +20,7 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.acclaim.skeleton import Bone
 from motionloom.formats.conventions import Repairs
 from motionloom.formats.number_rows import number_rows
+from motionloom.ragged import offsets_of, row_of
 
 _LIMIT = 1e7  # units or degrees; beyond it a value is a fault, not a place or an angle
 _ROOM = 10_000_000  # values that any file may give
@@ -77,7 +78,7 @@ def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) ->
 
 def columns_of(bones: list[Bone]) -> NDArray[np.int64]:
     """First column of each bone in `AcclaimFrames.values`; the number of columns at the end."""
-    return np.concatenate([[0], np.cumsum([len(bone.dof) for bone in bones])]).astype(np.int64)
+    return offsets_of([len(bone.dof) for bone in bones])
 
 
 def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
@@ -99,7 +100,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
     """Kind of every line, and the byte of the first unknown name; names are blanked out."""
     names = [bone.name.encode() for bone in bones]
-    starts = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
+    starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)
     lines = np.full(int(np.count_nonzero(body == 10)) + 1, _BLANK, np.int64)
     unknown_at = _blank_names(body, letters, starts, lines)
@@ -223,7 +224,7 @@ def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.floa
     wild = np.abs(values) >= _LIMIT  # False for NaN, which marks a missing line
     if wild.any():
         frame, column = (int(place) for place in np.argwhere(wild)[0])
-        bone = int(np.searchsorted(starts, column, side="right")) - 1
+        bone = int(row_of(starts, column))
         line = int(rows.line_numbers[heads[frame]]) + 1
         _refuse(
             f"{values[frame, column]:g} in bone {bones[bone].name!r} of the frame that starts "

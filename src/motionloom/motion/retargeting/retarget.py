@@ -30,6 +30,7 @@ from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_con
 from motionloom.motion.retargeting.end_effectors import hands_placed
 from motionloom.motion.retargeting.rest_alignment import TRUNK, global_rest_rotations, into_posture
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.ragged import Ragged
 
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
@@ -289,8 +290,8 @@ def _levels(contacts: FootContacts) -> dict[str, Array]:
             here = heights[group]
             on_floor = here.min() <= contacts.floor <= here.max()
             level[group] = contacts.floor if on_floor else np.median(here)
-    ends = np.cumsum([len(contacts.plants[part]) for part in parts])
-    return dict(zip(parts, np.split(level, ends[:-1]), strict=True))
+    levels = Ragged.from_lengths(level, [len(contacts.plants[part]) for part in parts])
+    return dict(zip(parts, levels, strict=True))
 
 
 def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:

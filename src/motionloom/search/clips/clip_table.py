@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
+from motionloom.ragged import offsets_of
 from motionloom.search.clips.clip import ClipMeasure, Clips, artifact_key
 from motionloom.search.clips.emd_signature import EmdSignatures
 from motionloom.search.clips.measures import EmdMeasure
@@ -86,7 +87,7 @@ class ClipTable:
         """The table of some of the clips, by number."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
-        ends = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
+        ends = offsets_of([len(part) for part in rows])
         clips = Clips(np.concatenate(rows), ends, self.clips.joints)
         if "heaps" in self.clips.made:
             whole = self.clips.whole

@@ -40,6 +40,7 @@ from motionloom.alignment.banded_dtw import Nearest, farthest
 from motionloom.distance.curves import THRESHOLD, split
 from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput
+from motionloom.ragged import offsets_of
 
 PARTS = 8  # of the mass, for the bound: with more it is hardly higher
 _AXES = 4
@@ -89,7 +90,7 @@ class EmdSignatures:
         points, mass, counts = _heaps(
             np.ascontiguousarray(curves, dtype=np.float64), threshold, time_weight
         )
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        starts = offsets_of(counts)
         quantiles = _quantiles(points, mass, starts).reshape(*curves.shape[::2], _AXES, PARTS)
         return cls(points, mass, starts, quantiles)
 
@@ -101,7 +102,7 @@ class EmdSignatures:
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        starts = offsets_of(counts)
         rows = np.repeat(self.starts[numbers] - starts[:-1], counts) + np.arange(starts[-1])
         return EmdSignatures(self.points[rows], self.mass[rows], starts, self.quantiles[clips])
 

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from motionloom.ragged import offsets_of
+
 
 class KDTree:
     """Index of N feature vectors by SciPy's kd-tree; same answers as `BucketIndex`."""
@@ -39,7 +41,7 @@ class KDTree:
             found.append(numbers[order])
             distances.append(gaps[order])
         sizes = [len(part) for part in found]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        offsets = offsets_of(sizes)
         if not found:
             return offsets, np.empty(0, np.int64), np.empty(0)
         return offsets, np.concatenate(found).astype(np.int64), np.concatenate(distances)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.ragged import offsets_of
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.artifacts.row_table import row_range, row_total
@@ -175,7 +176,7 @@ def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner, side="left")
     kept = rank < k
     counts = np.bincount(owner[kept], minlength=queries)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = offsets_of(counts)
     return offsets, rows[kept], distances[kept]
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from motionloom.distance.matrix import DistanceMatrix, PreparedFrames
+from motionloom.ragged import offsets_of
 from motionloom.search.match_web.refinement import Level, refined, strides
 from motionloom.search.match_web.web import Web, WebSettings, build_web, joined
 
@@ -66,7 +65,7 @@ def motion_web(
     (True, True)
     """
     options = options or WebSettings()
-    starts = np.concatenate([[0], np.cumsum([len(other) for other in others])])
+    starts = offsets_of([len(other) for other in others])
     webs = []
     for first, last in _chunks([len(other) for other in others], len(a), most_cells):
         some = others[first:last]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
+from motionloom.ragged import offsets_of
 from motionloom.search.match_web.web import Web
 
 _MARK = b"mloomweb"
@@ -88,7 +89,7 @@ def decoded(data: bytes) -> Web:
             parts[name] = _from_planes(zlib.decompress(data[at : at + size]))
             at += size
         count = int(header["chains"])
-        offsets = np.concatenate([[0], np.cumsum(parts["lengths"])]).astype(np.int64)
+        offsets = offsets_of(parts["lengths"])
         leaves = np.cumsum(parts["leaves"])
         heads = np.cumsum(parts["heads"].reshape(-1, 2), axis=0)
         cells = _cells(parts["steps"], offsets, count, heads, leaves)

@@ -20,6 +20,7 @@ from motionloom.distance import FrameDistance
 from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import LibraryError, RoleError
+from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match import Match
 from motionloom.search.match_graph.graph import Node
@@ -199,7 +200,7 @@ class _Finder:
     def _is_allowed(self, row: int) -> bool:
         if self.allowed is None:
             return True
-        return bool(self.allowed[np.searchsorted(self.timeline.starts, row, side="right") - 1])
+        return bool(self.allowed[row_of(self.timeline.starts, row)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.web_index import WebIndex
 
@@ -57,7 +58,7 @@ def web_matches(
         paths = index.starting(way, start)
         if allowed is not None and len(paths):
             other = index.cells[index.offsets[paths], 1 - way]
-            paths = paths[allowed[np.searchsorted(index.starts, other, side="right") - 1]]
+            paths = paths[allowed[row_of(index.starts, other)]]
         arrays = _arrays(index, way)
         ways.append(_sequences(*arrays, paths, start, end - 1, threshold))  # type: ignore
     means = np.concatenate([one[0] for one in ways])

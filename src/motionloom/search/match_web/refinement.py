@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.monotone_path import band_path
+from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
 
 _COARSEST = 10.0  # frames per second: motions are compared no coarser than this
@@ -44,7 +45,7 @@ class Level:
     def own_starts(self) -> NDArray[np.int64]:
         """Where each motion begins among the columns that are looked at."""
         lengths = -(-np.diff(self.starts) // self.stride)
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return offsets_of(lengths)
 
     @property
     def rows(self) -> int:
@@ -100,7 +101,7 @@ def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
     )  # fmt: skip
     every = np.concatenate([cells, between])
     own = fine.own_starts
-    motion = np.searchsorted(own, every[:, 1], side="right") - 1
+    motion = row_of(own, every[:, 1])
     columns = fine.starts[motion] + (every[:, 1] - own[motion]) * fine.stride
     return Web(
         (fine.rows, int(own[-1])),

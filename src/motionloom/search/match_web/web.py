@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.alignment import ALPHA, MAX_SLOPE, matrix_minima, valid_region
 from motionloom.alignment.dtw import checked_matrix
 from motionloom.errors import InvalidInput
+from motionloom.ragged import offsets_of
 from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
 
@@ -168,7 +169,7 @@ def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float)
     rate : float
     """
     chain_sizes = [int(web.offsets[web.chain_count]) for web, _ in webs]
-    before = np.concatenate([[0], np.cumsum(chain_sizes)]).astype(np.int64)
+    before = offsets_of(chain_sizes)
     shifts = [np.array([0, column], np.int32) for _, column in webs]
     chains = [web.cells[:n] + s for (web, _), n, s in zip(webs, chain_sizes, shifts, strict=True)]
     bridges = [web.cells[n:] + s for (web, _), n, s in zip(webs, chain_sizes, shifts, strict=True)]
@@ -182,7 +183,7 @@ def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float)
         rate,
         np.concatenate([np.empty((0, 2), np.int32), *chains, *bridges]),
         np.concatenate([np.empty(0, np.float32), *values]),
-        np.concatenate([[0], np.cumsum(np.concatenate([nothing, *lengths]))]).astype(np.int64),
+        offsets_of(np.concatenate([nothing, *lengths])),
         sum(web.chain_count for web, _ in webs),
         np.concatenate([nothing, *(w.leaves + n for (w, _), n in zip(webs, before, strict=False))]),
         np.concatenate(

@@ -15,6 +15,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
 
 _BLOCK = 6  # frames per block of the index, as a power of two: 64, about a second
@@ -105,7 +106,7 @@ def web_index(
         cells, values = [np.empty((0, 2), np.int32)], [np.empty(0, np.float32)]
         lengths, is_chain = [np.empty(0, np.int64)], [np.empty(0, np.bool_)]
         leaves = arrives = [np.empty(0, np.int64)]
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    offsets = offsets_of(np.concatenate(lengths))
     sums = np.concatenate([[0.0], np.cumsum(np.concatenate(values), dtype=np.float64)])
     chains = np.concatenate(is_chain)
     left = np.concatenate(leaves)
@@ -117,7 +118,7 @@ def web_index(
     every = np.concatenate(cells)
     # Bridges without cells of their own share an offset with the path after them.
     filled = np.flatnonzero(np.diff(offsets) > 0)
-    owner = filled[np.searchsorted(offsets[filled], arrived, side="right") - 1]
+    owner = filled[row_of(offsets[filled], arrived)]
     return WebIndex(
         np.asarray(starts, np.int64),
         every,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-import numpy as np
-
 from motionloom import parallel
 from motionloom.distance import FrameDistance
 from motionloom.distance.feature_table import at_rate
 from motionloom.distance.matrix import PreparedFrames, prepared_frames
 from motionloom.parallel import one_thread
+from motionloom.ragged import offsets_of
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import encoded
 from motionloom.search.match_web.web import WebSettings
@@ -104,7 +103,7 @@ def built_webs(
             others = [frames(name) for name in columns]
             itself = columns.index(row) if row in columns else None
             web = motion_web(frames(row), others, rate=rate, itself=itself, options=options)
-            ends = np.cumsum([0, *(len(other) for other in others)]).tolist()
+            ends = offsets_of([len(other) for other in others]).tolist()
             named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
             about = {"row": keys[row], "columns": [list(one) for one in named]}
             target = f"{keys[row]}-{text_digest(*(keys[name] for name in columns))}.web"

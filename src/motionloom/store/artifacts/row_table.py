@@ -26,6 +26,7 @@ from motionloom import parallel
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress, one_thread
+from motionloom.ragged import offsets_of
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder, RemoteFolder, between, joined, point_to
@@ -161,7 +162,7 @@ def build_rows(
     """
     entries = [entry for entry in library.entries() if entry.name not in left_out]
     counts = np.array([length(entry) for entry in entries], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(counts)])
+    starts = offsets_of(counts)
     keys = [entry.key for entry in entries]
     job = _Job(library, work, entries, keys, starts, width, stamp, workers, progress)
     if isinstance(library.files, ObjectStore):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
+from motionloom.ragged import offsets_of
 from motionloom.search import Options, search
 from motionloom.studio.dependencies import Shop, arrays
 from motionloom.studio.grids import Compared, compared, grid_answer, marks, web_answer
@@ -72,7 +73,7 @@ def paths(shop: Shop, a: Stretch, b: Stretch, distance: Distance = "pc11") -> Re
     return arrays(
         head,
         cells=np.concatenate([np.empty((0, 2)), *lines]),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        offsets=offsets_of(sizes).astype(np.int32),
         distances=np.array([match.distance for match in found]),
     )
 
