@@ -15,10 +15,10 @@ from typing import Any
 from benchmarks import Settings
 from benchmarks.measuring import Contestant, Result, Say, compare
 from benchmarks.rivals import Package
-from motionloom.crowd import BallroomSettings, MarchSettings
 from motionloom.crowd.ballroom import danced_blocks
-from motionloom.crowd.built_in import ROUND, march_steps, waltz_steps
+from motionloom.crowd.built_in import march_steps, waltz_steps
 from motionloom.crowd.march import marched_blocks
+from motionloom.crowd.settings import STREET, BallroomSettings, MarchSettings
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.music.beat_clock import MusicClock
@@ -34,7 +34,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
     waltz, steps = waltz_steps(), march_steps()
     timed: dict[str, Any] = {"tempo_bpm": 90.0, "seconds": _SECONDS, "seed": settings.seed}
     ball = BallroomSettings(couples=20, **timed)
-    parade = MarchSettings(points=ROUND, **{**timed, "tempo_bpm": 96.0})
+    parade = MarchSettings(points=STREET, **{**timed, "tempo_bpm": 96.0})
     calls: dict[str, partial[None]] = {
         "20 couples in a ballroom": partial(_all, danced_blocks, ball, waltz),
         "40 soldiers on a street": partial(_all, marched_blocks, parade, steps),
@@ -63,7 +63,7 @@ def _all(blocks, scene, choreography) -> None:
 
 
 def _players(count: int, scene, choreography: Choreography) -> None:
-    clock = MusicClock(scene.heard(choreography.meter))
+    clock = MusicClock(scene.loaded_music(choreography.meter))
     for seed in range(count):
         player = DancePlayer(choreography, clock, seed=seed)
         player.read_all(round(_SECONDS * player.fps))

@@ -23,12 +23,13 @@ from motionloom import demo
 from motionloom.demo.actions.dances import STUDIES, beat_study
 from motionloom.formats import load
 from motionloom.motion import Motion
-from motionloom.rhythm import choreography
-from motionloom.rhythm.beats.candidates import candidate_beats
-from motionloom.rhythm.beats.motion_beats import beats
-from motionloom.rhythm.beats.tracking import density
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.motion_beats.beats import beats
+from motionloom.rhythm.motion_beats.candidates import candidate_beats
+from motionloom.rhythm.motion_beats.tracking import density
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music
+from motionloom.rhythm.settings import ChoreographySettings
 
 SUMMARY = "motion beats beside kinematic beats and librosa, with their errors"
 PACKAGES = (Package("librosa", "librosa"),)
@@ -117,7 +118,7 @@ def _played(settings: Settings, say: Say) -> list[Result]:
     """Frames of one character that dances to music; the paper played 2,000 a second."""
     song = Music(np.arange(0.25, 200.0, 0.5), 4, np.arange(0, 399, 4), 200.0)
     takes = [demo.clip("dance_groove", seed=seed) for seed in (0, 1)]
-    steps = choreography(takes, meter=4)
+    steps = Choreography.from_takes(takes, ChoreographySettings(meter=4))
     steps.player(MusicClock(song)).read(_FRAMES)  # compiles
     dancing = Contestant("motionloom", lambda: steps.player(MusicClock(song)).read(_FRAMES))
     own = timings([dancing], rounds=settings.rounds, budget_s=settings.budget_s)[0]

@@ -9,18 +9,14 @@ from naive import rhythm as naive
 import motionloom as ml
 from motionloom.demo.actions.dances import beat_study
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.rhythm import (
-    TransitionGraph,
-    choreography,
-    for_music,
-    load_choreography,
-    load_graph,
-    transition_graph,
-)
+from motionloom.rhythm import transition_graph
+from motionloom.rhythm.choreography import Choreography, for_music
+from motionloom.rhythm.choreography_file import load_choreography
 from motionloom.rhythm.meter import estimated_meter
 from motionloom.rhythm.movements import cut_movements, differences, end_postures, postures
 from motionloom.rhythm.rules import load_rules, with_rules
-from motionloom.rhythm.transition_graph import combined_graph
+from motionloom.rhythm.settings import ChoreographySettings
+from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph, load_graph
 from motionloom.rhythm.transition_learning import (
     baum_welch,
     k_medoids,
@@ -36,7 +32,7 @@ def dances():
 
 @pytest.fixture(scope="module")
 def made(dances):
-    return choreography(dances, meter=4, kind="groove")
+    return Choreography.from_takes(dances, ChoreographySettings(meter=4, kind="groove"))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +95,7 @@ def test_a_meter_longer_than_the_take_is_said(dances):
     with pytest.raises(InvalidInput, match="meter must be at least 1"):
         cut_movements(dances[0], found, meter=0)
     with pytest.raises(InvalidInput, match="a movement of 64 beats"):
-        choreography(dances[:1], meter=64)
+        Choreography.from_takes(dances[:1], ChoreographySettings(meter=64))
 
 
 def test_movements_that_cannot_be_compared_are_named(pieces, dances):
@@ -208,8 +204,8 @@ def test_both_continuities_are_weighed_cut_and_scaled():
     np.testing.assert_allclose(graph.transitions[2], np.array([0.5, 0.46, 0.0]) / 0.96)
     with pytest.raises(InvalidInput, match="behaviour must be between 0 and 1"):
         combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], behaviour=2.0)
-    with pytest.raises(InvalidInput, match="threshold must be at least 0"):
-        combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], threshold=1.0)
+    with pytest.raises(InvalidInput, match="min_likelihood must be at least 0"):
+        combined_graph(smooth, usual, [1, 0, 0], [[0], [1], [2]], min_likelihood=1.0)
 
 
 # --- graphs -----------------------------------------------------------------------------
@@ -228,7 +224,7 @@ def test_dead_ends_are_found_and_removed():
     np.testing.assert_allclose(alive.transitions[1], [1.0, 0.0])
     np.testing.assert_allclose(alive.start, [1.0, 0.0])
     one_way = TransitionGraph(("a", "b"), ((0,), (1,)), [1, 0], [[0, 1], [0, 0]])
-    with pytest.raises(InvalidInput, match="every way through this graph ends"):
+    with pytest.raises(InvalidInput, match="every path through this graph ends"):
         one_way.without_dead_ends()
 
 
@@ -351,7 +347,9 @@ def test_a_choreography_goes_on_for_ever(made):
 
 def test_a_choreography_survives_its_file(made, dances, tmp_path):
     takes = {dance.name: dance for dance in (dances[0], dances[2])}
-    made = choreography([dances[0], dances[2]], meter=4, mirror=True)
+    made = Choreography.from_takes(
+        [dances[0], dances[2]], ChoreographySettings(meter=4, mirror=True)
+    )
     path = made.save(tmp_path / "dance.json")
     back = load_choreography(path, takes.__getitem__)
     assert [m.text for m in back.movements] == [m.text for m in made.movements]
@@ -405,32 +403,38 @@ def test_a_graph_alone_is_no_choreography(made, tmp_path):
 
 def test_takes_of_other_numbers_of_dancers_are_left_out(dances):
     pair = [dancer.motion for dancer in ml.demo.couple()]
-    made = choreography([dances[0], pair], meter=4)
-    assert "as many characters; dance_groove_p0 has 1, this one 2" in made.left_out[pair[0].name]
+    made = Choreography.from_takes([dances[0], pair], ChoreographySettings(meter=4))
+    assert (
+        "same number of characters; dance_groove_p0 has 1, this one 2"
+        in made.left_out[pair[0].name]
+    )
 
 
 def test_mirrored_takes_double_the_movements(dances):
-    plain, both = (choreography(dances[:1], meter=4, mirror=m) for m in (False, True))
+    plain, both = (
+        Choreography.from_takes(dances[:1], ChoreographySettings(meter=4, mirror=m))
+        for m in (False, True)
+    )
     assert len(both.movements) == 2 * len(plain.movements)
     assert both.movements[-1].mirrored and both.movements[-1].text.endswith("~")
 
 
 def test_takes_without_rhythm_are_left_out_with_a_reason(dances):
     sitting = ml.demo.clip("sit_stand")
-    made = choreography([dances[0], sitting], meter=4)
+    made = Choreography.from_takes([dances[0], sitting], ChoreographySettings(meter=4))
     assert "no rhythm (confidence 0." in made.left_out[sitting.name]
     with pytest.raises(InvalidInput, match="no take has a rhythm to cut it by"):
-        choreography([sitting], meter=4)
-    assert choreography([dances[0], []], meter=4).left_out == {
+        Choreography.from_takes([sitting], ChoreographySettings(meter=4))
+    assert Choreography.from_takes([dances[0], []], ChoreographySettings(meter=4)).left_out == {
         "a take": "beats needs a motion; got an empty list"
     }
-    with pytest.raises(InvalidInput, match="meter must be at least 1 beat; got 0"):
-        choreography(dances[:1], meter=0)
+    with pytest.raises(InvalidInput, match="meter must be at least 1; got 0"):
+        Choreography.from_takes(dances[:1], ChoreographySettings(meter=0))
 
 
 def test_couples_move_together():
     pairs = [[p.motion for p in ml.demo.couple(seed=s)] for s in (0, 1)]
-    made = choreography(pairs, meter=3, kind="waltz")
+    made = Choreography.from_takes(pairs, ChoreographySettings(meter=3, kind="waltz"))
     for movement in made.movements:
         leader, follower = movement.bodies
         apart = np.linalg.norm((leader.root - follower.root)[:, [0, 2]], axis=1)
@@ -449,6 +453,6 @@ def test_music_chooses_its_choreography(made):
 def test_the_sets_of_the_paper_have_their_size():
     quick, _ = beat_study("dance", seconds=39.6)
     slow, _ = beat_study("dance", seconds=42.9, period=13 / 30, seed=1)
-    made = choreography([quick, slow], meter=4, groups=37)
+    made = Choreography.from_takes([quick, slow], ChoreographySettings(meter=4, groups=37))
     assert 44 <= len(made.movements) <= 49
     assert 1 <= made.graph.movements_per_node <= 2.0

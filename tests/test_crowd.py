@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from motionloom.crowd import (
-    BallroomSettings,
-    MarchSettings,
-    ballroom,
-    cut_at_beats,
-    load_crowd_settings,
-)
+from motionloom.crowd.ballroom import ballroom
+from motionloom.crowd.built_in import cut_at_beats
 from motionloom.crowd.collision import contact_time, moved_discs, near_pairs
+from motionloom.crowd.settings import BallroomSettings, MarchSettings, load_crowd_settings
 from motionloom.crowd.steering import travel_weights
 from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput
@@ -26,7 +22,7 @@ COLUMNS = ((-2.5, 0.0, 0.4), (2.5, 0.0, 0.4))
 
 @pytest.fixture(scope="module")
 def waltz():
-    return cut_at_beats([waltz_take()], meter=3, leads=2, kind="waltz")
+    return cut_at_beats([waltz_take()], meter=3, nodes=2, kind="waltz")
 
 
 def gaps(places, radii):
@@ -101,7 +97,7 @@ def test_couples_never_bump_and_never_leave_the_room(waltz, seed):
 def test_the_same_seed_dances_the_same(waltz):
     scene = BallroomSettings(couples=4, tempo_bpm=100.0, seconds=6.0, seed=5)
     a, b = ballroom(scene, waltz), ballroom(scene, waltz)
-    assert all(np.array_equal(x.root, y.root) for x, y in zip(a.every, b.every, strict=True))
+    assert all(np.array_equal(x.root, y.root) for x, y in zip(a.scene, b.scene, strict=True))
     other = ballroom(BallroomSettings(couples=4, tempo_bpm=100.0, seconds=6.0, seed=6), waltz)
     assert not np.array_equal(a.centres, other.centres)
 
@@ -110,14 +106,14 @@ def test_the_same_seed_dances_the_same(waltz):
     ("make", "message"),
     [
         (lambda: BallroomSettings(couples=500, tempo_bpm=90), "500 couples .* do not fit"),
-        (lambda: BallroomSettings(couples=2), "no music"),
+        (lambda: BallroomSettings(couples=2), "there is no music"),
         (lambda: BallroomSettings(couples=0, tempo_bpm=90), "couples must be at least 1"),
         (lambda: BallroomSettings(room=(0.5, 9.0), couples=1, tempo_bpm=90), "do not fit"),
         (lambda: BallroomSettings(columns=((0, 0, -1),), tempo_bpm=90), "radius above 0"),
-        (lambda: BallroomSettings(tempo_bpm=900), "40 to 240"),
-        (lambda: MarchSettings(points=CORNERS), "no music"),
-        (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "at least two points"),
-        (lambda: MarchSettings(points=((0, 0), (0, 5)), tempo_bpm=96), "no way is left"),
+        (lambda: BallroomSettings(tempo_bpm=900), "tempo_bpm must be at most 240"),
+        (lambda: MarchSettings(points=CORNERS), "there is no music"),
+        (lambda: MarchSettings(points=((0, 0),), tempo_bpm=96), "points must be at least two rows"),
+        (lambda: MarchSettings(points=((0, 0), (0, 5)), tempo_bpm=96), "there is no room to march"),
         (
             lambda: MarchSettings(points=((0, 0), (0, 20), (1, 20), (1, 0)), tempo_bpm=96),
             "folds on itself",

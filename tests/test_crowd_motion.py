@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from motionloom.blending.inertialization import Inertializer
-from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, cut_at_beats, march
 from motionloom.crowd import steering as travels
-from motionloom.crowd.ballroom import danced_blocks
-from motionloom.crowd.built_in import heard_beats
+from motionloom.crowd.ballroom import ballroom, danced_blocks
+from motionloom.crowd.built_in import cut_at_beats, detected_beats
 from motionloom.crowd.holds import Holds
-from motionloom.crowd.settings import SWAY
+from motionloom.crowd.march import march
+from motionloom.crowd.settings import SWAY, BallroomSettings, MarchSettings
 from motionloom.crowd.steering import travel_weights
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
@@ -39,7 +39,7 @@ def take():
 
 @pytest.fixture(scope="module")
 def waltz(take):
-    return cut_at_beats([take], meter=3, leads=2, kind="waltz")
+    return cut_at_beats([take], meter=3, nodes=2, kind="waltz")
 
 
 @pytest.fixture(scope="module")
@@ -93,23 +93,23 @@ def test_soldiers_are_all_in_step_through_both_corners(marched):
     assert found[:, 1].sum() >= 0.95 * found[:, 0].sum()
     assert marched.misplacement().mean() < 0.1
     assert marched.misplacement().max() < 0.25
-    assert marched.every[0].provenance.sources[0].motion.startswith("march_")
-    assert np.mean([quality_report(motion).foot_slide_m for motion in some.every]) < 0.006
+    assert marched.scene[0].provenance.sources[0].motion.startswith("march_")
+    assert np.mean([quality_report(motion).foot_slide_m for motion in some.scene]) < 0.006
 
 
 def test_feet_stand_on_the_floor_and_seams_are_no_worse_than_the_takes(danced, waltz):
     sources = [body for movement in waltz.movements for body in movement.bodies]
-    reports = [quality_report(motion, sources=sources) for motion in danced.every[:8]]
+    reports = [quality_report(motion, sources=sources) for motion in danced.scene[:8]]
     assert np.mean([one.foot_slide_m for one in reports]) < 0.006
     assert np.mean([one.floor_penetration_m for one in reports]) < 0.001
     assert np.mean([one.seam_acceleration_ratio for one in reports]) < 1.7
     lowest = min(motion.role_positions(["left_foot", "right_foot"])[..., 1].min()
-                 for motion in danced.every)  # fmt: skip
+                 for motion in danced.scene)  # fmt: skip
     assert lowest > 0.012  # balls stand at 18 to 19 mm
 
 
 def test_no_foot_goes_into_the_floor_on_a_march(marched):
-    assert np.mean([floor_penetration(motion) for motion in marched.every[::8]]) < 0.001
+    assert np.mean([floor_penetration(motion) for motion in marched.scene[::8]]) < 0.001
 
 
 def test_hands_stay_where_they_hold(danced, waltz):
@@ -155,15 +155,17 @@ def test_ten_minutes_of_waltz_never_bump(waltz, seed, couples):
 
 
 def test_movements_hand_over_while_feet_stand_and_legs_pass(waltz, steps):
-    assert 0.1 <= waltz.lead <= 0.4  # after the landing, before the next foot lifts at 0.43
-    assert 0.4 <= steps.lead <= 0.75  # one knee up
+    assert (
+        0.1 <= waltz.transition_phase <= 0.4
+    )  # after the landing, before the next foot lifts at 0.43
+    assert 0.4 <= steps.transition_phase <= 0.75  # one knee up
     contacts = [node.contacts[:, :, 0].all(axis=(0, 1)) for node in waltz.dance_nodes]
     assert np.all(contacts)
 
 
 def test_beats_of_a_movement_with_a_lead_are_where_its_clock_says(take):
-    beats = heard_beats(take) * take.motions[0].fps
-    made = warped_movement(take.motions, ("a", "b"), beats[3:8], 20, lead=0.25)
+    beats = detected_beats(take) * take.motions[0].fps
+    made = warped_movement(take.motions, ("a", "b"), beats[3:8], 20, transition_phase=0.25)
     plain = warped_movement(take.motions, ("a", "b"), beats[3:7], 20)
     assert made.meter == plain.meter == 3 and len(made.motion) == len(plain.motion) == 61
     np.testing.assert_allclose(made.clock[:3], [-5.0, 15.0, 35.0])
@@ -178,7 +180,7 @@ def test_a_lead_is_kept_with_the_choreography(take, waltz):
     motions = {motion.name: motion for motion in take.motions}
     data = json.loads(json.dumps(waltz.as_dict()))
     again = choreography_from(data, motions.__getitem__, Path("waltz.json"))
-    assert again.lead == waltz.lead and again.meter == 3
+    assert again.transition_phase == waltz.transition_phase and again.meter == 3
     # Beats are kept to a ten thousandth of a frame.
     worst = max(
         np.abs(a.root - b.root).max()
@@ -189,7 +191,7 @@ def test_a_lead_is_kept_with_the_choreography(take, waltz):
 
 
 def test_a_player_begins_movements_at_their_lead(waltz):
-    music = BallroomSettings(couples=1, tempo_bpm=90.0, seconds=20.0).heard(3)
+    music = BallroomSettings(couples=1, tempo_bpm=90.0, seconds=20.0).loaded_music(3)
     player = DancePlayer(waltz, MusicClock(music))
     seams = player.read_all(200)[0].seams
     # Bars of 60 frames; movements begin a quarter of a beat after them.
@@ -197,14 +199,14 @@ def test_a_player_begins_movements_at_their_lead(waltz):
 
 
 def test_beats_are_heard_near_those_that_are_known(take):
-    off = (heard_beats(take) - take.beats) * take.motions[0].fps
+    off = (detected_beats(take) - take.beats) * take.motions[0].fps
     assert np.abs(off).max() <= 0.2 * 20.0 + 1e-6 and np.abs(np.median(off)) < 1.5
 
 
 def test_takes_that_cannot_be_cut_are_told(take):
     with pytest.raises(InvalidInput, match="there are no takes to cut"):
         cut_at_beats([], meter=3)
-    for options in ({"meter": 0}, {"meter": 3, "leads": 0}, {"meter": 3, "most": 0}):
+    for options in ({"meter": 0}, {"meter": 3, "nodes": 0}, {"meter": 3, "most": 0}):
         with pytest.raises(InvalidInput, match=f"{list(options)[-1]} must be at least 1; got 0"):
             cut_at_beats([take], **options)
     with pytest.raises(InvalidInput, match="needs 1001 beats; ballroom_leader has 91"):
@@ -218,9 +220,11 @@ def test_couples_do_not_march(waltz):
 
 
 def test_a_lead_of_a_beat_or_more_is_refused(take):
-    with pytest.raises(InvalidInput, match="lead must lie in 0 to 1 beats, below 1; got 1"):
-        cut_at_beats([take], meter=3, lead=1.0)
-    assert cut_at_beats([take], meter=3, leads=2, lead=0.0).lead == 0.0
+    with pytest.raises(
+        InvalidInput, match="transition_phase must lie in 0 to 1 beats, below 1; got 1"
+    ):
+        cut_at_beats([take], meter=3, transition_phase=1.0)
+    assert cut_at_beats([take], meter=3, nodes=2, transition_phase=0.0).transition_phase == 0.0
 
 
 def test_weights_are_those_of_trying_all_few_movements(rng):

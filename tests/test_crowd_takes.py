@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import motionloom as ml
-from motionloom.cli.crowd_choreographies import expanded
-from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, march
+from motionloom.crowd.ballroom import ballroom
 from motionloom.crowd.couples import couple_radius, couple_steps, found_couples, guessed_couples
-from motionloom.crowd.player import crowd_quality, crowd_sources
+from motionloom.crowd.march import march
+from motionloom.crowd.settings import BallroomSettings, MarchSettings
 from motionloom.crowd.strides import marching_steps, pace
 from motionloom.errors import InvalidInput
+from motionloom.library.crowd_plan import expanded
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +62,10 @@ def test_captured_couples_never_bump_either(waltz):
     scene = BallroomSettings(couples=5, tempo_bpm=90, seconds=10, radius=radius, library="own")
     made = ballroom(scene, waltz)
     assert made.clearance() >= 0.0
-    quality = crowd_quality(made, waltz)
+    quality = made.quality()
     assert quality.mean.foot_slide_m <= quality.worst.foot_slide_m < 0.02
     assert quality.worst.seam_acceleration_ratio > 0.0
-    sources = crowd_sources(made)
+    sources = made.sources()
     assert {source["motion"] for source in sources} == {"waltz_leader_p0", "waltz_follower_p1"}
     assert all(1 <= source["characters"] <= 5 for source in sources)
     shown = sum(s["weight"] * s["characters"] * (s["end"] - s["start"]) for s in sources)
@@ -146,7 +147,7 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     scene = BallroomSettings(couples=6, tempo_bpm=120, seconds=20, radius=0.9, library="cmu")
     made = ballroom(scene, steps)
     assert made.clearance() >= 0.0
-    assert crowd_quality(made, steps).mean.foot_slide_m < 0.015
+    assert made.quality().mean.foot_slide_m < 0.015
     walks = [ml.load(cmu30 / "016" / f"16_{k}.bvh") for k in (15, 16, 17, 18, 21, 22)]
     strides = marching_steps(walks)
     bpm = 60.0 / strides.period
@@ -155,4 +156,4 @@ def test_captured_salsa_and_walks_make_crowds(cmu30):
     made = march(scene, strides)
     assert made.misplacement().mean() < 0.25
     assert made.left_feet_in_step() > 0.95
-    assert crowd_quality(made, strides).mean.foot_slide_m < 0.015
+    assert made.quality().mean.foot_slide_m < 0.015

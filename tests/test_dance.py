@@ -9,14 +9,15 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
+from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide, quality_report
-from motionloom.rhythm import choreography
-from motionloom.rhythm.dance import beats_on_time, dance
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.dance import beats_on_time
 from motionloom.rhythm.music.audio import RATE, write_sound
 from motionloom.rhythm.music.beat_clock import MusicClock, TempoClock
 from motionloom.rhythm.music.music import Music, load_music
-from motionloom.rhythm.music.tunes import write_tune
+from motionloom.rhythm.settings import ChoreographySettings
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def takes():
 
 @pytest.fixture(scope="module")
 def steps(takes):
-    return choreography(takes, meter=4)
+    return Choreography.from_takes(takes, ChoreographySettings(meter=4))
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +40,15 @@ def song():
 
 
 def test_a_dance_keeps_time_with_music_that_changes_its_tempo(steps, song):
-    made = dance(steps, song, seed=3)
+    made = steps.dance_to(song, seed=3)
     assert len(made.motions[0]) == round(song.seconds * steps.fps)
     total, within = beats_on_time(made.motions, song)
     assert total > 70 and within >= 0.95 * total
 
 
 def test_the_same_way_through_the_graph_without_the_clock_does_not(steps, song):
-    synced = dance(steps, song, seed=3)
-    free = dance(steps, song, seed=3, synced=False)
+    synced = steps.dance_to(song, seed=3)
+    free = steps.dance_to(song, seed=3, synced=False)
     shared = min(len(synced.path), len(free.path))
     assert synced.path[:shared] == free.path[:shared] and shared > 10
     total, within = beats_on_time(free.motions, song)
@@ -55,7 +56,7 @@ def test_the_same_way_through_the_graph_without_the_clock_does_not(steps, song):
 
 
 def test_feet_stand_and_seams_are_smooth(steps, takes, song):
-    motion = dance(steps, song, seed=3).motions[0]
+    motion = steps.dance_to(song, seed=3).motions[0]
     report = quality_report(motion, sources=takes)
     assert report.foot_slide_m < 0.01 and report.floor_penetration_m < 0.01
     assert len(motion.provenance.seams) >= len(song.beats) // 4 - 2
@@ -63,7 +64,7 @@ def test_feet_stand_and_seams_are_smooth(steps, takes, song):
 
 
 def test_every_frame_knows_where_it_comes_from(steps, takes, song):
-    motion = dance(steps, song, seed=3).motions[0]
+    motion = steps.dance_to(song, seed=3).motions[0]
     covered = np.zeros(len(motion))
     for source in motion.provenance.sources:
         covered[source.start : source.end] += source.weight
@@ -73,16 +74,16 @@ def test_every_frame_knows_where_it_comes_from(steps, takes, song):
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_another_dance(steps, song):
-    one, again = (dance(steps, song, seed=5).motions[0] for _ in range(2))
+    one, again = (steps.dance_to(song, seed=5).motions[0] for _ in range(2))
     np.testing.assert_array_equal(one.rotations, again.rotations)
-    assert dance(steps, song, seed=6).path != dance(steps, song, seed=5).path
+    assert steps.dance_to(song, seed=6).path != steps.dance_to(song, seed=5).path
 
 
 def test_a_dance_goes_after_a_point(steps, song):
     seconds = np.linspace(0.0, song.seconds, 20)
     path = np.column_stack([seconds, 0.08 * seconds, 0.05 * seconds])
-    free = dance(steps, song, seed=3).motions[0]
-    led = dance(steps, song, seed=3, follow=path).motions[0]
+    free = steps.dance_to(song, seed=3).motions[0]
+    led = steps.dance_to(song, seed=3, follow=path).motions[0]
     where = path[-1, 1:]
     assert np.hypot(*(led.root[-1, [0, 2]] - where)) < 1.2
     assert np.hypot(*(free.root[-1, [0, 2]] - where)) > 2.0
@@ -91,7 +92,7 @@ def test_a_dance_goes_after_a_point(steps, song):
 
 def test_another_body_dances_with_its_feet_on_the_floor(steps, song, takes):
     child = takes[0].skeleton.scaled(0.7)
-    motion = dance(steps, song, seed=3, skeleton=child, seconds=20.0).motions[0]
+    motion = steps.dance_to(song, seed=3, skeleton=child, seconds=20.0).motions[0]
     assert motion.skeleton.key == child.key
     report = quality_report(motion)
     assert report.foot_slide_m < 0.01 and report.floor_penetration_m < 0.01
@@ -101,8 +102,8 @@ def test_another_body_dances_with_its_feet_on_the_floor(steps, song, takes):
 
 def test_a_couple_keeps_its_hold(song):
     pairs = [[part.motion for part in ml.demo.couple(seed=seed)] for seed in (0, 1)]
-    waltz = choreography(pairs, meter=3)
-    made = dance(waltz, song, seed=1, seconds=20.0)
+    waltz = Choreography.from_takes(pairs, ChoreographySettings(meter=3))
+    made = waltz.dance_to(song, seed=1, seconds=20.0)
     leader, follower = made.motions
     gap = np.linalg.norm(
         leader.role_positions(["left_hand"])[:, 0] - follower.role_positions(["right_hand"])[:, 0],
@@ -159,9 +160,12 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda steps, song: dance(steps, song, follow=[[0.0, 1.0]]), "rows of seconds, x, z"),
-        (lambda steps, song: dance(steps, song, follow=[[1, 0, 0], [0, 0, 0]]), "must not go back"),
-        (lambda steps, song: dance(steps, song, seconds=0.0), "at least one frame"),
+        (lambda steps, song: steps.dance_to(song, follow=[[0.0, 1.0]]), "rows of seconds, x, z"),
+        (
+            lambda steps, song: steps.dance_to(song, follow=[[1, 0, 0], [0, 0, 0]]),
+            "must not decrease",
+        ),
+        (lambda steps, song: steps.dance_to(song, seconds=0.0), "at least one frame"),
         (lambda steps, song: steps.player(5.0), "a tempo to dance to lies in"),
         (
             lambda steps, song: steps.player(90).steer(tempo="quick"),
@@ -170,9 +174,12 @@ def test_a_running_clock_changes_its_tempo_smoothly_and_is_read_in_order():
         (lambda steps, song: steps.player().steer(tempo=100), "only a dance without music"),
         (lambda steps, song: steps.player(100).steer(target=(1.0,)), "target must be 2 finite"),
         (lambda steps, song: steps.player(100).steer(wind=1), "no control 'wind'"),
-        (lambda steps, song: steps.onto([steps.movements[0].motion.skeleton] * 2), "1 characters"),
         (
-            lambda steps, song: dance(steps, Music(np.array([1.0]), 4, np.array([0]), 5.0)),
+            lambda steps, song: steps.onto([steps.movements[0].motion.skeleton] * 2),
+            "one per character, 1; got 2",
+        ),
+        (
+            lambda steps, song: steps.dance_to(Music(np.array([1.0]), 4, np.array([0]), 5.0)),
             "has 1 beats; dancing needs two",
         ),
     ],
@@ -231,7 +238,7 @@ def test_the_kind_of_dance_chooses_among_kept_choreographies(lib, tmp_path):
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "tango")
     assert "no choreography for tango; there are: groove (4 beats), waltz" in str(done.exception)
     done = run("dance", lib.path, tune, "-o", tmp_path / "d.bvh", "--kind", "a", "--within", "b")
-    assert "leave out --takes, --within, --graph" in str(done.exception)
+    assert "leave out --takes, --label, --graph" in str(done.exception)
 
 
 def test_wrong_input_is_one_line(lib, tmp_path, capsys):
@@ -242,7 +249,7 @@ def test_wrong_input_is_one_line(lib, tmp_path, capsys):
     for arguments, message in [
         (("tune", "-o", tmp_path / "dance.doc"), "a dance is written to"),
         ((tmp_path / "song.txt", "-o", tmp_path / "dance.bvh"), "music is read from"),
-        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such song; a file is exp"),
+        ((tmp_path / "song.mid", "-o", tmp_path / "dance.bvh"), "no such music file; give a"),
         (
             ("tune", "-o", tmp_path / "d.bvh", "--follow", tmp_path / "path.csv"),
             "seconds",

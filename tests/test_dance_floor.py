@@ -14,8 +14,8 @@ from motionloom.crowd.dance_floor import (
     floor_points,
     footprint,
     least_distance,
-    packed,
 )
+from motionloom.crowd.settings import DanceFloorSettings
 from motionloom.errors import InvalidInput
 
 
@@ -26,7 +26,7 @@ def dances():
 
 @pytest.fixture(scope="module")
 def floor(dances):
-    return dance_floor(dances, 5, seconds=8, seed=3)
+    return dance_floor(dances, DanceFloorSettings(count=5, seconds=8, seed=3))
 
 
 def brute_least_distance(motions):
@@ -54,8 +54,8 @@ def test_no_body_is_ever_where_another_ever_was(floor):
 
 
 def test_the_same_seed_gives_the_same_floor_and_another_another(dances, floor):
-    again = dance_floor(dances, 5, seconds=8, seed=3)
-    other = dance_floor(dances, 5, seconds=8, seed=4)
+    again = dance_floor(dances, DanceFloorSettings(count=5, seconds=8, seed=3))
+    other = dance_floor(dances, DanceFloorSettings(count=5, seconds=8, seed=4))
     for a, b in zip(floor.motions, again.motions, strict=True):
         assert np.array_equal(a.rotations, b.rotations)
         assert np.array_equal(a.root, b.root)
@@ -68,44 +68,46 @@ def test_characters_dance_dances_of_their_own(floor):
 
 
 def test_takes_without_a_rhythm_are_walked_through_as_a_graph():
-    made = dance_floor([ml.demo.clip("take_locomotion")], 3, seconds=10, kind="graph")
-    assert made.kind == "graph"
+    made = dance_floor(
+        [ml.demo.clip("take_locomotion")], DanceFloorSettings(count=3, seconds=10, method="graph")
+    )
+    assert made.method == "graph"
     assert made.least_distance >= 0.5
     assert made.quality().seam_acceleration_ratio < 1.5
 
 
 def test_a_floor_is_kept_to(dances):
-    made = dance_floor(dances, 4, seconds=5, floor=(7.0, 6.0), seed=1)
+    made = dance_floor(dances, DanceFloorSettings(count=4, seconds=5, floor=(7.0, 6.0), seed=1))
     points = np.concatenate([floor_points(m).reshape(-1, 2) for m in made.motions])
     assert np.all(np.abs(points) <= [3.5 - 0.25 + 1e-3, 3.0 - 0.25 + 1e-3])
 
 
 def test_a_floor_that_is_too_small_says_how_many_fit(dances):
     with pytest.raises(InvalidInput, match="9 characters do not fit on a floor of 4 by 3 m: there"):
-        dance_floor(dances, 9, seconds=5, floor=(4.0, 3.0))
-    with pytest.raises(InvalidInput, match="width and a depth"):
-        packed(dances, floor=(0.0, 3.0))
+        dance_floor(dances, DanceFloorSettings(count=9, seconds=5, floor=(4.0, 3.0)))
+    with pytest.raises(InvalidInput, match="floor must be a width and a depth"):
+        DanceFloorSettings(floor=(0.0, 3.0))
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"count": 0}, "at least one character; got 0"),
-        ({"kind": "ballet"}, "one of auto, choreography, graph; got 'ballet'"),
-        ({"width": -1.0}, "width must be a distance"),
+        ({"count": 0}, "count must be at least 1; got 0"),
+        ({"method": "ballet"}, "method must be one of auto, choreography, graph; got 'ballet'"),
+        ({"width": -1.0}, "width must be greater than 0"),
         ({"seconds": 0.0}, "at least one frame"),
     ],
 )
 def test_wrong_wishes_are_named(dances, wrong, message):
     with pytest.raises(InvalidInput, match=message):
-        dance_floor(dances, **{"count": 2, "seconds": 2.0, **wrong})
+        dance_floor(dances, DanceFloorSettings(**{"count": 2, "seconds": 2.0, **wrong}))
 
 
 def test_takes_that_never_come_back_make_no_endless_dance():
     with pytest.raises(InvalidInput, match="no transitions were found|no cycle"):
-        dance_floor([ml.demo.clip("kick_front_mid_right")], 2, seconds=5)
+        dance_floor([ml.demo.clip("kick_front_mid_right")], DanceFloorSettings(count=2, seconds=5))
     with pytest.raises(InvalidInput, match="got none"):
-        dance_floor([], 2)
+        dance_floor([], DanceFloorSettings(count=2))
 
 
 def test_footprints_hold_every_point_of_random_clouds():

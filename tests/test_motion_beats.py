@@ -13,10 +13,10 @@ from motionloom.demo.actions.dances import beat_study
 from motionloom.demo.crowd_takes import waltz_take
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.beats.candidates import Candidates, candidate_beats
-from motionloom.rhythm.beats.motion_beats import RHYTHMIC, huber_beats, steps_alternate
-from motionloom.rhythm.beats.period import contrast, periodogram, simple_ratio, superposed
-from motionloom.rhythm.beats.tracking import grid_phase, steady_beats
+from motionloom.rhythm.motion_beats.beats import RHYTHMIC, huber_beats, steps_alternate
+from motionloom.rhythm.motion_beats.candidates import Candidates, candidate_beats
+from motionloom.rhythm.motion_beats.period import contrast, periodogram, simple_ratio, superposed
+from motionloom.rhythm.motion_beats.tracking import grid_phase, steady_beats
 
 
 def errors_in_frames(found, truth, fps=30.0):
@@ -203,7 +203,7 @@ def test_says_what_is_wrong(groove):
         ml.beats([motion, motion[:-1]])
     with pytest.raises(InvalidInput, match="got an empty list"):
         ml.beats([])
-    with pytest.raises(InvalidInput, match="kind must be 'turns' or 'acceleration'"):
+    with pytest.raises(InvalidInput, match="kind must be one of turns, acceleration"):
         ml.beats(motion, kind="drums")
     with pytest.raises(InvalidInput, match="weights must not be negative"):
         ml.beats(motion, weights={"hips": -1.0})

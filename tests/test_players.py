@@ -17,8 +17,9 @@ from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
 from motionloom.motion_graph import GraphPlayer, WalkSettings, motion_graph
 from motionloom.motion_graph.routes import plan
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
-from motionloom.rhythm import choreography
+from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.settings import ChoreographySettings
 from motionloom.studio.graphs import Replayed, Steered
 
 
@@ -41,7 +42,7 @@ def kinds() -> dict[str, Kind]:
     graph = motion_graph(walks, labels={walk.name: ("walk",) for walk in walks})
     route = plan(graph, WalkSettings(seed=1, path=[(0.0, 0.0), (0.0, 4.0)]))
     fat = fat_graph([*walks, ml.demo.clip("walk_right")], FatGraphSettings(examples=4))
-    steps = choreography([ml.demo.clip("dance_groove")], meter=4)
+    steps = Choreography.from_takes([ml.demo.clip("dance_groove")], ChoreographySettings(meter=4))
     here, there = kick.accessible[:2]
     told = [Steered(frame=5, controls={"transition": True})]
     return {

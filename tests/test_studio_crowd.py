@@ -72,7 +72,7 @@ def test_the_lines_of_python_make_the_same_motions(client, crowd):
     names: dict = {}
     exec(crowd["python"], names)
     _, values = unpack(client.get(f"/api/crowds/{crowd['id']}").content)
-    for number, motion in enumerate(names["crowd"].every):
+    for number, motion in enumerate(names["crowd"].scene):
         assert np.array_equal(values[f"positions_{number}"], motion.positions(end_sites=True))
 
 

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import motionloom as ml
 from motionloom.plots.rhythm import write_beats, write_transition_graph
-from motionloom.rhythm import choreography
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.settings import ChoreographySettings
 
 HERE = Path(__file__).parent
 
 dance = ml.demo.clip("dance_groove")[:400]
 write_beats(dance, ml.beats(dance), HERE / "beats.png", dpi=75)
 takes = [ml.demo.clip("dance_groove", performer=0, seed=seed) for seed in range(4)]
-made = choreography(takes, meter=4, kind="groove")
+made = Choreography.from_takes(takes, ChoreographySettings(meter=4, kind="groove"))
 write_transition_graph(made.graph, HERE / "movements.png", title=made.kind, dpi=70)

@@ -8,16 +8,17 @@ from matplotlib.figure import Figure
 import motionloom as ml
 from motionloom.plots.filmstrip import write_match_strip
 from motionloom.plots.page import FAINT, TEXT
-from motionloom.rhythm import choreography
+from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance import dance
 from motionloom.rhythm.music.music import Music
+from motionloom.rhythm.settings import ChoreographySettings
 
 HERE = Path(__file__).parent
 
 
 def main():
     takes = [ml.demo.clip("dance_groove", seed=seed) for seed in (0, 1, 2)]
-    steps = choreography(takes, meter=4)
+    steps = Choreography.from_takes(takes, ChoreographySettings(meter=4))
     slow, quick = 60.0 / 112.0, 60.0 / 128.0
     first = 0.4 + slow * np.arange(32)
     beats = np.concatenate([first, first[-1] + quick * np.arange(1, 33)])

@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import motionloom as ml
+from motionloom.demo.tunes import write_tune
 from motionloom.motion_graph import motion_graph
 from motionloom.plots import write_gif
-from motionloom.rhythm import choreography
-from motionloom.rhythm.music.tunes import write_tune
+from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.settings import ChoreographySettings
 
 HERE = Path(__file__).parent
 WALKS = ("walk", "walk_slow", "walk_left", "walk_right", "walk_left_tight", "walk_right_tight")
@@ -23,7 +24,9 @@ def main():
     song = HERE / "song.mid"
     write_tune(song, tempo_bpm=112)
     try:
-        dance = choreography(takes, meter=4).dance(song, seed=1)[60:180]
+        dance = Choreography.from_takes(takes, ChoreographySettings(meter=4)).dance(song, seed=1)[
+            60:180
+        ]
     finally:
         song.unlink()
     write_gif(replace(dance, name="a dance to a tune"), HERE / "dance.gif", width=260, fps=12)

@@ -29,7 +29,7 @@ _HOMES = {
     "Scene": "motionloom.motion.scene",
     "Skeleton": "motionloom.motion",
     "at": "motionloom.parametric.parameters",
-    "beats": "motionloom.rhythm",
+    "beats": "motionloom.rhythm.motion_beats.beats",
     "concatenate": "motionloom.motion",
     "load": "motionloom.formats",
     "load_markers": "motionloom.formats",
@@ -90,6 +90,6 @@ if TYPE_CHECKING:
     from motionloom.motion.segment import Segment as Segment
     from motionloom.parametric import parameters as parameters
     from motionloom.parametric.parameters import at as at
-    from motionloom.rhythm import beats as beats
+    from motionloom.rhythm.motion_beats.beats import beats as beats
     from motionloom.search import Family as Family
     from motionloom.search import Match as Match

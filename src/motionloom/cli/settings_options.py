@@ -6,7 +6,9 @@ A command names its settings class once, as the annotation of a parameter::
     def search(library: Annotated[Path, LIB], query: str, settings: SearchSettings) -> None:
         matches = open_library(library).search(query, **settings.arguments())
 
-Typer then sees one option per field, with the field's help, unit, limits and default.
+Typer then sees one option per field, with the field's help, unit, limits and default. Where the
+settings may also come from a file, ``given: Annotated[dict[str, Any], SearchSettings]`` holds only
+what was typed.
 """
 
 from __future__ import annotations
@@ -38,10 +40,13 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, kind in hints.items()
         if isinstance(kind, type) and issubclass(kind, Settings) and name in signature.parameters
     }
+    partial = {name: cls for name in hints if (cls := _annotated_settings(hints[name])) is not None}
     parameters: list[inspect.Parameter] = []
     for name, parameter in signature.parameters.items():
         if name in groups:
             parameters += _parameters(groups[name])
+        elif name in partial:
+            parameters += _optional_parameters(partial[name])
         else:
             parameters.append(parameter.replace(annotation=hints.get(name, parameter.annotation)))
     parameters.sort(key=lambda each: each.kind is _KEYWORD)
@@ -50,6 +55,8 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **given: Any) -> None:
         for name, cls in groups.items():
             given[name] = _settings(cls, given)
+        for name, cls in partial.items():
+            given[name] = _typed(cls, given)
         command(*args, **given)
 
     # Typer reads both.
@@ -85,6 +92,34 @@ def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
     return found
 
 
+def _annotated_settings(hint: Any) -> type[Settings] | None:
+    """The settings class in ``Annotated[dict, Class]``; None for other annotations."""
+    found = getattr(hint, "__metadata__", (None,))[0]
+    return found if isinstance(found, type) and issubclass(found, Settings) else None
+
+
+def _optional_parameters(cls: type[Settings]) -> list[inspect.Parameter]:
+    """One keyword parameter per option, None if it was not typed; the help shows the default."""
+    found: list[inspect.Parameter] = []
+    for each in fields(cls):
+        kind, about = described(cls)[each.name]
+        if about.command:
+            shown = "" if each.default in (None, ()) else f" [{each.default:g}]"
+            found += _options(each.name, kind, about, None, about.help + shown)
+    return found
+
+
+def _typed(cls: type[Settings], given: dict[str, Any]) -> dict[str, Any]:
+    """Field name to value of the options that were typed; takes them out of `given`."""
+    named = [name for name, (_, about) in described(cls).items() if about.command]
+    values = {name: _taken(name, given) for name in named}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None and value != []
+    }
+
+
 def _options(
     name: str, kind: Any, about: Setting, default: Any, help: str | None = None
 ) -> list[inspect.Parameter]:
@@ -113,7 +148,10 @@ def _options(
 
 def _option_type(kind: Any, *, optional: bool) -> Any:
     """The type that Typer parses: text for choices and open types, a list for repeated ones."""
-    members = [each for each in (get_args(kind) or (kind,)) if each is not type(None)]
+    several = get_origin(kind) in (tuple, list)
+    members = [
+        each for each in (() if several else get_args(kind)) or (kind,) if each is not type(None)
+    ]
     if get_origin(kind) is Literal or any(get_origin(each) is Literal for each in members):
         plain: Any = str
     elif any(get_origin(each) in (tuple, list) for each in members):
@@ -140,17 +178,26 @@ def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
             continue
         if isinstance(each.default, Settings):
             methods = methods_of(cls, each.name)
-            choice = taken(each.name)
+            choice = _taken(each.name, given)
             options = {
-                option: taken(option)
+                option: _taken(option, given)
                 for option in dict.fromkeys(o for kind in methods.values() for o in described(kind))
                 if option in given
             }
             values[each.name] = chosen(each.name, choice, methods, options)
         else:
-            value = taken(each.name)
+            value = _taken(each.name, given)
             if isinstance(value, list):
                 parts = [part.split(",") if about.commas else [part] for part in value]
                 value = tuple(name.strip() for part in parts for name in part if name.strip())
             values[each.name] = value
     return cls(**values)
+
+
+def _taken(name: str, given: dict[str, Any]) -> Any:
+    """The value of an option or of one of its old names, taken out of `given`."""
+    value = given.pop(name)
+    for key in [key for key in given if key.startswith(f"{name}__old")]:
+        old = given.pop(key)
+        value = old if old not in (None, []) else value
+    return value

@@ -1,29 +1,32 @@
-"""Crowds: many who move to one piece of music and keep out of each other's way.
+"""Crowds: many characters that move to one piece of music without colliding.
 
-Couples waltz around a ballroom, soldiers march along a street in formation. Everybody's
-movements come from a movement transition graph (`motionloom.rhythm`) and begin on
-the same downbeats; forces and formations say where they go, and moving discs, whose contacts
-are foreseen, that nobody runs into anything. After Kim, Park and Shin 2003, section 6.2.
+Couples waltz around a ballroom, soldiers march along a street in formation, dancers fill a dance
+floor. Movements come from a choreography (`motionloom.rhythm`) and begin on the same downbeats;
+social forces and formations steer the agents, and predicted contacts of discs keep them apart.
+After Kim, Park and Shin 2003, section 6.2.
 """
 
-from motionloom.crowd.ballroom import Ballroom, ballroom
-from motionloom.crowd.built_in import cut_at_beats
-from motionloom.crowd.couples import couple_steps, found_couples
-from motionloom.crowd.march import March, march
-from motionloom.crowd.settings import BallroomSettings, MarchSettings
-from motionloom.crowd.settings_file import load_crowd_settings
-from motionloom.crowd.strides import marching_steps
+from importlib import import_module
 
-__all__ = [
-    "Ballroom",
-    "BallroomSettings",
-    "March",
-    "MarchSettings",
-    "ballroom",
-    "couple_steps",
-    "cut_at_beats",
-    "found_couples",
-    "load_crowd_settings",
-    "march",
-    "marching_steps",
-]
+# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+_HOMES = {
+    "Ballroom": "ballroom",
+    "BallroomSettings": "settings",
+    "CrowdMotion": "player",
+    "DanceFloor": "dance_floor",
+    "DanceFloorSettings": "settings",
+    "March": "march",
+    "MarchSettings": "settings",
+    "couple_steps": "couples",
+    "cut_at_beats": "built_in",
+    "found_couples": "couples",
+    "load_crowd_settings": "settings",
+    "marching_steps": "strides",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,63 +1,66 @@
-"""A ballroom: couples waltz around it and never bump."""
+"""Ballrooms: couples dance around a room without colliding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
-from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, gathered, movement_frames
-from motionloom.crowd.settings import SWAY, BallroomSettings
+from motionloom.crowd.couples import couple_radius
+from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, joined_blocks, movement_frames
+from motionloom.crowd.settings import RADIUS, SWAY, BallroomSettings
 from motionloom.crowd.steering import danced, travel_weights
 from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 
-_TURN = 0.6  # radians that couples are asked to turn at most per movement
+_MARGIN = 0.04  # metres left around a couple
+_TURN = 0.6  # largest turn of a couple per movement, radians
 
 
 @dataclass(frozen=True, eq=False)
 class Ballroom(CrowdMotion):
-    """What was danced, and where.
+    """Motions of the couples in a ballroom.
 
     Examples
     --------
     >>> from motionloom.crowd.built_in import waltz_steps
-    >>> from motionloom.crowd import BallroomSettings, ballroom
+    >>> from motionloom.crowd.settings import BallroomSettings
+    >>> from motionloom.crowd.ballroom import ballroom
     >>> made = ballroom(BallroomSettings(couples=2, tempo_bpm=90, seconds=3), waltz_steps())
-    >>> [motion.name for motion in made.every]
+    >>> [motion.name for motion in made.scene]
     ['couple 1 leader', 'couple 1 follower', 'couple 2 leader', 'couple 2 follower']
     """
 
-    scene: BallroomSettings
+    settings: BallroomSettings
 
     def clearance(self) -> float:
-        """Least gap in metres, over all frames, between discs, walls and columns; >= 0 is well."""
-        scene, at = self.scene, self.centres
+        """Least gap between discs, walls and columns over all frames, metres; never negative."""
+        settings, at = self.settings, self.centres
         gaps = [np.inf]
-        if scene.room is not None:
-            half = 0.5 * np.asarray(scene.room)
-            gaps.append(float((half - np.abs(at)).min()) - scene.radius)
-        for x, z, size in scene.columns:
+        if settings.room is not None:
+            half = 0.5 * np.asarray(settings.room)
+            gaps.append(float((half - np.abs(at)).min()) - settings.disc_radius)
+        for x, z, size in settings.columns:
             away = np.hypot(at[..., 0] - x, at[..., 1] - z)
-            gaps.append(float(away.min()) - scene.radius - size)
+            gaps.append(float(away.min()) - settings.disc_radius - size)
         for i in range(len(at) - 1):
             away = np.hypot(*(at[i + 1 :] - at[i]).transpose(2, 0, 1))
-            gaps.append(float(away.min()) - 2.0 * scene.radius)
+            gaps.append(float(away.min()) - 2.0 * settings.disc_radius)
         return min(gaps)
 
 
-def ballroom(scene: BallroomSettings, choreography: Choreography) -> Ballroom:
-    """Dance a scene.
+def ballroom(settings: BallroomSettings, choreography: Choreography) -> Ballroom:
+    """Let couples dance around a room.
 
     Parameters
     ----------
-    scene : BallroomSettings
+    settings : BallroomSettings
     choreography : Choreography
-        What couples dance, of one or more bodies each.
+        Movements of one or more bodies each.
 
     Examples
     --------
@@ -66,36 +69,47 @@ def ballroom(scene: BallroomSettings, choreography: Choreography) -> Ballroom:
     >>> len(made.motions), made.clearance() >= 0.0
     (3, True)
     """
-    music = scene.heard(choreography.meter)
-    blocks = list(danced_blocks(scene, choreography))
+    music = settings.loaded_music(choreography.meter)
+    blocks = list(danced_blocks(settings, choreography))
     count = len(blocks[0].root)
     roles = ("leader", "follower") if count == 2 else ("",) * count
-    made = gathered(blocks, choreography, music, "couple", roles)
-    return Ballroom(made.motions, made.centres, music, scene)
+    made = joined_blocks(blocks, choreography, music, "couple", roles)
+    return Ballroom(**vars(made), settings=settings)
 
 
-def danced_blocks(scene: BallroomSettings, choreography: Choreography) -> Iterator[Block]:
-    """The scene movement by movement, in constant memory."""
-    music, fps = scene.heard(choreography.meter), choreography.fps
-    frames = frame_count(music.seconds if scene.seconds is None else scene.seconds, None, fps)
-    floor = _Floor(scene, choreography)
+def fitted_ballroom(settings: BallroomSettings, choreography: Choreography) -> BallroomSettings:
+    """With the radius of the couples of the takes, where none is given."""
+    if settings.radius is not None or not settings.has_takes:
+        return settings
+    radius = max(round(couple_radius(choreography) + _MARGIN, 1), RADIUS)
+    return replace(settings, radius=radius)
+
+
+def danced_blocks(settings: BallroomSettings, choreography: Choreography) -> Iterator[Block]:
+    """The frames movement by movement, in constant memory."""
+    music, fps = settings.loaded_music(choreography.meter), choreography.fps
+    seconds = music.seconds if settings.seconds is None else settings.seconds
+    frames = frame_count(seconds, None, fps)
+    floor = _Floor(settings, choreography)
     for due in movement_frames(music, choreography, frames):
         chosen, weights = floor.choice(choreography.meter * 60.0 / music.bpm)
-        yield floor.player.block(chosen, weights, due, floor.carry)
+        yield floor.player.block(chosen, weights, due, floor.steer)
 
 
 class _Floor:
-    """Everybody on the floor: the state between movements."""
+    """State of all couples between movements."""
 
-    def __init__(self, scene: BallroomSettings, choreography: Choreography) -> None:
+    def __init__(self, settings: BallroomSettings, choreography: Choreography) -> None:
         self.graph = choreography.graph
-        self._rng = np.random.default_rng([scene.seed, 2])
-        self._centres = scene.starts().copy()
+        self._rng = np.random.default_rng([settings.seed, 2])
+        self._centres = settings.starts().copy()
         count = len(self._centres)
-        self._half = np.full(2, np.inf) if scene.room is None else 0.5 * np.asarray(scene.room)
-        self._columns = np.asarray(scene.columns, np.float64).reshape(-1, 3)
-        self._radii = np.full(count, float(scene.radius) + SWAY)
-        self._speed, self._dt = float(scene.speed), 1.0 / choreography.fps
+        self._half = (
+            np.full(2, np.inf) if settings.room is None else 0.5 * np.asarray(settings.room)
+        )
+        self._columns = np.asarray(settings.columns, np.float64).reshape(-1, 3)
+        self._radii = np.full(count, float(settings.disc_radius) + SWAY)
+        self._speed, self._dt = float(settings.speed), 1.0 / choreography.fps
         self._wanted, self._drifts = np.zeros((count, 2)), np.zeros((count, 2))
         self._yaws, self._rates = np.zeros(count), np.zeros(count)
         turns = self._rng.uniform(-np.pi, np.pi, count)
@@ -105,34 +119,34 @@ class _Floor:
         self.player = CrowdPlayer(choreography, np.column_stack([self._centres, turns]))
 
     def choice(self, seconds: float) -> tuple[NDArray[np.int64], list[Array]]:
-        """Everybody's next node and weights, after where each wants to go in `seconds`."""
+        """Next node and weights of each agent, towards where it wants to be in `seconds`."""
         way = seconds * np.hypot(*self._wanted.T)
         turn = np.arctan2(*self._wanted.T) - self._headings
         turn = (turn + np.pi) % (2.0 * np.pi) - np.pi
         around = np.where(way > 0.1, np.clip(turn, -_TURN, _TURN), 0.0)
-        wishes = np.column_stack([way * np.sin(turn), way * np.cos(turn), around])
-        chosen = np.array([self._drawn(i, wish) for i, wish in enumerate(wishes)], np.int64)
-        weights: list[Array] = [np.empty(0)] * len(wishes)
+        targets = np.column_stack([way * np.sin(turn), way * np.cos(turn), around])
+        chosen = np.array([self._drawn(i, target) for i, target in enumerate(targets)], np.int64)
+        weights: list[Array] = [np.empty(0)] * len(targets)
         for number in np.unique(chosen):
             who = np.flatnonzero(chosen == number)
-            rows = travel_weights(self.player.nodes[number], wishes[who])
+            rows = travel_weights(self.player.nodes[number], targets[who])
             for i, row in zip(who, rows, strict=True):
                 weights[i] = row
         self._now = chosen
         return chosen, weights
 
-    def _drawn(self, agent: int, wish: Array) -> int:
-        """One agent's next node, by the graph's chances and by how it travels."""
+    def _drawn(self, agent: int, target: Array) -> int:
+        """Next node of one agent, by transition probability and by travel."""
         graph = self.graph
-        chances = graph.start if self._now is None else graph.transitions[self._now[agent]]
-        possible = np.flatnonzero(chances)
+        likelihoods = graph.start if self._now is None else graph.transitions[self._now[agent]]
+        possible = np.flatnonzero(likelihoods)
         if len(possible) == 1:
             return int(possible[0])
-        odds = chances[possible] * [self.player.nodes[k].suits(wish) for k in possible]
+        odds = likelihoods[possible] * [self.player.nodes[k].suits(target) for k in possible]
         return int(self._rng.choice(possible, p=odds / odds.sum()))
 
-    def carry(self, natural: Array, headings: Array) -> tuple[Array, Array]:
-        """Forces, bends and discs over the frames of a movement."""
+    def steer(self, natural: Array, headings: Array) -> tuple[Array, Array]:
+        """Steer all couples through the frames of a movement."""
         last = natural[:, 0] if self._last is None else self._last
         steps = np.diff(np.concatenate([last[:, None], natural], axis=1), axis=1)
         means = steps.mean(axis=1) / self._dt

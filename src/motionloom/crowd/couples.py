@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.crowd.strides import calm_lead
+from motionloom.crowd.strides import best_transition_phase
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.retargeting.retarget import conformed
-from motionloom.rhythm.beats.motion_beats import RHYTHMIC, Beats, beats
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.meter import downbeat, usual_meter
-from motionloom.rhythm.movements import Movement, handover_gaps, warped_movement
+from motionloom.rhythm.motion_beats.beats import RHYTHMIC, Beats, beats
+from motionloom.rhythm.movements import Movement, transition_differences, warped_movement
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -90,7 +90,7 @@ def guessed_couples(
     if len(names) > _GUESSED:
         raise InvalidInput(
             f"{len(names)} takes are too many to guess who danced with whom; name couples "
-            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--within)"
+            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--label)"
         )
     couples = found_couples([motion_of(name) for name in names])
     if not couples:
@@ -201,11 +201,13 @@ def _movements(
                 last = start
     if not cuts:
         return [], []
-    lead = calm_lead([[(couple, at[k : k + 2]) for couple, at in cuts for k in (0, meter)]])
+    transition_phase = best_transition_phase(
+        [[(couple, at[k : k + 2]) for couple, at in cuts for k in (0, meter)]]
+    )
     movements = [
         warped_movement(
             couple, tuple(motion.name for motion in couple),
-            at if lead > 0.0 else at[:-1], every, lead=lead,
+            at if transition_phase > 0.0 else at[:-1], every, transition_phase=transition_phase,
         )
         for couple, at in cuts
     ]  # fmt: skip
@@ -215,7 +217,7 @@ def _movements(
 def _graph(movements: Sequence[Movement], following: Sequence[int]) -> TransitionGraph:
     """A node per movement; each is followed by those that begin most nearly as it ends."""
     count = len(movements)
-    gaps = handover_gaps(movements)
+    gaps = transition_differences(movements)
     np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks like a machine's
     usual = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))

@@ -1,17 +1,18 @@
-"""A march: ranks and files along a street, dressed through its corners, in step."""
+"""Marches: soldiers in ranks and files along a street, in step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.blending.player import frame_count
-from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, gathered, movement_frames
-from motionloom.crowd.settings import MarchSettings
+from motionloom.crowd.player import Block, CrowdMotion, CrowdPlayer, joined_blocks, movement_frames
+from motionloom.crowd.settings import CADENCE, MarchSettings
 from motionloom.crowd.steering import marched, travel_weights
+from motionloom.crowd.strides import pace
 from motionloom.errors import InvalidInput
 from motionloom.motion.feet.contacts import landings
 from motionloom.motion.rotations.planar_transform import PlanarTransform
@@ -19,31 +20,35 @@ from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 
+_STREET_SCALES = (1.0, 1.5, 2.0, 3.0, 4.0)
+_SPARE = 0.15  # m/s by which outer files may be faster than the takes
+
 
 @dataclass(frozen=True, eq=False)
 class March(CrowdMotion):
-    """What was marched, and where.
+    """Motions of the soldiers of a march.
 
     Examples
     --------
     >>> from motionloom.crowd.built_in import march_steps
-    >>> from motionloom.crowd import MarchSettings, march
-    >>> scene = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=1, tempo_bpm=96, seconds=4)
-    >>> made = march(scene, march_steps())
+    >>> from motionloom.crowd.settings import CADENCE, MarchSettings
+    >>> from motionloom.crowd.march import march
+    >>> settings = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=1, tempo_bpm=96, seconds=4)
+    >>> made = march(settings, march_steps())
     >>> made.centres.shape, made.left_feet_in_step() > 0.9
     ((2, 120, 2), True)
     """
 
-    scene: MarchSettings
+    settings: MarchSettings
 
     def misplacement(self) -> Array:
-        """Metres between everybody and their ideal place, (A, T)."""
+        """Distance of each soldier from its place in the formation, metres, (A, T)."""
         times = np.arange(self.centres.shape[1]) / self.motions[0][0].fps
-        ideal = formation(self.scene, times)
+        ideal = formation(self.settings, times)
         return np.hypot(*(self.centres - ideal[..., :2]).transpose(2, 0, 1))
 
     def left_feet_in_step(self) -> float:
-        """Share of left landings within one frame of when most of the others land."""
+        """Fraction of left landings within one frame of the landings of the majority."""
         stands = np.stack([agent[0].contacts()["left_heel"] for agent in self.motions])
         every = [landings(one) for one in stands]
         beats = landings(stands.mean(axis=0) > 0.5)
@@ -53,46 +58,79 @@ class March(CrowdMotion):
         return float(np.concatenate(near).mean())
 
 
-def formation(scene: MarchSettings, times: Array) -> Array:
-    """Ideal places (A, T, 3) of everybody at times (T,), rank by rank, the right file first."""
-    ranks = np.repeat(np.arange(scene.ranks), scene.files)
-    offsets = np.tile(scene.offsets, scene.ranks)
-    way = scene.speed * times[None] + scene.spacing * (scene.ranks - 1 - ranks)[:, None]
-    return scene.street.beside(way, offsets[:, None])
+def formation(settings: MarchSettings, times: Array) -> Array:
+    """Positions (A, T, 3) in the formation at times (T,), rank by rank, the right file first."""
+    ranks = np.repeat(np.arange(settings.ranks), settings.files)
+    offsets = np.tile(settings.offsets, settings.ranks)
+    way = settings.pace * times[None] + settings.spacing * (settings.ranks - 1 - ranks)[:, None]
+    return settings.street.beside(way, offsets[:, None])
 
 
-def march(scene: MarchSettings, choreography: Choreography) -> March:
-    """March a scene.
+def march(settings: MarchSettings, choreography: Choreography) -> March:
+    """Let soldiers march along a street.
 
     Parameters
     ----------
-    scene : MarchSettings
+    settings : MarchSettings
     choreography : Choreography
-        Marches of several speeds and turns.
+        Strides of several speeds and turns.
 
     Examples
     --------
     >>> from motionloom.crowd.built_in import march_steps
-    >>> scene = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
-    >>> made = march(scene, march_steps())
+    >>> settings = MarchSettings(points=((0, 0), (0, 9)), ranks=2, files=2, tempo_bpm=96, seconds=4)
+    >>> made = march(settings, march_steps())
     >>> len(made.motions), bool(made.misplacement().mean() < 0.25)
     (4, True)
     """
-    music = scene.heard(choreography.meter, scene.seconds_on_street)
-    blocks = list(marched_blocks(scene, choreography))
-    made = gathered(blocks, choreography, music, "soldier", ("",))
-    return March(made.motions, made.centres, music, scene)
+    music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
+    blocks = list(marched_blocks(settings, choreography))
+    made = joined_blocks(blocks, choreography, music, "soldier", ("",))
+    return March(**vars(made), settings=settings)
 
 
-def marched_blocks(scene: MarchSettings, choreography: Choreography) -> Iterator[Block]:
-    """The scene movement by movement, in constant memory."""
+def fitted_march(
+    settings: MarchSettings, choreography: Choreography, *, fit_speed: bool, fit_street: bool
+) -> MarchSettings:
+    """With a speed and a street that suit the takes and the tempo.
+
+    Parameters
+    ----------
+    settings : MarchSettings
+    choreography : Choreography
+    fit_speed : bool
+        Replace the speed by the mean of the takes; of the built-in ones, scaled by the tempo.
+    fit_street : bool
+        Enlarge the street until the takes can follow its corners.
+    """
+    music = settings.loaded_music(choreography.meter, settings.seconds_on_street)
+    slowest, fastest = pace(choreography, music.bpm)
+    if fit_speed:
+        # Strides keep their length, so the speed changes with the tempo.
+        scaled = settings.pace if settings.tempo_bpm else settings.pace * music.bpm / CADENCE
+        speed = 0.5 * (slowest + fastest) if settings.has_takes else scaled
+        settings = replace(settings, speed=speed)
+    for scale in _STREET_SCALES if fit_street else ():
+        points = tuple((scale * x, scale * z) for x, z in settings.points)
+        try:
+            tried = replace(settings, points=points)
+            tried.check_pace(slowest, fastest, spare=_SPARE)
+        except InvalidInput:
+            continue
+        return tried
+    settings.check_pace(slowest, fastest, spare=_SPARE)
+    return settings
+
+
+def marched_blocks(settings: MarchSettings, choreography: Choreography) -> Iterator[Block]:
+    """The frames movement by movement, in constant memory."""
     fps, meter = choreography.fps, choreography.meter
     if len(choreography.movements[0].bodies) != 1:
-        raise InvalidInput("soldiers march alone; these movements are of several bodies")
-    music = scene.heard(meter, scene.seconds_on_street)
-    seconds = min(scene.seconds or music.seconds, scene.seconds_on_street)
+        raise InvalidInput("a march needs movements of one body; these have several")
+    music = settings.loaded_music(meter, settings.seconds_on_street)
+    seconds = min(settings.seconds or music.seconds, settings.seconds_on_street)
     frames = frame_count(seconds, None, fps)
-    starts = formation(scene, np.zeros(1))[:, 0]
+    starts = formation(settings, np.zeros(1))[:, 0]
     player = CrowdPlayer(choreography, starts)
     count, node = len(starts), player.nodes[0]
     centres = starts[:, :2].copy()
@@ -102,14 +140,14 @@ def marched_blocks(scene: MarchSettings, choreography: Choreography) -> Iterator
     start = 0
     for due in movement_frames(music, choreography, frames):
         now = (start + np.arange(len(due))) / fps
-        goals = formation(scene, now)
-        later = formation(scene, np.array([now[0] + length]))[:, 0]
+        goals = formation(settings, now)
+        later = formation(settings, np.array([now[0] + length]))[:, 0]
         here = PlanarTransform(centres[:, 0], centres[:, 1], facing)
-        wish = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
-        wish[:, 2] = (wish[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
-        weights = list(travel_weights(node, wish))
+        target = PlanarTransform.between(here, PlanarTransform.from_array(later)).to_array()
+        target[:, 2] = (target[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
+        weights = list(travel_weights(node, target))
 
-        def carry(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:
+        def steer(natural: Array, headings: Array, goals: Array = goals) -> tuple[Array, Array]:
             nonlocal last, facing
             before = natural[:, 0] if last is None else last
             steps = np.diff(np.concatenate([before[:, None], natural], axis=1), axis=1)
@@ -119,5 +157,5 @@ def marched_blocks(scene: MarchSettings, choreography: Choreography) -> Iterator
             facing = headings[:, -1] + turned[:, -1]
             return out, turned
 
-        yield player.block(np.zeros(count, np.int64), weights, due, carry)
+        yield player.block(np.zeros(count, np.int64), weights, due, steer)
         start += len(due)

@@ -1,11 +1,9 @@
 """Player of a crowd: agents that dance one choreography to one clock.
 
-All start on the same downbeats, so a movement of everybody is one block of frames: movements
-of a node are blended for all who dance it in one call of the kernel, seams fade for each
-(`motionloom.blending.inertialization`), whoever steers says where each is carried, and feet are
-held.
-
-The blocks make a `CrowdMotion`, with measures of its quality and its sources.
+All agents start their movements on the same downbeats, so one movement of all agents is one block
+of frames. The movements of a node are blended for all agents of that node in one call of the
+kernel; seams are inertialized, a steering function moves and turns the agents, and feet are locked.
+The blocks make a `CrowdMotion`, which measures its quality.
 """
 
 from __future__ import annotations
@@ -26,23 +24,26 @@ from motionloom.motion.diagnostics.quality import QualityReport, quality_report,
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import FootPlanter
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.scene import Scene
 from motionloom.rhythm.choreography import Choreography
+from motionloom.rhythm.dance import beats_on_time
 from motionloom.rhythm.dance_nodes import DanceNode, between
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music, beats_met
 
 Array = NDArray[np.float64]
-# Natural centres (A, n, 2) and headings (A, n) of a movement -> where centres are carried
-# (A, n, 2) and by how much each is turned (A, n).
-Carry = Callable[[Array, Array], tuple[Array, Array]]
+# Natural centres (A, n, 2) and headings (A, n) of a movement -> steered centres (A, n, 2) and
+# additional yaws (A, n).
+Steer = Callable[[Array, Array], tuple[Array, Array]]
 
-# Held feet carry bodies off their discs by no more than discs are wider for; less than rounding.
+# Locked feet move bodies off their discs by at most the margin of the discs; less for rounding.
 _LEASH = 0.999 * SWAY
+_TOO_SHORT = 5.0  # seconds in which no rhythm can be found
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some frames of A agents of C bodies each.
+    """Consecutive frames of A agents with C bodies each.
 
     Attributes
     ----------
@@ -51,11 +52,11 @@ class Block:
     contacts : list of ndarray of bool, C of shape (A, n, 4)
     centres : ndarray, shape (A, n, 2)
     chosen : ndarray of int, shape (A,)
-        Node that each danced.
+        Node of each agent.
     weights : list of ndarray
-        Of its movements.
+        Blend weights of the movements of that node.
     frames : ndarray, shape (n,)
-        Frames of the movements that were shown.
+        Frames of the movements.
     """
 
     rotations: list[NDArray[np.float32]]
@@ -74,7 +75,7 @@ class CrowdPlayer:
     ----------
     choreography : Choreography
     places : array_like, shape (A, 3)
-        Where each starts, ``x, z, yaw`` of the leader.
+        Start of each agent: ``x, z, yaw`` of the leader.
     """
 
     def __init__(self, choreography: Choreography, places: Array) -> None:
@@ -97,23 +98,23 @@ class CrowdPlayer:
         return len(self.places)
 
     def block(
-        self, chosen: NDArray[np.int64], weights: list[Array], frames: Array, carry: Carry
+        self, chosen: NDArray[np.int64], weights: list[Array], frames: Array, steer: Steer
     ) -> Block:
-        """Everybody's next movement.
+        """The next movement of all agents.
 
         Parameters
         ----------
         chosen : ndarray of int, shape (A,)
-            Node that each dances.
+            Node of each agent.
         weights : list of ndarray
-            Of the movements of that node, per agent.
+            Blend weights of the movements of that node, per agent.
         frames : ndarray, shape (n,)
-            Frames of the movement that are due, between frames too.
-        carry : callable
-            Where that takes everybody.
+            Frames of the movement, fractional.
+        steer : callable
+            Moves and turns the agents.
         """
         agents, bodies = len(self), len(self.skeletons)
-        # Three frames for the seam, then those to be shown.
+        # Three frames for the seam, then the frames to play.
         times = np.concatenate([[0.0, 1.0, 2.0], frames])
         size = len(times)
         turned = [np.empty((agents, size, len(s), 4), np.float32) for s in self.skeletons]
@@ -148,10 +149,10 @@ class CrowdPlayer:
         natural = np.asarray(
             np.mean([one[:, 3:, [0, 2]] for one in moved], axis=0, dtype=np.float64)
         )
-        centres, yaws = carry(natural, headings[:, 3:])
+        centres, yaws = steer(natural, headings[:, 3:])
         out: list[tuple] = []
         for body in range(bodies):
-            rotations, root = _carried(turned[body][:, 3:], moved[body][:, 3:], natural,
+            rotations, root = _steered(turned[body][:, 3:], moved[body][:, 3:], natural,
                                        centres, yaws)  # fmt: skip
             standing = stands[body][:, 3:]
             rotations, root = self._planters[body].plant_all(
@@ -164,7 +165,7 @@ class CrowdPlayer:
 
 
 def _grounds(node: DanceNode, body: int) -> Array:
-    """Heights (n, 2) at which the balls of the feet stand in each movement; NaN: never."""
+    """Heights (n, 2) of the balls of the feet in contact, per movement; NaN: no contact."""
     out = np.full((len(node), 2), np.nan)
     for n, movement in enumerate(node.movements):
         heights = movement.bodies[body].role_positions(["left_foot", "right_foot"])[..., 1]
@@ -193,8 +194,8 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
     return rotations.reshape(agents, size, -1, 4), root.reshape(agents, size, 3)
 
 
-def _carried(rotations, root, natural: Array, centres: Array, yaws: Array):
-    """Poses turned by `yaws` about their natural centres and put where centres are carried."""
+def _steered(rotations, root, natural: Array, centres: Array, yaws: Array):
+    """Poses turned by `yaws` about their natural centres and moved to the steered ones."""
     turned, moved = np.array(rotations), np.array(root)
     turned[:, :, 0] = rot.multiply(rot.yaw(yaws), rotations[:, :, 0].astype(np.float64))
     floor = root[..., 2] - natural[..., 1] + 1j * (root[..., 0] - natural[..., 0])
@@ -204,35 +205,34 @@ def _carried(rotations, root, natural: Array, centres: Array, yaws: Array):
     return turned, moved
 
 
-Array = NDArray[np.float64]
-
-
 @dataclass(frozen=True, eq=False)
 class CrowdMotion:
-    """Everybody's motion.
+    """The motions of a crowd.
 
     Attributes
     ----------
     motions : tuple of tuple of Motion
         Per agent, one per body: ``(leader, follower)`` or ``(soldier,)``.
     centres : ndarray, shape (A, T, 2)
-        Where each agent's middle is, ``x, z``.
+        Mean of the roots of each agent, ``x, z``.
     music : Music
+    choreography : Choreography
     """
 
     motions: tuple[tuple[Motion, ...], ...]
     centres: Array
     music: Music
+    choreography: Choreography
 
     @property
-    def every(self) -> list[Motion]:
+    def scene(self) -> Scene:
         """All characters."""
-        return [motion for agent in self.motions for motion in agent]
+        return Scene([motion for agent in self.motions for motion in agent])
 
     def beats_on_time(self) -> tuple[int, int]:
         """Beats of the music times agents, and on how many a foot lands within one frame.
 
-        Landings of heels and balls are found anew, in the motions as they came out.
+        Landings of heels and balls are detected again in the final motions.
         """
         fps, frames = self.motions[0][0].fps, self.centres.shape[1]
         heard = self.music.inner_beats((frames - 1) / fps)
@@ -243,13 +243,70 @@ class CrowdMotion:
             within += beats_met(heard, landed / fps, fps)
         return len(heard) * len(self.motions), within
 
+    def beats_by_analysis(self) -> tuple[int, int] | None:
+        """`motionloom.rhythm.dance.beats_on_time` of the first agent; None under 5 seconds."""
+        if self.motions[0][0].duration < _TOO_SHORT:
+            return None
+        return beats_on_time(self.motions[0], self.music)
+
+    def quality(self) -> CrowdQuality:
+        """Foot slide, floor penetration and seam accelerations of all characters.
+
+        Seam accelerations are relative to those of the movements of the same body: leaders to
+        leaders, followers to followers.
+        """
+        usual = [
+            usual_acceleration(movement.bodies[body] for movement in self.choreography.movements)
+            for body in range(len(self.motions[0]))
+        ]
+        reports = [
+            quality_report(motion, usual=usual[body])
+            for agent in self.motions
+            for body, motion in enumerate(agent)
+        ]
+        return CrowdQuality(QualityReport.worst_of(reports), QualityReport.mean_of(reports))
+
+    def sources(self) -> list[dict[str, Any]]:
+        """Source frames, when they are shown, and by how many characters.
+
+        ``weight`` is the mean over the characters that show them, ``characters`` their number.
+        """
+        weights: dict[tuple, list[float]] = {}
+        for motion in self.scene:
+            for source in motion.sources:
+                row = source.as_dict()
+                weight = row.pop("weight")
+                weights.setdefault(tuple(row.items()), []).append(weight)
+        rows = [
+            {**dict(key), "weight": round(float(np.mean(seen)), 6), "characters": len(seen)}
+            for key, seen in weights.items()
+        ]
+        return sorted(rows, key=lambda row: (row["start"], row["motion"]))
+
+
+@dataclass(frozen=True)
+class CrowdQuality:
+    """Quality of a crowd.
+
+    Attributes
+    ----------
+    worst : QualityReport
+        Largest value of each measure over all characters.
+    mean : QualityReport
+        Means over all characters.
+    """
+
+    worst: QualityReport
+    mean: QualityReport
+
 
 def movement_frames(music: Music, choreography: Choreography, frames: int) -> Iterator[Array]:
-    """Frame by frame of the music, movement by movement: frames (n,) of it that are due."""
+    """Frames (n,) of each movement in turn, such that its beats meet those of the music."""
     meter = choreography.meter
     beats = MusicClock(music).beats_at(0, frames, choreography.fps)
-    first = (float(music.downbeats[0]) if len(music.downbeats) else 0.0) + choreography.lead
-    # A frame just short of a start by rounding is on it.
+    downbeat = float(music.downbeats[0]) if len(music.downbeats) else 0.0
+    first = downbeat + choreography.transition_phase
+    # The tolerance counts a frame that is just short of a start by rounding.
     bars = np.floor((beats - first) / meter + 1e-9)
     edges = np.flatnonzero(np.diff(bars)) + 1
     for start, stop in zip([0, *edges], [*edges, frames], strict=True):
@@ -257,10 +314,10 @@ def movement_frames(music: Music, choreography: Choreography, frames: int) -> It
         yield np.clip(due, 0.0, None)
 
 
-def gathered(
+def joined_blocks(
     blocks: list[Block], choreography: Choreography, music: Music, name: str, roles: Sequence[str]
 ) -> CrowdMotion:
-    """Blocks one after the other, from the first frame on."""
+    """Consecutive blocks as one motion per character, named by agent and role."""
     nodes = choreography.dance_nodes
     skeletons = [clips.skeleton for clips in nodes[0].clips]
     bodies = range(len(skeletons))
@@ -277,15 +334,15 @@ def gathered(
         )
         for i in range(len(moved[0]))
     )  # fmt: skip
-    # The middles of the bodies as they came out, held feet and all.
+    # From the final roots, after the feet were locked.
     centres = np.asarray(np.mean([one[..., [0, 2]] for one in moved], axis=0, dtype=np.float64))
-    return CrowdMotion(motions, centres, music)
+    return CrowdMotion(motions, centres, music, choreography)
 
 
 def _provenance(
     blocks: list[Block], nodes: Sequence[DanceNode], agent: int, body: int
 ) -> Provenance:
-    """Which source frames an agent's body shows, with which weights."""
+    """Source frames of one body of an agent, with their weights."""
     sources, seams, start = [], [], 0
     for block in blocks:
         stop = start + len(block.frames)
@@ -302,55 +359,3 @@ def _provenance(
         seams += [start] * (start > 0)
         start = stop
     return Provenance(tuple(sources), tuple(seams))
-
-
-@dataclass(frozen=True)
-class CrowdQuality:
-    """The quality of a crowd.
-
-    Attributes
-    ----------
-    worst : QualityReport
-        The largest of each figure over all characters.
-    mean : QualityReport
-        Their means.
-    """
-
-    worst: QualityReport
-    mean: QualityReport
-
-
-def crowd_quality(crowd: CrowdMotion, choreography: Choreography) -> CrowdQuality:
-    """Foot slide, floor penetration and seams of all characters.
-
-    Accelerations at seams are held against those of the movements of the same body: leaders
-    against leaders, followers against followers.
-    """
-    usual = [
-        usual_acceleration(movement.bodies[body] for movement in choreography.movements)
-        for body in range(len(crowd.motions[0]))
-    ]
-    reports = [
-        quality_report(motion, usual=usual[body])
-        for agent in crowd.motions
-        for body, motion in enumerate(agent)
-    ]
-    return CrowdQuality(QualityReport.worst_of(reports), QualityReport.mean_of(reports))
-
-
-def crowd_sources(crowd: CrowdMotion) -> list[dict[str, Any]]:
-    """What the crowd was made of: source frames, when they were shown, and by how many.
-
-    ``weight`` is the mean over the characters that show them, ``characters`` how many do.
-    """
-    weights: dict[tuple, list[float]] = {}
-    for motion in crowd.every:
-        for source in motion.sources:
-            row = source.as_dict()
-            weight = row.pop("weight")
-            weights.setdefault(tuple(row.items()), []).append(weight)
-    rows = [
-        {**dict(key), "weight": round(float(np.mean(seen)), 6), "characters": len(seen)}
-        for key, seen in weights.items()
-    ]
-    return sorted(rows, key=lambda row: (row["start"], row["motion"]))

@@ -1,98 +1,107 @@
-"""Scenes: who moves where to which music.
+"""Settings of crowds: who moves where, and to which music.
 
-A scene is checked as it is made, before any work: a room in which the couples do not fit, a
-street that folds on itself or no music are errors here. `motionloom.crowd.settings_file`
-reads scenes from files.
+Settings are checked when they are made, before any work: a room that is too small for its
+couples, a street that folds on itself or missing music are errors here. They may come from a
+crowd description, a TOML or JSON file written by hand (`load_crowd_settings`).
+
+Imported by the command line at every start, so this module imports nothing heavy.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from motionloom.crowd import description_values as values
-from motionloom.crowd.street import Street
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, Music, load_music
-from motionloom.rhythm.music.tunes import TUNE, tune
+from motionloom.rhythm.settings import TUNE
+from motionloom.settings import Settings, setting
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-_SPACE = 1.06  # of touching, how far apart couples stand at first
-SWAY = 0.15  # metres by which held feet may shift the middle of a couple
-_CADENCE = 96.0  # steps a minute of the built-in soldiers
-PACE = (0.3, 1.5)  # m/s between which they march
-_CREEP = 0.24  # m/s below the slowest take that soldiers still manage, carried by their file
-_USUAL_TEMPO = 90.0
-_MOST = 10_000  # couples, ranks, files
+    from motionloom.crowd.floor_plan import Street
+    from motionloom.rhythm.music.music import Music
+
+    Array = NDArray[np.float64]
+
+OPEN = "open"  # instead of the size of a room: no walls
+SWAY = 0.15  # metres by which locked feet may shift the centre of a couple
+BODY_WIDTH = 0.5  # metres, shoulder to shoulder
+SPEED, CADENCE = 0.9, 96.0  # m/s of a march, at this tempo in beats per minute
+RADIUS = 0.5  # metres that a couple of the built-in waltz needs around its centre
+PACE = (0.3, 1.5)  # slowest and fastest of the built-in marches, m/s
+# Control points of the default street: a left and a right corner.
+STREET = ((0, 0), (0, 8), (0, 16), (0, 24), (8, 24), (16, 24), (24, 24), (24, 32), (24, 40),
+          (24, 48))  # fmt: skip
+DEFAULT_TEMPO = 90.0  # beats per minute
+_BELOW_PACE = 0.24  # m/s by which files may be slower than the slowest take; they drift then
 _SHORTEST, _LONGEST = 0.2, 36_000.0  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrowdSettings:
-    """What all scenes have.
+class CrowdSettings(Settings):
+    """Settings that all crowds share."""
 
-    Attributes
-    ----------
-    music : str, optional
-        A MIDI or sound file, or ``"tune"``: one made by code; or else
-    tempo_bpm : float, optional
-        beats a minute, and no file. With ``"tune"``, its tempo.
-    seconds : float, optional
-        How long. Default: as the music is; without, 30.
-    seed : int
-    fps : float
-        Frames per second of what is made.
-    library, takes, within : optional
-        Whose movements: names in a library (or files, without one), and labels. Default: the
-        built-in takes. Commands and the studio read them; `ballroom` and `march` are given
-        the choreography.
-    meter : int, optional
-        Beats per movement of those takes. Default: estimated.
-    """
+    music: str | None = setting(
+        None, f"MIDI or audio file, or {TUNE}: a generated one.", metavar="FILE"
+    )
+    tempo_bpm: float | None = setting(
+        None,
+        f"Beats per minute, instead of a music file or for a {TUNE}.",
+        least=40.0,
+        greatest=240.0,
+        option="--tempo",
+        metavar="BPM",
+    )
+    seconds: float | None = setting(
+        None, "Length. [as the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
+    )
+    seed: int = setting(0, "Random seed.", least=0, greatest=2**63 - 1)
+    fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
+    library: str | None = setting(None, "Use takes of this library.", metavar="LIB")
+    takes: tuple[str, ...] = setting(
+        (), "Names of takes, or files if no library is given.", metavar="NAME,..."
+    )
+    label: tuple[str, ...] = setting(
+        (), "Only takes with this label. May be repeated.", metavar="LABEL",
+        old_options=("--within",),
+    )  # fmt: skip
+    meter: int | None = setting(
+        None, "Beats per movement of the takes. [estimated]", least=1, greatest=32
+    )
 
-    music: str | None = None
-    tempo_bpm: float | None = None
-    seconds: float | None = None
-    seed: int = 0
-    fps: float = 30.0
-    library: str | None = None
-    takes: tuple[str, ...] = ()
-    within: tuple[str, ...] = ()
-    meter: int | None = None
-
-    def _check_common(self) -> None:
-        if self.tempo_bpm is not None:
-            values.number("tempo_bpm", self.tempo_bpm, 40.0, 240.0)
+    def check(self) -> None:
+        """Check music and takes."""
         if self.music is not None:
-            self._check_file()
+            self._check_music()
         elif self.tempo_bpm is None:
             raise InvalidInput(
-                "the scene has no music; give a file (music), beats a minute (tempo_bpm), or "
+                "there is no music; give a file (music), beats per minute (tempo_bpm), or "
                 f'music = "{TUNE}"'
             )
-        values.number("fps", self.fps, 10.0, 240.0)
-        if self.seconds is not None:
-            values.number("seconds", self.seconds, _SHORTEST, _LONGEST, "s")
-        values.whole("seed", self.seed, 0, 2**63 - 1)
-        if self.library is not None and (not isinstance(self.library, str) or not self.library):
-            raise InvalidInput(f"library must be the path of one; got {self.library!r}")
-        values.words("takes", self.takes)
-        values.words("within", self.within)
-        if self.within and self.library is None:
-            raise InvalidInput("within names labels of a library; name the library, too")
-        if self.meter is not None:
-            values.whole("meter", self.meter, 1, 32)
+        if self.library == "":
+            raise InvalidInput("library must be the path of a library; got ''")
+        for name in ("takes", "label"):
+            given = getattr(self, name)
+            if not _is_list(given) or not all(isinstance(one, str) and one for one in given):
+                raise InvalidInput(f"{name} must be a list of names; got {given!r}")
+        if self.label and self.library is None:
+            raise InvalidInput("label selects takes of a library; name the library, too")
 
-    def _check_file(self) -> None:
+    def _check_music(self) -> None:
+        from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES
+
         if self.music == TUNE:
             return
-        if not isinstance(self.music, str) or not self.music:
-            raise InvalidInput(f"music must be the name of a file; got {self.music!r}")
+        if not self.music:
+            raise InvalidInput("music must be the name of a file; got ''")
         if self.tempo_bpm is not None:
             raise InvalidInput(f"{self.music} has its own tempo: give music or tempo_bpm, not both")
         known = (*MIDI_SUFFIXES, *AUDIO_SUFFIXES)
@@ -102,22 +111,27 @@ class CrowdSettings:
             raise InvalidInput(f"{self.music}: there is no such music file")
 
     @property
-    def own(self) -> bool:
-        """Whether the scene names takes of its own."""
+    def has_takes(self) -> bool:
+        """Whether the movements come from takes of the user, not from the built-in ones."""
         return bool(self.library or self.takes)
 
-    def heard(self, meter: int, default_seconds: float = 30.0) -> Music:
-        """The music: the file's, a made-up tune's, or a steady beat."""
-        tempo = float(self.tempo_bpm or _USUAL_TEMPO)
+    def loaded_music(self, meter: int, default_seconds: float = 30.0) -> Music:
+        """The music: from the file, a generated tune, or a steady beat."""
+        import numpy as np
+
+        from motionloom.rhythm.music.music import AUDIO_SUFFIXES, Music, tune
+
+        tempo = float(self.tempo_bpm or DEFAULT_TEMPO)
         seconds = self.seconds or default_seconds
         if self.music == TUNE:
             bars = int(np.ceil(seconds * tempo / 60.0 / meter)) + 1
             made = tune(bars=bars, meter=meter, tempo_bpm=tempo, seed=self.seed)
             return replace(made, seconds=seconds, name=TUNE)
         if self.music is not None:
-            # A score says how many beats a bar has; of sound nobody knows.
-            asked = meter if Path(self.music).suffix.lower() in AUDIO_SUFFIXES else None
-            music = _read_music(self.music, Path(self.music).stat().st_mtime, asked)
+            # A score tells its beats per bar; audio does not.
+            audio = Path(self.music).suffix.lower() in AUDIO_SUFFIXES
+            changed = Path(self.music).stat().st_mtime
+            music = _read_music(self.music, changed, meter if audio else None)
             if len(music.beats) < 2:
                 raise InvalidInput(f"{self.music}: it has no beats to move to")
             return music
@@ -127,18 +141,9 @@ class CrowdSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class BallroomSettings(CrowdSettings):
-    """Couples in a room.
+    """Couples in a room; see `motionloom.Library.ballroom`.
 
-    Attributes
-    ----------
-    room : pair of float, optional
-        Width (x) and depth (z) in metres, the origin in its middle; None: an open field.
-    columns : sequence of (x, z, radius)
-    couples : int
-    radius : float
-        Of the disc that a couple fills, around the middle between the partners.
-    speed : float
-        m/s at which couples go around.
+    The origin is the centre of the room; each couple fills a disc around its centre.
 
     Examples
     --------
@@ -146,91 +151,73 @@ class BallroomSettings(CrowdSettings):
     (20, 2)
     """
 
-    room: tuple[float, float] | None = (14.0, 10.0)
-    columns: tuple[tuple[float, float, float], ...] = ()
-    couples: int = 20
-    radius: float = 0.5
-    speed: float = 0.3
+    couples: int = setting(20, "Number of couples.", least=1, greatest=10_000)
+    room: tuple[float, float] | None = setting(
+        (14.0, 10.0), "Width (x) and depth (z) of the room; None: no walls.", unit="m",
+        command=False,
+    )  # fmt: skip
+    columns: tuple[tuple[float, float, float], ...] = setting(
+        (), "Columns: x, z and radius of each.", unit="m", command=False
+    )
+    radius: float | None = setting(
+        None, f"Radius of a couple. [{RADIUS:g}; with takes, theirs]", unit="m",
+        least=0.3, greatest=3.0,
+    )  # fmt: skip
+    speed: float = setting(
+        0.3, "Speed of the couples around the room.", unit="m/s", least=0.0, greatest=0.6
+    )
 
-    def __post_init__(self) -> None:
-        self._check_common()
-        values.whole("couples", self.couples, 1, _MOST)
-        values.number("radius", self.radius, 0.3, 3.0, "m")
-        values.number("speed", self.speed, 0.0, 0.6, "m/s")
+    def check(self) -> None:
+        """Check that the couples fit into the room."""
+        super().check()
         self._check_room()
-        places = len(self._lattice)
+        places = len(self._places)
         if places < self.couples:
             raise InvalidInput(
-                f"{self.couples} couples of radius {self.radius:g} m do not fit into the room; "
-                f"there are places for {places}. Take fewer, or a bigger room"
+                f"{self.couples} couples of radius {self.disc_radius:g} m do not fit into the "
+                f"room; there are places for {places}. Use fewer couples or a larger room"
             )
 
     def _check_room(self) -> None:
         if self.room is not None:
-            room = values.row("room", self.room, "width and depth in metres", 2)
-            if min(room) <= 0.0 or max(room) > 1000.0:
+            width, depth = _row("room", self.room, "width and depth in metres", 2)
+            if min(width, depth) <= 0.0 or max(width, depth) > 1000.0:
                 raise InvalidInput(
                     f"room must be width and depth, above 0 and up to 1000 m; got {list(self.room)}"
                 )
-        for x, z, size in values.rows("columns", self.columns, "x, z and radius", 3):
+        for x, z, size in _rows("columns", self.columns, "x, z and radius", 3):
             if size <= 0.0:
                 raise InvalidInput(f"a column is x, z and a radius above 0; got {[x, z, size]}")
-            if self.room is not None and np.any(
-                np.abs([x, z]) - size >= 0.5 * np.asarray(self.room)
+            if self.room is not None and (
+                abs(x) - size >= 0.5 * width or abs(z) - size >= 0.5 * depth
             ):
-                wide, deep = self.room
                 raise InvalidInput(
-                    f"the column at {x:g}, {z:g} stands outside the room, which reaches to "
-                    f"{0.5 * wide:g}, {0.5 * deep:g} from its middle"
+                    f"the column at {x:g}, {z:g} is outside the room, which extends "
+                    f"{0.5 * width:g} m and {0.5 * depth:g} m from its centre"
                 )
 
+    @property
+    def disc_radius(self) -> float:
+        """Radius of the disc that a couple fills, metres."""
+        return RADIUS if self.radius is None else self.radius
+
     @cached_property
-    def _lattice(self) -> Array:
-        """Places (M, 2) where couples may stand at first."""
-        size = self.radius + SWAY
-        gap = 2.0 * size * _SPACE
-        if self.room is None:
-            side = 2.0 * gap * (int(np.ceil(np.sqrt(self.couples))) + 1)
-            half, gap = np.array([side, side]), 2.0 * gap
-        else:
-            half = 0.5 * np.asarray(self.room) - size * _SPACE
-        if np.any(half < 0.0):
-            return np.empty((0, 2))
-        rise = gap * np.sqrt(0.75)
-        rows = int(2.0 * half[1] / rise) + 1
-        spots = [
-            (x, -half[1] + k * rise)
-            for k in range(rows)
-            for x in np.arange(-half[0] + 0.5 * gap * (k % 2), half[0] + 1e-9, gap)
-        ]
-        places = np.array(spots).reshape(-1, 2)
-        for x, z, thick in self.columns:
-            clear = np.hypot(places[:, 0] - x, places[:, 1] - z) >= (size + thick) * _SPACE
-            places = places[clear]
-        if self.room is None:
-            places = places[np.argsort(np.hypot(*places.T))[: 2 * self.couples]]
-        return places
+    def _places(self) -> Array:
+        from motionloom.crowd.floor_plan import couple_places
+
+        return couple_places(self.room, self.columns, self.disc_radius + SWAY, self.couples)
 
     def starts(self) -> Array:
-        """Where couples stand at first, (A, 2)."""
+        """Start positions of the couples, (A, 2)."""
+        import numpy as np
+
         rng = np.random.default_rng([self.seed, 1])
-        return self._lattice[rng.permutation(len(self._lattice))[: self.couples]]
+        return self._places[rng.permutation(len(self._places))[: self.couples]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MarchSettings(CrowdSettings):
-    """Soldiers on a street.
-
-    Attributes
-    ----------
-    points : sequence of (x, z)
-        Control points of the cubic B-spline in the middle of the street; two make it straight.
-    ranks, files : int
-        Soldiers one behind the other, and side by side.
-    spacing : float
-        Metres between them.
-    speed : float
-        m/s in the middle.
+    """Soldiers in formation on a street; see `motionloom.Library.march`.
 
     Examples
     --------
@@ -239,60 +226,211 @@ class MarchSettings(CrowdSettings):
     True
     """
 
-    points: tuple[tuple[float, float], ...] = ()
-    ranks: int = 10
-    files: int = 4
-    spacing: float = 1.2
-    speed: float = 0.9
+    points: tuple[tuple[float, float], ...] = setting(
+        (), "Control points (x, z) of the street, a cubic B-spline.", unit="m", command=False
+    )
+    ranks: int = setting(10, "Soldiers one behind the other.", least=1, greatest=10_000)
+    files: int = setting(4, "Soldiers side by side.", least=1, greatest=10_000)
+    spacing: float = setting(1.2, "Distance of neighbours.", unit="m", least=0.5, greatest=10.0)
+    speed: float | None = setting(
+        None, f"Speed along the street. [{SPEED:g}; with takes, theirs]", unit="m/s",
+        least=0.1, greatest=4.0,
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self._check_common()
-        values.whole("ranks", self.ranks, 1, _MOST)
-        values.whole("files", self.files, 1, _MOST)
-        values.number("spacing", self.spacing, 0.5, 10.0, "m")
-        values.number("speed", self.speed, 0.1, 4.0, "m/s")
-        values.rows("points", self.points, "x and z", 2)
+    def check(self) -> None:
+        """Check street and formation."""
+        super().check()
+        _rows("points", self.points, "x and z", 2)
         self.street.check_files(self.offsets)
         if self.seconds_on_street < _SHORTEST:
             raise InvalidInput(
-                f"the street is {self.street.length:.1f} m long, the formation "
-                f"{(self.ranks - 1) * self.spacing:.1f} m: no way is left to march"
+                f"the street is {self.street.length:.1f} m long and the formation "
+                f"{(self.ranks - 1) * self.spacing:.1f} m; there is no room to march"
             )
-        if not self.own and self.music in (None, TUNE):
-            tempo = (self.tempo_bpm or _USUAL_TEMPO) / _CADENCE
+        if not self.has_takes and self.music in (None, TUNE):
+            tempo = (self.tempo_bpm or DEFAULT_TEMPO) / CADENCE
             self.check_pace(tempo * PACE[0], tempo * PACE[1])
 
     def check_pace(self, slowest: float, fastest: float, *, spare: float = 0.0) -> None:
-        """Refuse files that are slower or, by more than `spare`, faster than soldiers, m/s."""
-        slow, fast = (self.speed * stretch for stretch in self.street.stretch(self.offsets))
-        if fast > fastest + spare + 1e-9 or slow < slowest - _CREEP - 1e-9:
-            where = "on its straight street" if fast - slow < 1e-6 else "in the sharpest corner"
+        """Raise if files are slower or, by more than `spare`, faster than the takes, m/s."""
+        slow, fast = (self.pace * scale for scale in self.street.speed_range(self.offsets))
+        if fast > fastest + spare + 1e-9 or slow < slowest - _BELOW_PACE - 1e-9:
+            where = "on the straight street" if fast - slow < 1e-6 else "in the sharpest corner"
             raise InvalidInput(
                 f"{where} files would march at {slow:.2f} to {fast:.2f} m/s; the takes march at "
-                f"{slowest:.2f} to {fastest:.2f} at this tempo. Take another speed, rounder "
+                f"{slowest:.2f} to {fastest:.2f} at this tempo. Use another speed, rounder "
                 "corners or fewer files"
             )
+
+    @property
+    def pace(self) -> float:
+        """Speed along the street, m/s."""
+        return SPEED if self.speed is None else self.speed
 
     @cached_property
     def street(self) -> Street:
         """The middle of the street."""
+        from motionloom.crowd.floor_plan import Street
+
         return Street.through(self.points)
 
     @property
     def offsets(self) -> Array:
-        """How far to the left of the middle each file marches, (files,)."""
+        """Distance of each file to the left of the middle, (files,)."""
+        import numpy as np
+
         return np.asarray(
             self.spacing * (np.arange(self.files) - 0.5 * (self.files - 1)), np.float64
         )
 
     @property
     def seconds_on_street(self) -> float:
-        """Until the first rank is at the end."""
+        """Seconds until the first rank reaches the end of the street."""
         way = self.street.length - (self.ranks - 1) * self.spacing
-        return float(way / self.speed)
+        return float(way / self.pace)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DanceFloorSettings(Settings):
+    """Characters that dance next to each other; see `motionloom.Library.dance_floor`."""
+
+    count: int = setting(12, "Number of characters.", least=1, old_options=("-n",))
+    seconds: float = setting(60.0, "Length.", unit="s")
+    seed: int = setting(0, "Random seed.", least=0)
+    method: Literal["auto", "choreography", "graph"] = setting(
+        "auto",
+        "Movements from a choreography (rhythmic takes), a motion graph, or auto: "
+        "a choreography if any take is rhythmic.",
+        old_options=("--kind",),
+    )
+    floor: tuple[float, float] | None = setting(
+        None, "Width and depth of the floor. [as large as needed]", unit="m", command=False
+    )
+    width: float = setting(BODY_WIDTH, "Least distance of two bodies.", unit="m", above=0.0)
+
+    def check(self) -> None:
+        """Check the size of the floor."""
+        if self.floor is not None and not all(math.isfinite(s) and s > 0.0 for s in self.floor):
+            raise InvalidInput(
+                f"floor must be a width and a depth in metres, above 0; got {self.floor}"
+            )
+        if not math.isfinite(self.width):
+            raise InvalidInput(f"width must be a finite distance in metres; got {self.width}")
+
+
+CROWDS: dict[str, type[BallroomSettings] | type[MarchSettings]] = {
+    "ballroom": BallroomSettings,
+    "march": MarchSettings,
+}
+
+
+def load_crowd_settings(path: str | Path) -> BallroomSettings | MarchSettings:
+    """Read a crowd description; its ``kind`` must be "ballroom" or "march".
+
+    Raises
+    ------
+    InvalidInput
+        If the file cannot be read, has unknown keys, or describes something impossible.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from motionloom.crowd import load_crowd_settings
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "ball.json"
+    ...     _ = file.write_text('{"kind": "ballroom", "couples": 6, "tempo_bpm": 90}')
+    ...     load_crowd_settings(file).couples
+    6
+    """
+    given = file_values(path)
+    kind = given.pop("kind", None)
+    if kind not in CROWDS:
+        raise InvalidInput(f"{path}: kind must be one of {', '.join(CROWDS)}; got {kind!r}")
+    return settings_from(kind, given, path)
+
+
+def file_values(path: str | Path) -> dict[str, Any]:
+    """Values of a crowd description, unchecked; files it names are relative to it."""
+    path = Path(path)
+    if path.suffix.lower() not in (".toml", ".json"):
+        raise InvalidInput(f"{path}: a crowd description is a .toml or .json file")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        given: Any = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput(f"{path}: cannot be read as a crowd description: {reason}") from None
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{path}: a crowd description is a table of names and values")
+    if "within" in given:  # its name in release 0.1
+        given["label"] = given.pop("within")
+    for name in ("music", "library"):
+        file = given.get(name)
+        if isinstance(file, str) and file and not (name == "music" and file == TUNE):
+            given[name] = str(path.parent / file)
+    if isinstance(given.get("takes"), list | str) and "library" not in given:
+        takes = [given["takes"]] if isinstance(given["takes"], str) else given["takes"]
+        given["takes"] = [_relative(path, one) if isinstance(one, str) else one for one in takes]
+    return given
+
+
+def settings_from(
+    kind: str, given: Mapping[str, Any], path: str | Path | None = None
+) -> BallroomSettings | MarchSettings:
+    """The settings of plain values; `path` is named in errors."""
+    cls = CROWDS[kind]
+    known = {field.name for field in fields(cls)}
+    unknown = sorted(set(given) - known)
+    prefix = "" if path is None else f"{path}: "
+    if unknown:
+        raise InvalidInput(
+            f"{prefix}a {kind} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}"
+        )
+    values = {name: _frozen(value) for name, value in given.items()}
+    if values.get("room") == OPEN:
+        values["room"] = None
+    for name in ("takes", "label"):
+        if isinstance(values.get(name), str):
+            values[name] = (values[name],)
+    try:
+        return cls(**values)
+    except InvalidInput as error:
+        raise InvalidInput(f"{prefix}{error}") from None
 
 
 @lru_cache(maxsize=4)
 def _read_music(path: str, changed: float, meter: int | None) -> Music:
-    """The music of a file; listened to again only if it has `changed`."""
+    """The music of a file, cached until the file has `changed`."""
+    from motionloom.rhythm.music.music import load_music
+
     return load_music(path, meter=meter)
+
+
+def _relative(path: Path, take: str) -> str:
+    """Files of a take (``LEADER+FOLLOWER``), relative to the crowd description."""
+    return "+".join(str(path.parent / name) for name in take.split("+"))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(one) for one in value) if isinstance(value, list) else value
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _row(name: str, value: Any, parts: str, count: int) -> tuple[float, ...]:
+    """`value` if it is `count` finite numbers; `parts` says what they are."""
+    if not _is_list(value) or len(value) != count:
+        raise InvalidInput(f"{name} must be {parts}; got {value!r}")
+    for one in value:
+        if isinstance(one, bool) or not isinstance(one, int | float) or not abs(one) <= 1e6:
+            raise InvalidInput(f"{name}: {parts} must be numbers up to 1e6; got {one!r}")
+    return tuple(value)
+
+
+def _rows(name: str, value: Any, parts: str, count: int) -> list[tuple[float, ...]]:
+    """`value` if it is a list of rows of `count` finite numbers."""
+    if not _is_list(value):
+        raise InvalidInput(f"{name} must be a list of {parts}; got {value!r}")
+    return [_row(f"{name}[{k}]", one, parts, count) for k, one in enumerate(value)]

@@ -27,7 +27,7 @@ from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.rhythm.choreography import Choreography
-from motionloom.rhythm.movements import Movement, handover_gaps, warped_movement
+from motionloom.rhythm.movements import Movement, transition_differences, warped_movement
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ _AHEAD = 0.1  # seconds over which a seam carries on what was before
 _TRIED = 20  # moments within a beat
 
 
-def calm_lead(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]]) -> float:
+def best_transition_phase(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]]) -> float:
     """Beats, in [0, 1), after the first one of a movement at which it had better begin.
 
     Parameters
@@ -47,19 +47,19 @@ def calm_lead(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]]) -> flo
 
     Returns
     -------
-    lead : float
+    transition_phase : float
         Where root mean square differences of joints' places and velocities between the moments
         of a group, and the joints' accelerations, make the least of a gap in `_AHEAD` seconds.
     """
-    leads = np.arange(_TRIED) / _TRIED
+    phases = np.arange(_TRIED) / _TRIED
     gaps = np.zeros(_TRIED)
     for group in cuts:
-        states = [_state(motions, beats[0] + leads * (beats[1] - beats[0]))
+        states = [_state(motions, beats[0] + phases * (beats[1] - beats[0]))
                   for motions, beats in group]  # fmt: skip
         places, speeds, pushes = (np.stack(part) for part in zip(*states, strict=True))
         gaps += _spread(places) + _AHEAD * _spread(speeds)
         gaps += _AHEAD**2 * np.linalg.norm(pushes, axis=-1).mean(axis=(0, 2))
-    return float(leads[int(gaps.argmin())])
+    return float(phases[int(gaps.argmin())])
 
 
 def _spread(values: Array) -> Array:
@@ -194,10 +194,17 @@ def _travel(walk: Motion, start: int, stop: int) -> Array:
 def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> list[Movement]:
     every = max(round(float(np.median([np.diff(at).mean() for _, at, _ in strides]))), 2)
     few = strides[:: max(len(strides) // 40, 1)]
-    lead = calm_lead([[((walk,), at[k : k + 2]) for walk, at, _ in few for k in (0, METER)]])
+    transition_phase = best_transition_phase(
+        [[((walk,), at[k : k + 2]) for walk, at, _ in few for k in (0, METER)]]
+    )
     return [
         warped_movement(
-            (walk,), (walk.name,), at if lead > 0.0 else at[:-1], every, mirrored, lead=lead
+            (walk,),
+            (walk.name,),
+            at if transition_phase > 0.0 else at[:-1],
+            every,
+            mirrored,
+            transition_phase=transition_phase,
         )
         for walk, at, mirrored in strides
     ]
@@ -205,7 +212,7 @@ def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> lis
 
 def _alike_strides(movements: list[Movement]) -> list[Movement]:
     """Those that begin and end much as the others do."""
-    gaps = handover_gaps(movements)
+    gaps = transition_differences(movements)
     usual = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
     return [one for one, gap in zip(movements, usual, strict=True) if gap <= _ODD * usual.min()]
 

@@ -1,27 +1,25 @@
-"""Verbs of a library that recombine motions: graphs, choreographies, crowds."""
+"""Verbs of a library that recombine motions: motion graphs and fat graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from motionloom.errors import InvalidInput
 from motionloom.settings import chosen, names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
-    from motionloom.crowd.dance_floor import DanceFloor
     from motionloom.distance import FeatureSet, FrameDistance
     from motionloom.fat_graph import FatGraph
     from motionloom.motion_graph import EditedGraph, GraphSettings, Minima, MotionGraph, Sectors
     from motionloom.motion_graph.edits import Edits, TransitionKey
     from motionloom.parallel import Progress
-    from motionloom.rhythm import Choreography
 
 
 class GraphVerbs(Store):
-    """Verbs that recombine motions: motion graphs, fat graphs, choreographies, crowds."""
+    """Verbs that recombine motions: motion graphs and fat graphs."""
 
     def motion_graph(
         self,
@@ -309,101 +307,3 @@ class GraphVerbs(Store):
             self, within=settings.label, only=settings.only, without=settings.exclude
         )
         return graph_of([self[name] for name in motions], settings)
-
-    def choreography(
-        self,
-        *,
-        meter: int | None = None,
-        takes: Iterable[str | Sequence[str]] | None = None,
-        within: str | Iterable[str] | None = None,
-        **options,
-    ) -> Choreography:
-        """Movements of some takes, and the graph that says which may follow which.
-
-        Parameters
-        ----------
-        meter : int, optional
-            Beats per movement. Default: estimated.
-        takes : names, optional
-            Several names in a list dance together. Default: all motions that have a rhythm
-            (and one of the labels `within`).
-        within : str or several, optional
-            Only motions with one of these labels.
-        **options
-            ``groups``, ``radius``, ``mirror``, ``behaviour``, ``sigma``, ``threshold``,
-            ``confidence``, ``kind``, ``seed``, ``progress``: see
-            `motionloom.rhythm.choreography.choreography`.
-
-        Returns
-        -------
-        choreography : Choreography
-            ``movements``, ``graph``; ``save`` keeps it as a file.
-
-        Examples
-        --------
-        >>> import motionloom as ml, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
-        >>> for seed in (0, 1):
-        ...     lib.add_motion(ml.demo.clip("dance_groove", seed=seed), name=f"dance_{seed}")
-        >>> dance = lib.choreography(meter=4)
-        >>> dance.meter, dance.movements[0].source
-        (4, ('dance_0',))
-        """
-        from motionloom.rhythm import choreography as choreography_of
-        from motionloom.search.filters import chosen_names
-
-        if takes is None:
-            takes = chosen_names(self, within=within or None)
-        danced = [
-            self[take] if isinstance(take, str) else [self[name] for name in take] for take in takes
-        ]
-        return choreography_of(danced, meter=meter, **options)
-
-    def dance_floor(
-        self,
-        count: int = 12,
-        *,
-        seconds: float = 60.0,
-        seed: int = 0,
-        within: str | Iterable[str] | None = None,
-        only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
-        **options: Any,
-    ) -> DanceFloor:
-        """Characters that dance next to each other, each at random, none in another's way.
-
-        Parameters
-        ----------
-        count : int
-            How many.
-        seconds : float
-        seed : int
-            The same seed, the same dances.
-        within, only, without : str or several, optional
-            Labels and names of what they dance. Default: motions with a label that begins
-            with ``dance``, or all if there are none.
-        **options
-            ``kind``, ``floor``, ``width``: see
-            `motionloom.crowd.dance_floor.dance_floor`.
-
-        Examples
-        --------
-        >>> import motionloom as ml, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
-        >>> lib.add_motion(ml.demo.clip("dance_groove"))
-        >>> floor = lib.dance_floor(2, seconds=3)
-        >>> [motion.name for motion in floor.motions]
-        ['dancer_1', 'dancer_2']
-        """
-        from motionloom.crowd.dance_floor import dance_floor as floor_of
-        from motionloom.crowd.dance_floor import dance_takes
-        from motionloom.search.filters import chosen_names
-
-        if within is None and only is None and without is None:
-            names = dance_takes(self.names, self.labels)
-        else:
-            names = chosen_names(self, within=within, only=only, without=without)
-        takes = [self[name] for name in names]
-        return floor_of(takes, count, seconds=seconds, seed=seed, **options)

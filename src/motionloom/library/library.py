@@ -7,11 +7,12 @@ import re
 from motionloom.errors import InvalidInput
 from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.graph_verbs import GraphVerbs
+from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import retarget
 
 
-class Library(BlendVerbs, GraphVerbs):
+class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
     """Many motions on disk, by name.
 
     Parameters

@@ -9,9 +9,9 @@ import numpy as np
 
 from motionloom.motion import Motion
 from motionloom.plots.page import FAINT, TEXT, checked_picture_path, write_figure
-from motionloom.rhythm.beats.motion_beats import LONGEST, SHORTEST, Beats
-from motionloom.rhythm.beats.period import periodogram, superposed
-from motionloom.rhythm.beats.tracking import density
+from motionloom.rhythm.motion_beats.beats import LONGEST, SHORTEST, Beats
+from motionloom.rhythm.motion_beats.period import periodogram, superposed
+from motionloom.rhythm.motion_beats.tracking import density
 from motionloom.rhythm.transition_graph import TransitionGraph
 
 if TYPE_CHECKING:

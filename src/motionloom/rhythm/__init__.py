@@ -1,22 +1,30 @@
-"""Rhythm: when bodies keep time, what they do between beats, and what may follow what.
+"""Rhythm: motion beats, movements between beats, choreographies and dances.
 
 After Kim, Park and Shin, "Rhythmic-Motion Synthesis Based on Motion-Beat Analysis" (2003).
 """
 
-from motionloom.rhythm.beats.motion_beats import Beats, beats
-from motionloom.rhythm.choreography import Choreography, choreography, for_music
-from motionloom.rhythm.choreography_file import load_choreography
-from motionloom.rhythm.movements import Movement
-from motionloom.rhythm.transition_graph import TransitionGraph, load_graph
+from importlib import import_module
 
-__all__ = [
-    "Beats",
-    "Choreography",
-    "Movement",
-    "TransitionGraph",
-    "beats",
-    "choreography",
-    "for_music",
-    "load_choreography",
-    "load_graph",
-]
+# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+_HOMES = {
+    "BeatSettings": "settings",
+    "Beats": "motion_beats.beats",
+    "Choreography": "choreography",
+    "ChoreographySettings": "settings",
+    "Dance": "dance",
+    "DanceSettings": "settings",
+    "Movement": "movements",
+    "TransitionGraph": "transition_graph",
+    "beats": "motion_beats.beats",
+    "for_music": "choreography",
+    "load_choreography": "choreography_file",
+    "load_graph": "transition_graph",
+    "load_music": "music.music",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

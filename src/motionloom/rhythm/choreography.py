@@ -1,8 +1,8 @@
-"""Choreography: the movements of some takes and the graph that says what may follow what.
+"""Choreographies: movements cut from takes, and their transition graph.
 
-From takes to graph in one call: beats, meter, movements, groups, transitions. A choreography is
-saved as one JSON file: the graph, and where each movement was cut, so that nothing is analysed
-twice and the file can be edited by hand (`motionloom.rhythm.choreography_file`).
+`Choreography.from_takes` finds beats and meter, cuts movements, groups them and learns the
+transitions. A choreography is saved as one JSON file, the graph and the cuts of the movements,
+that can be edited by hand (`motionloom.rhythm.choreography_file`).
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.ragged import Ragged
-from motionloom.rhythm.beats.motion_beats import RHYTHMIC, Beats, beats
 from motionloom.rhythm.dance_nodes import DanceNode
 from motionloom.rhythm.meter import downbeat, usual_meter
+from motionloom.rhythm.motion_beats.beats import Beats, beats
 from motionloom.rhythm.movements import (
     Movement,
     cut_movements,
     differences,
-    handover_gaps,
     postures,
+    transition_differences,
 )
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 from motionloom.rhythm.rules import load_rules, with_rules
+from motionloom.rhythm.settings import TUNE, ChoreographySettings, DanceSettings
 from motionloom.rhythm.transition_graph import TransitionGraph, combined_graph
 from motionloom.rhythm.transition_learning import (
     Groups,
@@ -44,13 +45,15 @@ from motionloom.rhythm.transition_learning import (
 )
 
 if TYPE_CHECKING:
+    from motionloom.motion.scene import Scene
+    from motionloom.rhythm.dance import Dance
     from motionloom.rhythm.dance_player import DancePlayer
     from motionloom.rhythm.music.music import Music
 
 Array = NDArray[np.float64]
 Takes = Sequence[Motion | Sequence[Motion]]
 
-_UNEVEN = 0.25  # of a period: gaps between the beats of a movement stray by less
+_UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +63,17 @@ class Choreography:
     Attributes
     ----------
     movements : tuple of Movement
-        All of one meter and one beat period; neighbours of one take follow one another.
+        All of one meter and one beat period, in the order of the takes.
     graph : TransitionGraph
-        Its `members` are numbers of `movements`.
+        Its `members` are indices into `movements`.
     kind : str
-        What is danced ("waltz"); chooses the graph for a piece of music.
+        Name of the dance (``"waltz"``), by which `for_music` chooses.
     left_out : dict of str to str
-        Takes that gave no movements, and why.
+        Takes without movements, each with the reason.
 
     Examples
     --------
-    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> steps = lib.choreography(label="dance", meter=4)
     >>> steps.meter, len(steps.graph) <= len(steps.movements)
     (4, True)
     """
@@ -101,12 +104,54 @@ class Choreography:
         return self.beat_frames / self.fps
 
     @property
-    def lead(self) -> float:
+    def transition_phase(self) -> float:
         """Beats after a downbeat at which all movements begin."""
-        return self.movements[0].lead
+        return self.movements[0].transition_phase
+
+    @classmethod
+    def from_takes(
+        cls,
+        takes: Takes,
+        settings: ChoreographySettings | None = None,
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> Choreography:
+        """Learn a choreography from takes.
+
+        Parameters
+        ----------
+        takes : sequence of Motion, or of sequences of Motion
+            A sequence of motions is danced by several characters together.
+        settings : ChoreographySettings, optional
+        progress : callable, optional
+            Called with 1 for every analysed take.
+
+        Raises
+        ------
+        InvalidInput
+            If no take has a movement, or every path through the graph ends.
+
+        Examples
+        --------
+        >>> import motionloom as ml
+        >>> dances = [ml.demo.clip("dance_groove", performer=0, seed=seed) for seed in (0, 1)]
+        >>> made = Choreography.from_takes(dances, ChoreographySettings(meter=4))
+        >>> made.meter, len(made.graph) <= len(made.movements)
+        (4, True)
+        """
+        chosen = settings or ChoreographySettings()
+        analysed, left_out = _analysed(takes, chosen, progress)
+        movements, sequences = _cut(analysed, chosen.meter, left_out)
+        apart = differences(postures(movements), postures(movements))
+        if chosen.groups is not None:
+            groups = k_medoids(apart, chosen.groups, seed=chosen.seed)
+        else:
+            groups = subtractive(apart, radius=chosen.radius)
+        graph = _graph(movements, sequences, apart, groups, chosen)
+        return cls(tuple(movements), graph.without_dead_ends(), chosen.kind, left_out)
 
     def with_graph(self, graph: TransitionGraph) -> Choreography:
-        """The same movements under another graph."""
+        """The same movements with another graph."""
         known = range(len(self.movements))
         for name, group in zip(graph.names, graph.members, strict=True):
             strange = [k for k in group if k not in known]
@@ -118,65 +163,143 @@ class Choreography:
         return replace(self, graph=graph)
 
     def with_rules(self, rules: str | Path | Sequence[Mapping[str, Any]]) -> Choreography:
-        """After choreographic rules, given as a list or a file."""
+        """With choreographic rules applied, given as a list or a file."""
         loaded = load_rules(rules) if isinstance(rules, str | Path) else rules
         return self.with_graph(with_rules(self.graph, loaded))
 
     @cached_property
     def dance_nodes(self) -> tuple[DanceNode, ...]:
-        """Nodes of the graph, ready to be danced."""
+        """Movements of each node of the graph, prepared for blending."""
         return tuple(
             DanceNode.of([self.movements[k] for k in group]) for group in self.graph.members
         )
 
     @cached_property
-    def ease(self) -> Array:
-        """How smoothly movement j goes on from movement i, 0 to 1, shape (N, N)."""
-        gaps = handover_gaps(self.movements)
+    def smoothness(self) -> Array:
+        """Smoothness of the transition from movement i to movement j, 0 to 1, shape (N, N)."""
+        gaps = transition_differences(self.movements)
         usual = float(np.median(np.percentile(gaps, 25.0, axis=1)))
         return np.exp(-((gaps / max(usual, 1e-9)) ** 2))
 
     def onto(self, skeleton: Skeleton | Sequence[Skeleton]) -> Choreography:
-        """The same movements, danced by other bodies."""
+        """The same movements, retargeted to other skeletons."""
         count = len(self.movements[0].bodies)
         given = [skeleton] * count if isinstance(skeleton, Skeleton) else list(skeleton)
         if len(given) != count:
-            raise InvalidInput(f"{count} characters dance; got {len(given)} skeletons")
+            raise InvalidInput(f"skeleton must be one per character, {count}; got {len(given)}")
         return replace(self, movements=tuple(one.onto(given) for one in self.movements))
 
-    def player(self, clock: BeatClock | float | None = None, **options: Any) -> DancePlayer:
-        """Frames one by one, steered between them: see `DancePlayer`.
+    def player(
+        self,
+        clock: BeatClock | float | None = None,
+        *,
+        seed: int | np.random.Generator = 0,
+        first_beat: int = 0,
+        place: Sequence[float] = (0.0, 0.0, 0.0),
+        lock_feet: bool = True,
+    ) -> DancePlayer:
+        """A player that is steered while it plays; see `DancePlayer`.
 
         `clock` may be a tempo in beats per minute, which ``steer(tempo=...)`` changes.
         """
         from motionloom.rhythm.dance_player import DancePlayer
 
+        running = TempoClock(clock) if isinstance(clock, int | float) else clock
         return DancePlayer(
-            self, TempoClock(clock) if isinstance(clock, int | float) else clock, **options
+            self, running, seed=seed, first_beat=first_beat, place=place, lock_feet=lock_feet
         )
 
-    def dance(self, music: Music | str | Path, **options: Any) -> Motion | tuple[Motion, ...]:
-        """Dance to a piece of music; several characters give several motions.
+    def music(
+        self, song: str | Path, *, meter: int | None = None, tempo_bpm: float | None = None
+    ) -> Music:
+        """Music to dance to: a MIDI or audio file, or ``"tune"``, a generated tune.
 
-        `options` are those of `motionloom.rhythm.dance.dance`, which also tells
-        the way through the graph.
+        Parameters
+        ----------
+        song : str or Path
+        meter : int, optional
+            Beats per bar of a file. Default: as the file says, or 4.
+        tempo_bpm : float, optional
+            Of a tune, beats per minute. Default: of the takes, within 40 to 200.
+        """
+        from motionloom.rhythm.music.music import load_music, tune
+
+        if str(song) != TUNE or Path(song).exists():
+            return load_music(song, meter=meter)
+        if tempo_bpm is None:
+            tempo_bpm = min(max(60.0 / self.period, 40.0), 200.0)
+        return tune(meter=self.meter, tempo_bpm=tempo_bpm)
+
+    def dance(
+        self,
+        music: Music | str | Path,
+        *,
+        seed: int = 0,
+        synced: bool = True,
+        follow: ArrayLike | None = None,
+        seconds: float | None = None,
+        skeleton: Skeleton | Sequence[Skeleton] | None = None,
+    ) -> Motion | Scene:
+        """Dance to a piece of music; several dancers make a `Scene`.
+
+        Parameters are those of `dance_to`, which also returns the music and the path through
+        the graph.
 
         Examples
         --------
         >>> import motionloom as ml
         >>> from motionloom.rhythm.music.music import Music
         >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
-        >>> steps = choreography([ml.demo.clip("dance_groove")], meter=4)
+        >>> steps = Choreography.from_takes([ml.demo.clip("dance_groove")])
         >>> steps.dance(song, seed=1).duration
         12.0
         """
+        made = self.dance_to(
+            music, seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton
+        )
+        return made.motions[0] if len(made.motions) == 1 else made.scene
+
+    def dance_to(
+        self,
+        music: Music | str | Path,
+        *,
+        seed: int = 0,
+        synced: bool = True,
+        follow: ArrayLike | None = None,
+        seconds: float | None = None,
+        skeleton: Skeleton | Sequence[Skeleton] | None = None,
+    ) -> Dance:
+        """Dance to a piece of music from its start to its end.
+
+        Parameters
+        ----------
+        music : Music, or the path of a MIDI or audio file
+        seed : int
+            Of the path through the graph; the same path with and without `synced`.
+        synced : bool
+            Align the movements with the beats of the music. Otherwise each runs at the speed
+            at which it was captured.
+        follow : array_like, shape (K, 3), optional
+            A moving target: seconds, x, z. The dance follows it.
+        seconds : float, optional
+            Length of the dance. Default: as the music.
+        skeleton : Skeleton, or one per character, optional
+            Skeleton to retarget to. Default: that of the takes.
+
+        Raises
+        ------
+        InvalidInput
+            If the music has fewer than two beats, or `follow` is not a path.
+        """
         from motionloom.rhythm.dance import dance
 
-        made = dance(self, music, **options).motions
-        return made[0] if len(made) == 1 else made
+        settings = DanceSettings(
+            seed=seed, synced=synced, follow=follow, seconds=seconds, skeleton=skeleton
+        )
+        return dance(self, music, settings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data: the graph and where every movement comes from."""
+        """Plain data: the graph and the cuts of the movements."""
         texts = [movement.text for movement in self.movements]
         return {
             **self.graph.as_dict(texts),
@@ -189,14 +312,14 @@ class Choreography:
                     "source": list(movement.source),
                     "beats": [round(float(beat), 4) for beat in movement.beats],
                     "mirrored": movement.mirrored,
-                    "lead": movement.lead,
+                    "lead": movement.transition_phase,
                 }
                 for movement in self.movements
             ],
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write it as JSON (the graph alone as ``.graphml``)."""
+        """Write ``.json``, or the graph alone as ``.graphml``."""
         path = Path(path)
         if path.suffix.lower() != ".json":
             return self.graph.save(path, [movement.text for movement in self.movements])
@@ -205,65 +328,41 @@ class Choreography:
         return path
 
 
-def choreography(
-    takes: Takes,
-    *,
-    meter: int | None = None,
-    groups: int | None = None,
-    radius: float | None = None,
-    mirror: bool = False,
-    behaviour: float = 0.5,
-    sigma: float | None = None,
-    threshold: float = 0.05,
-    confidence: float = RHYTHMIC,
-    kind: str = "",
-    seed: int | np.random.Generator = 0,
-    progress: Callable[[int], None] | None = None,
-) -> Choreography:
-    """Movements and transition graph of some takes.
-
-    Parameters
-    ----------
-    takes : sequence of Motion, or of sequences of Motion
-        A sequence of motions is danced by several characters together.
-    meter : int, optional
-        Beats per movement. Default: what most takes seem to be in.
-    groups : int, optional
-        Number of groups (K-means with medoids). Default: found by subtractive clustering.
-    radius : float, optional
-        How alike the movements of a group are, for subtractive clustering.
-    mirror : bool
-        Use every take mirrored, too: twice the movements.
-    behaviour : float
-        0: transitions that go smoothly; 1: transitions that the takes show.
-    sigma, threshold : float
-        Of equation (22); and least likelihood of an edge.
-    confidence : float
-        Takes whose beats are less sure than this are left out.
-    kind : str
-        What is danced.
-    seed : int or numpy.random.Generator
-        Of the clustering.
-    progress : callable, optional
-        Called with 1 for every take analysed.
-
-    Raises
-    ------
-    InvalidInput
-        If no take gives a movement, or every way through the graph ends.
-
-    Examples
-    --------
-    >>> import motionloom as ml
-    >>> dances = [ml.demo.clip("dance_groove", performer=0, seed=seed) for seed in (0, 1)]
-    >>> made = choreography(dances, meter=4)
-    >>> made.meter, len(made.graph) <= len(made.movements)
-    (4, True)
-    """
-    analysed, left_out = _analysed(takes, mirror, confidence, progress)
-    if not analysed:
+def _analysed(
+    takes: Takes, settings: ChoreographySettings, progress: Callable[[int], None] | None
+) -> tuple[list, dict[str, str]]:
+    """(motions, beats, mirrored) of every rhythmic take, all on the skeleton of the first."""
+    out: list[tuple[list[Motion], Beats, bool]] = []
+    left_out: dict[str, str] = {}
+    for take in takes:
+        motions = [take] if isinstance(take, Motion) else list(take)
+        name = next((motion.name for motion in motions if motion.name), "a take")
+        try:
+            found = beats(motions)
+            if found.confidence >= settings.min_confidence and len(found):
+                if out:
+                    motions = _like_first(motions, out[0][0])
+                out.append((motions, found, False))
+                if settings.mirror:
+                    out.append(([m.mirror() for m in motions], found, True))
+            else:
+                left_out[name] = (
+                    f"no rhythm (confidence {found.confidence:.2f} < {settings.min_confidence:g})"
+                )
+        except InvalidInput as error:
+            left_out[name] = str(error)
+        if progress is not None:
+            progress(1)
+    if not out:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
         raise InvalidInput(f"no take has a rhythm to cut it by ({reasons or 'no takes'})")
+    return out, left_out
+
+
+def _cut(
+    analysed: list, meter: int | None, left_out: dict[str, str]
+) -> tuple[list[Movement], list[list[Movement]]]:
+    """All movements, and the sequences in which they follow one another."""
     if meter is None:
         meter = usual_meter([(motions, found) for motions, found, _ in analysed])
     rate = analysed[0][0][0].fps
@@ -281,56 +380,24 @@ def choreography(
     movements = [movement for sequence in sequences for movement in sequence]
     if not movements:
         raise InvalidInput("; ".join(left_out.values()))
-    apart = differences(postures(movements), postures(movements))
-    if groups is not None:
-        found_groups = k_medoids(apart, groups, seed=seed)
-    else:
-        found_groups = subtractive(apart, radius=radius)
-    graph = _graph(movements, sequences, apart, found_groups, behaviour, sigma, threshold)
-    return Choreography(tuple(movements), graph.without_dead_ends(), kind, left_out)
-
-
-def _analysed(
-    takes: Takes, mirror: bool, confidence: float, progress
-) -> tuple[list, dict[str, str]]:
-    """(motions, beats, mirrored) of every take with a rhythm, all on the first one's skeleton."""
-    out: list[tuple[list[Motion], Beats, bool]] = []
-    left_out: dict[str, str] = {}
-    for take in takes:
-        motions = [take] if isinstance(take, Motion) else list(take)
-        name = next((motion.name for motion in motions if motion.name), "a take")
-        try:
-            found = beats(motions)
-            if found.confidence >= confidence and len(found):
-                if out:
-                    motions = _like_first(motions, out[0][0])
-                out.append((motions, found, False))
-                if mirror:
-                    out.append(([m.mirror() for m in motions], found, True))
-            else:
-                left_out[name] = f"no rhythm (confidence {found.confidence:.2f} < {confidence:g})"
-        except InvalidInput as error:
-            left_out[name] = str(error)
-        if progress is not None:
-            progress(1)
-    return out, left_out
+    return movements, sequences
 
 
 def _like_first(motions: list[Motion], first: list[Motion]) -> list[Motion]:
-    """At the rate and on the skeletons of the first take."""
+    """At the frame rate and on the skeletons of the first take."""
     if len(motions) != len(first):
         raise InvalidInput(
-            f"takes of one choreography need as many characters; {first[0].name or 'the first'} "
-            f"has {len(first)}, this one {len(motions)}"
+            "all takes of a choreography must have the same number of characters; "
+            f"{first[0].name or 'the first'} has {len(first)}, this one {len(motions)}"
         )
     return [conformed(m, like.skeleton, like.fps) for m, like in zip(motions, first, strict=True)]
 
 
 def _even_runs(movements: list[Movement], period: float) -> list[list[Movement]]:
-    """Stretches of movements whose beats are even; all, if hardly any are.
+    """Runs of movements with evenly spaced beats; all movements, if few are even.
 
-    A beat that comes far too early or late is one that was not heard, more often than one that
-    was danced, and would be danced off the music.
+    An uneven beat is more often a missed detection than one that was danced so, and would be
+    off the music.
     """
     even = [bool(np.all(np.abs(np.diff(m.beats) / period - 1.0) < _UNEVEN)) for m in movements]
     if 2 * sum(even) < len(even):
@@ -349,12 +416,10 @@ def _graph(
     sequences: Sequence[Sequence[Movement]],
     apart: Array,
     groups: Groups,
-    behaviour: float,
-    sigma: float | None,
-    threshold: float,
+    settings: ChoreographySettings,
 ) -> TransitionGraph:
-    gaps = handover_gaps(movements)
-    smooth = kinematic_continuity(gaps, groups.labels, sigma=sigma)
+    gaps = transition_differences(movements)
+    smooth = kinematic_continuity(gaps, groups.labels, sigma=settings.sigma)
     seen = np.eye(len(groups))[groups.labels]
     learnt = baum_welch(Ragged.from_lengths(seen, [len(one) for one in sequences]).rows)
     members = []
@@ -364,24 +429,24 @@ def _graph(
         members.append([int(centre), *map(int, nearest)])
     return combined_graph(
         smooth, learnt.transitions, learnt.start, members,
-        behaviour=behaviour, threshold=threshold,
+        behaviour=settings.behaviour, min_likelihood=settings.min_likelihood,
     )  # fmt: skip
 
 
 def for_music(
     choreographies: Sequence[Choreography], *, kind: str | None = None, meter: int | None = None
 ) -> Choreography:
-    """The choreography for a piece of music: of its kind, else of its meter.
+    """The first choreography of a kind; without a kind, of a meter.
 
     Raises
     ------
     InvalidInput
-        If none fits; the message lists what there is.
+        If none fits; the message lists the choreographies.
 
     Examples
     --------
-    >>> from motionloom.rhythm import for_music
-    >>> steps = lib.choreography(within="dance", meter=4, kind="groove")
+    >>> from motionloom.rhythm.choreography import for_music
+    >>> steps = lib.choreography(label="dance", meter=4, kind="groove")
     >>> for_music([steps], kind="groove") is steps
     True
     """

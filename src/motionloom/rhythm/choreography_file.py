@@ -37,7 +37,7 @@ def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
     Examples
     --------
     >>> import tempfile
-    >>> from motionloom.rhythm import load_choreography
+    >>> from motionloom.rhythm.choreography_file import load_choreography
     >>> steps = lib.choreography(within="dance", meter=4)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = load_choreography(steps.save(f"{folder}/groove.json"), lib.__getitem__)
@@ -86,7 +86,7 @@ class _Cut:
     source: tuple[str, ...]
     beats: NDArray[np.float64]
     mirrored: bool
-    lead: float
+    transition_phase: float
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> _Cut:
@@ -116,12 +116,20 @@ class _Takes:
         """
         bodies, at = self._bodies(cut), cut.beats
         last = len(bodies[0]) - 1
-        rises = at.ndim == 1 and len(at) >= 2 + (cut.lead > 0.0) and bool(np.all(np.diff(at) > 0.0))
+        rises = (
+            at.ndim == 1
+            and len(at) >= 2 + (cut.transition_phase > 0.0)
+            and bool(np.all(np.diff(at) > 0.0))
+        )
         if not (rises and at[0] >= 0.0 and at[-1] <= last):
             raise ValueError(f"its beats must rise within the {last + 1} frames of {cut.source[0]}")
-        if not 0.0 <= cut.lead < 1.0:
-            raise ValueError(f"its lead must lie in 0 to 1 beats, below 1; got {cut.lead:g}")
-        return warped_movement(bodies, cut.source, at, beat_frames, cut.mirrored, lead=cut.lead)
+        if not 0.0 <= cut.transition_phase < 1.0:
+            raise ValueError(
+                f"its lead must lie in 0 to 1 beats, below 1; got {cut.transition_phase:g}"
+            )
+        return warped_movement(
+            bodies, cut.source, at, beat_frames, cut.mirrored, transition_phase=cut.transition_phase
+        )
 
     def _bodies(self, cut: _Cut) -> tuple[Motion, ...]:
         if not cut.source or len(cut.source) != len(self._like or cut.source):

@@ -1,4 +1,4 @@
-"""From a choreography and a song to a dance."""
+"""Dances: a choreography danced to a piece of music."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.player import FrameBlock, frame_count
 from motionloom.errors import InvalidInput
-from motionloom.motion import Motion, Provenance, Skeleton
+from motionloom.motion import Motion, Provenance
+from motionloom.motion.diagnostics.quality import QualityReport, quality_report
 from motionloom.motion.provenance import merged
-from motionloom.rhythm.beats.motion_beats import beats
+from motionloom.motion.scene import Scene
 from motionloom.rhythm.dance_player import DancePlayer
+from motionloom.rhythm.motion_beats.beats import beats
+from motionloom.rhythm.music.audio import audible
 from motionloom.rhythm.music.beat_clock import MusicClock
 from motionloom.rhythm.music.music import Music, beats_met, load_music
+from motionloom.rhythm.settings import DanceSettings
 
 if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography
 
 Array = NDArray[np.float64]
 
-_STEERED = 5  # frames between looks at where to go
-_LISTENED = 6  # times that a dance is listened to and set right
-_SET_RIGHT = 0.2  # beats by which it may be
+_STEER_FRAMES = 5  # frames between updates of the target
+_CORRECTIONS = 6  # at most so many corrections of the beats
+_LARGEST_CORRECTION = 0.2  # beats
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,71 +43,70 @@ class Dance:
         One per character, the leader first.
     music : Music
     path : tuple of int
-        Nodes of the graph, in the order in which they were danced.
+        Nodes of the transition graph, in the order in which they were danced.
+    choreography : Choreography
     """
 
     motions: tuple[Motion, ...]
     music: Music
     path: tuple[int, ...]
+    choreography: Choreography
+
+    @property
+    def scene(self) -> Scene:
+        """All characters."""
+        return Scene(self.motions)
+
+    def beats_on_time(self) -> tuple[int, int]:
+        """Beats of the music, and how many of them the dance meets; see `beats_on_time`."""
+        return beats_on_time(self.motions, self.music)
+
+    def sound(self, path: Path) -> Path:
+        """An audio file of the music: the file itself, or tones written to `path` for a score."""
+        return audible(self.music, path, self.motions[0].duration)
+
+    def quality(self) -> QualityReport:
+        """Foot slide, floor penetration and seam accelerations of the leader."""
+        sources = [movement.motion for movement in self.choreography.movements]
+        same = sources[0].skeleton.key == self.motions[0].skeleton.key
+        return quality_report(self.motions[0], sources=sources if same else None)
 
 
 def dance(
-    choreography: Choreography,
-    music: Music | str | Path,
-    *,
-    seed: int = 0,
-    synced: bool = True,
-    follow: ArrayLike | None = None,
-    seconds: float | None = None,
-    skeleton: Skeleton | Sequence[Skeleton] | None = None,
+    choreography: Choreography, music: Music | str | Path, settings: DanceSettings | None = None
 ) -> Dance:
-    """Dance to a piece of music from its start to its end.
-
-    Parameters
-    ----------
-    choreography : Choreography
-    music : Music, or the path of a MIDI or sound file
-    seed : int
-        Of the way through the graph; the same with and without `synced`.
-    synced : bool
-        Movements run with the music. If not, each runs at its own speed.
-    follow : array_like, shape (K, 3), optional
-        A point that moves: seconds, x, z. The dance goes after it.
-    seconds : float, optional
-        How long. Default: as the music is.
-    skeleton : Skeleton, or one per character, optional
-        Who dances. Default: who did.
-
-    Raises
-    ------
-    InvalidInput
-        If the music has too few beats, or `follow` is no path.
+    """Dance to a piece of music; see `Choreography.dance_to`.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.rhythm import choreography
-    >>> steps = choreography([ml.demo.clip("dance_groove")], meter=4)
+    >>> from motionloom.rhythm.choreography import Choreography
+    >>> steps = Choreography.from_takes([ml.demo.clip("dance_groove")])
     >>> song = Music(np.arange(0.25, 12.0, 0.5), 4, np.arange(0, 24, 4), 12.0)
-    >>> dance(steps, song, seed=1).motions[0]
+    >>> dance(steps, song).motions[0]
     Motion('dance', 360 frames at 30 fps = 12.00 s, 21 joints)
     """
+    chosen = settings or DanceSettings()
     heard = music if isinstance(music, Music) else load_music(music)
-    bodies = choreography if skeleton is None else choreography.onto(skeleton)
-    path = None if follow is None else _checked_path(follow)
+    steps = choreography if chosen.skeleton is None else choreography.onto(chosen.skeleton)
+    path = None if chosen.follow is None else _checked_path(chosen.follow)
+    seconds = heard.seconds if chosen.seconds is None else chosen.seconds
     first = int(heard.downbeats[0]) if len(heard.downbeats) else 0
 
     def danced(clock: MusicClock | None) -> Dance:
-        player = DancePlayer(bodies, clock, seed=seed, first_beat=first)
-        frames = frame_count(heard.seconds if seconds is None else seconds, None, player.fps)
-        return _danced(player, heard, frames, path)
+        player = DancePlayer(steps, clock, seed=chosen.seed, first_beat=first)
+        frames = frame_count(seconds, None, player.fps)
+        motions, nodes = _recorded(player, frames, path)
+        return Dance(motions, heard, nodes, choreography)
 
     clock = MusicClock(heard)
-    return _set_right(danced, heard, clock) if synced else danced(None)
+    return _corrected(danced, heard, clock) if chosen.synced else danced(None)
 
 
-def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) -> Dance:
-    """So many frames of a player, after a point if there is a path."""
+def _recorded(
+    player: DancePlayer, frames: int, path: Array | None
+) -> tuple[tuple[Motion, ...], tuple[int, ...]]:
+    """Motions of a player that follows a path, and the nodes it went through."""
     ahead = 0.5 * player.choreography.meter * player.choreography.period
     parts: list[tuple[FrameBlock, ...]] = []
     nodes: list[int] = []
@@ -112,7 +115,7 @@ def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) 
         if path is not None:
             now = done / player.fps + ahead
             player.steer(target=[np.interp(now, path[:, 0], path[:, c]) for c in (1, 2)])
-        size = min(frames - done, 1024 if path is None else _STEERED)
+        size = min(frames - done, 1024 if path is None else _STEER_FRAMES)
         seen = len(player.path)
         parts.append(player.read_all(size))
         nodes += player.path[seen:]
@@ -121,19 +124,19 @@ def _danced(player: DancePlayer, music: Music, frames: int, path: Array | None) 
         _motion(number, FrameBlock.joined(body), player)
         for number, body in enumerate(zip(*parts, strict=True))
     )
-    return Dance(motions, music, tuple(nodes))
+    return motions, tuple(nodes)
 
 
-def _set_right(danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock) -> Dance:
-    """A dance whose beats, as they come out, are on the music's.
+def _corrected(danced: Callable[[MusicClock], Dance], music: Music, clock: MusicClock) -> Dance:
+    """A dance whose beats, found again in the motion, meet those of the music.
 
-    Beats of a movement shift a little where it goes on from another one, where feet are held
-    and bodies blended. So the dance is listened to, and its clock set right by what is heard.
+    Transitions, foot locking and blending shift the beats of a movement a little. So the beats
+    of the dance are found again and its clock is corrected, several times; the best is returned.
     """
     made = danced(clock)
     best, most = made, -1
     positions = np.arange(len(music.beats), dtype=np.float64)
-    for left in range(_LISTENED, -1, -1):
+    for left in range(_CORRECTIONS, -1, -1):
         found, leader = found_beats(made.motions, music), made.motions[0]
         heard = music.inner_beats(leader.duration)
         on_time = beats_met(heard, found, leader.fps)
@@ -148,14 +151,13 @@ def _set_right(danced: Callable[[MusicClock], Dance], music: Music, clock: Music
 
 
 def _positions(clock: MusicClock, music: Music, found: Array, positions: Array) -> Array:
-    """Where in the dance its beats really are, as near to the counted ones as is decent."""
+    """Positions of the dance at the beats of the music, corrected by the beats `found` in it."""
     gaps = np.gradient(music.beats)
     nearest = found[np.abs(found[None] - music.beats[:, None]).argmin(axis=1)]
     near = np.abs(nearest - music.beats) < 0.3 * gaps
     there = np.where(near, clock.beats_at_times(nearest), positions)
     counted = np.arange(len(music.beats), dtype=np.float64)
-    right: Array = counted + np.clip(there - counted, -_SET_RIGHT, _SET_RIGHT)
-    return right
+    return np.asarray(counted + np.clip(there - counted, -_LARGEST_CORRECTION, _LARGEST_CORRECTION))
 
 
 def _motion(number: int, played: FrameBlock, player: DancePlayer) -> Motion:
@@ -172,20 +174,19 @@ def _motion(number: int, played: FrameBlock, player: DancePlayer) -> Motion:
 def beats_on_time(
     motions: Sequence[Motion], music: Music, *, found: Array | None = None
 ) -> tuple[int, int]:
-    """How many of the music's beats the motion has, within one frame: all, and those on time.
+    """Beats of the music, and how many have a motion beat within one frame.
 
-    The beats of the motion are found anew, from the motion alone; all that is told is which
-    tempos to count in, from three quarters of the music's slowest to four thirds of its
-    quickest, for a waltz can as well be counted in bars. The first and last music beats, where
-    there is no motion on one side, do not count. `found` are the motion's beats, where
-    `found_beats` has found them already.
+    The beats of the motion are found from the motion alone, at tempos from three quarters of the
+    slowest to four thirds of the fastest of the music (a waltz can also be counted in bars).
+    The first and last half second do not count: a beat there has motion on one side only.
+    `found` are the beats of the motion, if `found_beats` has found them already.
 
     Examples
     --------
     >>> import motionloom as ml
-    >>> from motionloom.rhythm import choreography
+    >>> from motionloom.rhythm.choreography import Choreography
     >>> song = Music(np.arange(0.25, 20.0, 0.5), 4, np.arange(0, 40, 4), 20.0)
-    >>> made = dance(choreography([ml.demo.clip("dance_groove")], meter=4), song)
+    >>> made = dance(Choreography.from_takes([ml.demo.clip("dance_groove")]), song)
     >>> total, within = beats_on_time(made.motions, song)
     >>> total > 30 and within > 0.9 * total
     True
@@ -196,7 +197,7 @@ def beats_on_time(
 
 
 def found_beats(motions: Sequence[Motion], music: Music) -> Array:
-    """Beats of a dance in seconds, found in the motion alone, at tempos near the music's."""
+    """Beats of a dance in seconds, found from the motion alone at tempos near the music's."""
     gaps = np.diff(music.beats)
     tempos = (45.0 / float(np.percentile(gaps, 95)), 80.0 / float(np.percentile(gaps, 5)))
     return beats(list(motions), tempo_bpm=tempos).times
@@ -205,9 +206,7 @@ def found_beats(motions: Sequence[Motion], music: Music) -> Array:
 def _checked_path(follow: ArrayLike) -> Array:
     path = np.asarray(follow, np.float64)
     if path.ndim != 2 or path.shape[1] != 3 or not len(path) or not np.all(np.isfinite(path)):
-        raise InvalidInput(
-            f"a point to follow has rows of seconds, x, z, all finite; got shape {path.shape}"
-        )
+        raise InvalidInput(f"follow must have finite rows of seconds, x, z; got shape {path.shape}")
     if np.any(np.diff(path[:, 0]) < 0.0):
-        raise InvalidInput("the seconds of a point to follow must not go back")
+        raise InvalidInput("the seconds of follow must not decrease")
     return path

@@ -55,7 +55,7 @@ class DancePlayer(Player):
         Beat of the clock on which movements start: a downbeat of the music.
     place : array_like, shape (3,)
         Where it starts: ``x, z, yaw``.
-    planted : bool
+    lock_feet : bool
         Hold the feet where they stand.
 
     Attributes
@@ -74,7 +74,7 @@ class DancePlayer(Player):
         seed: int | np.random.Generator = 0,
         first_beat: int = 0,
         place: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
-        planted: bool = True,
+        lock_feet: bool = True,
     ) -> None:
         self.choreography = choreography
         self.nodes = choreography.dance_nodes
@@ -88,7 +88,7 @@ class DancePlayer(Player):
         self._rng = np.random.default_rng(seed)
         self._first_beat = first_beat
         self._stitches = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
-        self._planters = [_planter(skeleton, self.fps) if planted else None
+        self._planters = [_planter(skeleton, self.fps) if lock_feet else None
                           for skeleton in self.skeletons]  # fmt: skip
         self._wish: dict[str, Any] = {"target": None, "direction": None, "speed": None}
         self._played = 0
@@ -169,7 +169,7 @@ class DancePlayer(Player):
         """Start the next movement, at this beat of the clock or a little before it."""
         meter = self.choreography.meter
         if self.clock is not None:
-            first = self._first_beat + self.choreography.lead
+            first = self._first_beat + self.choreography.transition_phase
             over = np.floor((beat - first) / meter)
             self._start_beat = first + meter * float(over)
         if len(self._places):
@@ -202,7 +202,7 @@ class DancePlayer(Player):
         members = list(self.choreography.graph.members[node])
         if before is None:
             return int(self._rng.integers(len(members)))
-        chances = self.choreography.ease[before, members] + 1e-3
+        chances = self.choreography.smoothness[before, members] + 1e-3
         return int(self._rng.choice(len(members), p=chances / chances.sum()))
 
     def _drawn(self, wish: Array | None) -> int:

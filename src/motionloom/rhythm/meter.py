@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.motion import Motion
-from motionloom.rhythm.beats.candidates import smooth_angles
-from motionloom.rhythm.beats.motion_beats import Beats
+from motionloom.rhythm.motion_beats.beats import Beats
+from motionloom.rhythm.motion_beats.candidates import smooth_angles
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import conformed
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.rhythm.beats.motion_beats import Beats
+from motionloom.rhythm.motion_beats.beats import Beats
 
 Array = NDArray[np.float64]
 
@@ -39,15 +39,15 @@ class Movement:
         Half-open range in them; the next movement shares the frame of its first beat.
     beats : ndarray, shape (B,)
         Beats in frames of the source, the first and the last included: ``meter + 1``, and one
-        more behind a `lead`.
+        more behind a `transition_phase`.
     bodies : tuple of Motion
         The piece itself at the common beat period and common start, beat k at frame
-        ``(k - lead) * beat_frames``; the first is the leader.
+        ``(k - transition_phase) * beat_frames``; the first is the leader.
     beat_frames : int
         Frames between beats.
     mirrored : bool
         Whether left and right were exchanged.
-    lead : float
+    transition_phase : float
         Beats after the first one at which it begins, and after the last at which it ends: a
         movement may hand over where the body is calm, not where a foot lands.
 
@@ -65,7 +65,7 @@ class Movement:
     bodies: tuple[Motion, ...]
     beat_frames: int
     mirrored: bool = False
-    lead: float = 0.0
+    transition_phase: float = 0.0
 
     @property
     def motion(self) -> Motion:
@@ -75,13 +75,13 @@ class Movement:
     @property
     def meter(self) -> int:
         """Beats it lasts."""
-        return len(self.beats) - 1 - (self.lead > 0.0)
+        return len(self.beats) - 1 - (self.transition_phase > 0.0)
 
     @property
     def clock(self) -> Array:
-        """Frames of the piece at which the beats fall, shape (B,); outside of it at a `lead`."""
+        """Frames of the beats in the movement, (B,); some outside of it if it is shifted."""
         beats = np.arange(len(self.beats), dtype=np.float64)
-        clock: Array = (beats - self.lead) * float(self.beat_frames)
+        clock: Array = (beats - self.transition_phase) * float(self.beat_frames)
         return clock
 
     def source_frames(self, frames: Array) -> Array:
@@ -164,14 +164,16 @@ def warped_movement(
     beat_frames: int,
     mirrored: bool = False,
     *,
-    lead: float = 0.0,
+    transition_phase: float = 0.0,
 ) -> Movement:
     """The movement between given beats (B,), frames of the motions, on the common clock.
 
-    With a `lead` it begins and ends so many beats later; `beats` has one more then.
+    With a `transition_phase` it begins and ends so many beats later; `beats` has one more then.
     """
-    count = (len(beats) - 1 - (lead > 0.0)) * beat_frames + 1
-    place = np.interp(np.arange(count) / beat_frames + lead, np.arange(len(beats)), beats)
+    count = (len(beats) - 1 - (transition_phase > 0.0)) * beat_frames + 1
+    place = np.interp(
+        np.arange(count) / beat_frames + transition_phase, np.arange(len(beats)), beats
+    )
     return Movement(
         source=names,
         start_frame=round(float(place[0])),
@@ -180,7 +182,7 @@ def warped_movement(
         bodies=_warped(motions, place),
         beat_frames=beat_frames,
         mirrored=mirrored,
-        lead=lead,
+        transition_phase=transition_phase,
     )
 
 
@@ -282,7 +284,7 @@ def differences(a: Postures, b: Postures, *, velocity_weight: float = VELOCITY_W
     return total
 
 
-def handover_gaps(movements: Sequence[Movement]) -> Array:
+def transition_differences(movements: Sequence[Movement]) -> Array:
     """Difference of the last posture of each movement from the first of each, shape (N, N)."""
     return differences(end_postures(movements, last=True), end_postures(movements, last=False))
 

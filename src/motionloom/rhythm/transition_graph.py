@@ -183,8 +183,8 @@ class TransitionGraph:
         ])  # fmt: skip
         if not alive.any():
             raise InvalidInput(
-                "every way through this graph ends: no movement is followed by one from which "
-                "it can be reached again. Lower the threshold, weigh smoothness more, or add edges"
+                "every path through this graph ends: there is no cycle. Lower min_likelihood or "
+                "behaviour, or add edges"
             )
         best = int(np.argmax(np.where(alive, weight, -1)))
         return self.without_nodes(
@@ -240,7 +240,7 @@ def load_graph(path: str | Path) -> TransitionGraph:
     Examples
     --------
     >>> import tempfile
-    >>> from motionloom.rhythm import load_graph
+    >>> from motionloom.rhythm.transition_graph import load_graph
     >>> graph = lib.choreography(within="dance", meter=4).graph
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(load_graph(graph.save(f"{folder}/graph.json")).names == graph.names)
@@ -344,7 +344,7 @@ def combined_graph(
     members: Sequence[Sequence[int]],
     *,
     behaviour: float = 0.5,
-    threshold: float = 0.05,
+    min_likelihood: float = 0.05,
     names: Sequence[str] | None = None,
 ) -> TransitionGraph:
     """Equation (27): smoothness and behaviour together, unlikely edges left out.
@@ -359,19 +359,19 @@ def combined_graph(
         Movements of each group.
     behaviour : float
         The paper's w2, 0 to 1; w1 is what is left.
-    threshold : float
+    min_likelihood : float
         Edges below are left out.
     names : sequence of str, optional
         Default: ``m1``, ``m2``, ...
     """
     if not 0.0 <= behaviour <= 1.0:
         raise InvalidInput(f"behaviour must be between 0 and 1; got {behaviour:g}")
-    if not 0.0 <= threshold < 1.0:
-        raise InvalidInput(f"threshold must be at least 0 and below 1; got {threshold:g}")
+    if not 0.0 <= min_likelihood < 1.0:
+        raise InvalidInput(f"min_likelihood must be at least 0 and below 1; got {min_likelihood:g}")
     smooth, usual = np.asarray(kinematic, np.float64), np.asarray(behavioural, np.float64)
     unknown = usual.sum(axis=1, keepdims=True) <= 0.0
     likely = np.where(unknown, smooth, (1.0 - behaviour) * smooth + behaviour * usual)
-    kept = np.where(likely > threshold, likely, 0.0)
+    kept = np.where(likely > min_likelihood, likely, 0.0)
     titles = tuple(names) if names else tuple(f"m{k + 1}" for k in range(len(likely)))
     groups = tuple(tuple(int(k) for k in group) for group in members)
     return TransitionGraph(titles, groups, np.asarray(start, np.float64), kept)

@@ -184,32 +184,28 @@ def endless_walk(tour: Tour) -> dict[str, Any]:
 
 def dance(tour: Tour) -> dict[str, Any]:
     """Find a dance's beats, cut its choreography, and dance it to a tune."""
+    from motionloom.demo.tunes import write_tune
     from motionloom.plots.rhythm import write_beats
-    from motionloom.rhythm import beats
-    from motionloom.rhythm.dance import beats_on_time
-    from motionloom.rhythm.dance import dance as danced
-    from motionloom.rhythm.music.music import load_music
-    from motionloom.rhythm.music.tunes import write_tune
 
     name, drawn, score = "dance_groove_p1", tour.folder / "beats.png", tour.folder / "groove.json"
     tour.command(f"beats {tour.place}:{name} -o {drawn}")
-    rhythm = beats(tour.lib[name])
+    rhythm = tour.lib.beats(name)
     write_beats(tour.lib[name], rhythm, drawn)
     tour.page.picture(drawn, "beats of a dance")
     tour.say(
         f"{len(rhythm)} beats at {rhythm.bpm:.1f} a minute, confidence {rhythm.confidence:.2f}"
     )
     tour.command(f"movements {tour.place} --within dance_groove --meter 4 -o {score}")
-    groove = tour.lib.choreography(meter=4, within="dance_groove", kind="groove")
+    groove = tour.lib.choreography(meter=4, label="dance_groove", kind="groove")
     groove.save(score)
     tour.say(f"{len(groove.movements)} movements in {len(groove.graph)} nodes")
     song, film = tour.folder / "song.mid", tour.folder / "dance.bvh"
-    music = load_music(write_tune(song, bars=8, tempo_bpm=[(0, 112), (4, 122)]))
+    write_tune(song, bars=8, tempo_bpm=[(0, 112), (4, 122)])
     tour.command(f"dance {tour.place} {song} --graph {score} -o {film}")
-    made = danced(groove, music, seed=tour.seed)
+    made = groove.dance_to(song, seed=tour.seed)
     made.motions[0].save(film)
     tour.page.play(made.motions[0], "a dance that nobody danced, to a tune that gets quicker")
-    total, on_time = beats_on_time(made.motions, music)
+    total, on_time = made.beats_on_time()
     tour.say(f"{on_time} of {total} beats within a frame of the music's")
     return {"beats": str(drawn), "choreography": str(score), "dance": str(film)}
 
@@ -217,7 +213,6 @@ def dance(tour: Tour) -> dict[str, Any]:
 def dance_floor(tour: Tour) -> dict[str, Any]:
     """Let five characters dance next to each other."""
     from motionloom.formats import save
-    from motionloom.motion import Scene
     from motionloom.plots.top_view import write_floor_plan
 
     scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
@@ -225,7 +220,7 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
         f"dancefloor {tour.place} -n 5 --seconds 10 --only dance_groove_p1 -o {scene} --top {above}"
     )
     floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
-    save(Scene(floor.motions), scene)
+    save(floor.scene, scene)
     write_floor_plan(floor.motions, above)
     tour.page.picture(above, "five dancers from above")
     tour.say(f"no two bodies come nearer than {floor.least_distance:.2f} m")
@@ -234,20 +229,19 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
 
 def ballroom(tour: Tour) -> dict[str, Any]:
     """Let couples waltz around a ballroom without bumping."""
-    from motionloom.crowd import BallroomSettings
-    from motionloom.crowd import ballroom as danced
-    from motionloom.crowd.built_in import waltz_steps
     from motionloom.formats import save
-    from motionloom.motion import Scene
+    from motionloom.library.crowd_plan import CrowdPlan
     from motionloom.plots.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
     tour.command(f"ballroom --couples 12 --seconds 12 -o {scene} --top {above} --top {moving}")
-    set_up = BallroomSettings(couples=12, seconds=12, tempo_bpm=90)
-    made = danced(set_up, waltz_steps())
-    save(Scene(made.every), scene, compact=True)
+    plan = CrowdPlan("ballroom", {"couples": 12, "seconds": 12})
+    made = plan.run(plan.choreography())
+    save(made.scene, scene, compact=True)
     for path in (above, moving):
-        write_top_view(made.motions, path, radius=set_up.radius, room=set_up.room)
+        write_top_view(
+            made.motions, path, radius=plan.settings.disc_radius, room=plan.settings.room
+        )
     total, on_time = made.beats_on_time()
     tour.page.picture(above, "twelve couples from above")
     tour.page.link(moving, "the ballroom from above, moving")

@@ -174,9 +174,8 @@ def compile_last_steps() -> None:
     if hasattr(os, "nice"):
         os.nice(10)  # the tour goes first
     from motionloom import demo
-    from motionloom.crowd import BallroomSettings, ballroom
-    from motionloom.crowd.built_in import waltz_steps
     from motionloom.library import Library
+    from motionloom.library.crowd_plan import CrowdPlan
 
     with tempfile.TemporaryDirectory() as folder:
         library = Library.create(f"{folder}/walks.loom")
@@ -184,4 +183,5 @@ def compile_last_steps() -> None:
             library.add_motion(demo.clip(name[:-3], performer=int(name[-1])), name=name)
         walk = library["walk_p0"]
         library.reconstruct(walk[:30], skeleton=walk, without="walk_p0")
-    ballroom(BallroomSettings(couples=2, seconds=4, tempo_bpm=90), waltz_steps())
+    plan = CrowdPlan("ballroom", {"couples": 2, "seconds": 4})
+    plan.run(plan.choreography())

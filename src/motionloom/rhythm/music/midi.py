@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.rhythm.beats.candidates import Candidates
-from motionloom.rhythm.beats.period import RATE, periods, self_similarity, superposed
-from motionloom.rhythm.beats.tracking import density, local_periods, tracked_beats, with_ends
+from motionloom.rhythm.motion_beats.candidates import Candidates
+from motionloom.rhythm.motion_beats.period import RATE, periods, self_similarity, superposed
+from motionloom.rhythm.motion_beats.tracking import density, local_periods, tracked_beats, with_ends
 from motionloom.rhythm.music.music import Music, Source
 
 Array = NDArray[np.float64]

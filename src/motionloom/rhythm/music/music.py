@@ -6,13 +6,15 @@ extra of that name). Tunes made by code (`tunes`) need no file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import tempfile
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.demo.tunes import write_tune
 from motionloom.errors import InvalidInput, MotionFormatError
 
 Array = NDArray[np.float64]
@@ -125,3 +127,23 @@ def load_music(path: str | Path, *, meter: int | None = None, source: Source = "
         return read_audio(path, meter=meter or 4)
     known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
     raise MotionFormatError(f"music is read from {known}", path=path)
+
+
+def tune(
+    *,
+    bars: int = 16,
+    meter: int = 4,
+    tempo_bpm: float = 120.0,
+    seed: int | np.random.Generator = 0,
+) -> Music:
+    """A generated tune; parameters as in `motionloom.demo.tunes.write_tune`.
+
+    Examples
+    --------
+    >>> tune(bars=2, tempo_bpm=120).beats[:3]
+    array([0. , 0.5, 1. ])
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tune.mid"
+        music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))
+    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")

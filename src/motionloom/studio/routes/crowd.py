@@ -12,7 +12,6 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.search.filters import labelled
 from motionloom.studio.app_state import Workshop
 from motionloom.studio.dependencies import Shop, arrays, scene_answer, sound_of
 from motionloom.studio.jobs import Job
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from motionloom.crowd.player import CrowdMotion
     from motionloom.crowd.settings import BallroomSettings, MarchSettings
     from motionloom.library import Library
-    from motionloom.rhythm import Choreography
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
@@ -69,21 +67,13 @@ class Crowd(BaseModel):
             f'music="tune", tempo_bpm={self.tempo:g}, seconds={self.seconds:g}, seed={self.seed}'
         )
         if self.kind == "ballroom":
-            return (
-                "from motionloom.crowd.built_in import waltz_steps\n"
-                "from motionloom.crowd import BallroomSettings, ballroom\n"
-                f"scene = BallroomSettings(couples={self.couples}, room=({self.width:g}, "
-                f"{self.depth:g}), {common})\n"
-                "crowd = ballroom(scene, waltz_steps())"
-            )
+            given = f"couples={self.couples}, room=({self.width:g}, {self.depth:g}), {common}"
+        else:
+            given = f"ranks={self.ranks}, files={self.files}, {common}"
         return (
-            "from motionloom.crowd.built_in import march_steps\n"
-            "from motionloom.crowd import MarchSettings, march, usual\n"
-            "steps = march_steps()\n"
-            f"scene = MarchSettings(points=usual.ROUND, ranks={self.ranks}, files={self.files}, "
-            f"speed=usual.SPEED * {self.tempo:g} / usual.CADENCE, {common})\n"
-            "scene = usual.suited(scene, steps, speed_given=False, street_given=False)\n"
-            "crowd = march(scene, steps)"
+            "from motionloom.library.crowd_plan import CrowdPlan\n"
+            f'plan = CrowdPlan("{self.kind}", dict({given}))\n'
+            "crowd = plan.run(plan.choreography())"
         )
 
 
@@ -119,7 +109,7 @@ def make(crowd: Crowd, shop: Shop) -> dict[str, Any]:
 def crowd(id: str, shop: Shop) -> Response:
     """Everybody: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4), and where the floor ends."""
     shown = crowd_of(shop, id)
-    motions = shown.made.every
+    motions = shown.made.scene
     who, values = troupe(motions)
     meta = {
         "fps": motions[0].fps,
@@ -143,7 +133,7 @@ def sound(id: str, shop: Shop) -> Response:
 @router.post("/{id}/file", response_class=Response)
 def save(id: str, shop: Shop) -> Response:
     """Everybody in one GLB file, as the command line writes it."""
-    return scene_answer(crowd_of(shop, id).made.every, compact=True)
+    return scene_answer(crowd_of(shop, id).made.scene, compact=True)
 
 
 def crowd_of(shop: Workshop, key: str) -> Shown:
@@ -156,52 +146,30 @@ def crowd_of(shop: Workshop, key: str) -> Shown:
 
 
 def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
-    from motionloom.crowd import BallroomSettings, MarchSettings, ballroom, march
-    from motionloom.crowd.built_in import CADENCE, ROUND, SPEED, own_radius, suited
+    from motionloom.library.crowd_plan import CrowdPlan
 
-    of = None if asked.within is None else (asked.within, shop.library.digest())
-    steps = shop.once(("crowd-steps", asked.kind, of), lambda: _steps(asked, shop))
-    job.advance(0)  # somebody may have asked to stop
-    common: dict[str, Any] = {
+    given: dict[str, Any] = {
         "music": "tune", "tempo_bpm": asked.tempo, "seconds": asked.seconds, "seed": asked.seed,
     }  # fmt: skip
-    if asked.within is not None:
-        common |= {"library": str(shop.library.path), "within": (asked.within,)}
     if asked.kind == "ballroom":
-        if asked.within is not None:
-            common["radius"] = own_radius(steps)
-        hall = BallroomSettings(couples=asked.couples, room=(asked.width, asked.depth), **common)
-        return Shown(ballroom(hall, steps), hall)
-    speed = SPEED * asked.tempo / CADENCE
-    street = MarchSettings(
-        points=ROUND, ranks=asked.ranks, files=asked.files, speed=speed, **common
-    )  # fmt: skip
-    street = suited(street, steps, speed_given=False, street_given=False)
-    return Shown(march(street, steps), street)
-
-
-def _steps(asked: Crowd, shop: Workshop) -> Choreography:
-    """What they dance or march: the built-in takes, or those with a label."""
-    if asked.within is None:
-        from motionloom.crowd.built_in import march_steps, waltz_steps
-
-        return waltz_steps() if asked.kind == "ballroom" else march_steps()
-    names = labelled(shop.library, asked.within)
-    if asked.kind == "march":
-        from motionloom.crowd.strides import marching_steps
-
-        return marching_steps([shop.library[name] for name in names])
-    from motionloom.crowd.couples import couple_steps, guessed_couples
-
-    among = f"the {len(names)} takes labelled {asked.within}"
-    return couple_steps(guessed_couples(names, shop.library.__getitem__, among=among))
+        given |= {"couples": asked.couples, "room": (asked.width, asked.depth)}
+    else:
+        given |= {"ranks": asked.ranks, "files": asked.files}
+    if asked.within is not None:
+        given |= {"library": str(shop.library.path), "label": (asked.within,)}
+    plan = CrowdPlan(asked.kind, given, library=shop.library)
+    of = None if asked.within is None else (asked.within, shop.library.digest())
+    steps = shop.once(("crowd-steps", asked.kind, of), plan.choreography)
+    job.advance(0)  # somebody may have asked to stop
+    made = plan.run(steps)
+    return Shown(made, made.settings)
 
 
 def _told(asked: Crowd, shown: Shown, shop: Workshop) -> dict[str, Any]:
     made = shown.made
     total, within = made.beats_on_time()
     told: dict[str, Any] = {
-        "characters": len(made.every),
+        "characters": len(made.scene),
         "beats_total": total,
         "beats_within_one_frame": within,
         "cli": asked.line(shop.library.path),
@@ -209,7 +177,7 @@ def _told(asked: Crowd, shown: Shown, shop: Workshop) -> dict[str, Any]:
     }
     if asked.kind == "ballroom":
         told["clearance_m"] = float(made.clearance())  # type: ignore[attr-defined]
-        told["radius_m"] = shown.scene.radius  # type: ignore[union-attr]
+        told["radius_m"] = shown.scene.disc_radius  # type: ignore[union-attr]
     else:
         told["left_feet_in_step"] = float(made.left_feet_in_step())  # type: ignore[attr-defined]
         told["misplacement_m"] = float(made.misplacement().mean())  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from motionloom.studio.jobs import Job
 from motionloom.studio.motion_response import troupe
 
 if TYPE_CHECKING:
-    from motionloom.rhythm import Choreography
+    from motionloom.rhythm.choreography import Choreography
     from motionloom.rhythm.dance import Dance
     from motionloom.rhythm.music.music import Music
 
@@ -215,21 +215,19 @@ def _listened(data: bytes, suffix: str, name: str) -> Heard:
 
 
 def _tune(tune: Tune) -> Heard:
-    from motionloom.rhythm.music import tunes
+    from motionloom.rhythm.music.music import tune as generated
 
-    music = tunes.tune(meter=tune.meter, tempo_bpm=tune.tempo, bars=tune.bars, seed=tune.seed)
+    music = generated(meter=tune.meter, tempo_bpm=tune.tempo, bars=tune.bars, seed=tune.seed)
     return Heard(music, sound_of(music), _MEDIA[".wav"])
 
 
 def _danced(asked: Performance, shop: Workshop) -> Dance:
-    from motionloom.rhythm.dance import dance
-
     steps = choreography_of(shop, asked.choreography)
     music = music_of(shop, asked.music).music
     seconds = min(asked.seconds or music.seconds, _LONGEST)
     key = ("dance", asked.choreography, asked.music, asked.seed, asked.synced, seconds)
     return shop.once(
-        key, lambda: dance(steps, music, seed=asked.seed, synced=asked.synced, seconds=seconds)
+        key, lambda: steps.dance_to(music, seed=asked.seed, synced=asked.synced, seconds=seconds)
     )
 
 

@@ -42,7 +42,7 @@ def strips(name: str, shop: Shop) -> Response:
 @router.get("/motions/{name:path}/beats")
 def motion_beats(name: str, shop: Shop) -> dict[str, Any]:
     """The motion's beats in seconds and how sure they are, as ``motionloom beats --json``."""
-    from motionloom.rhythm import beats
+    from motionloom.rhythm.motion_beats.beats import beats
 
     entry = shop.library.entry(name)
     return shop.once(("beats", name, entry.digest), lambda: beats(shop.library[name]).as_dict())

@@ -16,7 +16,7 @@ from motionloom.studio.jobs import Job
 from motionloom.studio.motion_response import motion_answer
 
 if TYPE_CHECKING:
-    from motionloom.rhythm import Choreography
+    from motionloom.rhythm.choreography import Choreography
     from motionloom.rhythm.transition_graph import TransitionGraph
 
 router = APIRouter(prefix="/movements", tags=["movements"])

@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.rhythm.beats.candidates import Candidates, peak_offset
+from motionloom.rhythm.motion_beats.candidates import Candidates, peak_offset
 
 Array = NDArray[np.float64]
 

@@ -1,44 +1,19 @@
-"""Tunes made by code, so that nobody needs a file to dance: bass, chords and a drum."""
+"""Generated tunes: MIDI files with bass, chords, melody and drums."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.music.music import Music, load_music
-
-TUNE = "tune"  # what commands and scenes say for a tune made by code, where a file could be
 
 _TICKS = 480
 _CHORDS = ((57, 60, 64), (53, 57, 60), (48, 52, 55), (55, 59, 62))  # A minor, F, C, G
 _SCALE = (69, 72, 74, 76, 79, 81)  # A minor pentatonic
 _DRUMS, _KICK, _SNARE, _HAT = 9, 36, 38, 42
-
-
-def tune(
-    *,
-    bars: int = 16,
-    meter: int = 4,
-    tempo_bpm: float = 120.0,
-    seed: int | np.random.Generator = 0,
-) -> Music:
-    """A tune to dance to at once; parameters as in `write_tune`.
-
-    Examples
-    --------
-    >>> tune(bars=2, tempo_bpm=120).beats[:3]
-    array([0. , 0.5, 1. ])
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tune.mid"
-        music = load_music(write_tune(path, bars=bars, meter=meter, tempo_bpm=tempo_bpm, seed=seed))
-    return replace(music, path="", name=f"tune, {tempo_bpm:g} beats a minute")
 
 
 def write_tune(
@@ -59,14 +34,13 @@ def write_tune(
     meter : int
         Beats (quarter notes) per bar.
     tempo_bpm : float, or sequence of (bar, tempo)
-        Beats per minute, from given bars on: ``[(0, 120), (8, 132)]``.
+        Beats per minute, constant or from given bars on: ``[(0, 120), (8, 132)]``.
     seed : int or numpy.random.Generator
-        Of the melody.
+        Random seed for the melody.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from motionloom.rhythm.music.music import load_music
+    >>>     >>> from motionloom.rhythm.music.music import load_music
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     music = load_music(write_tune(f"{folder}/tune.mid", bars=2, tempo_bpm=120))
     >>> music.beats[:3], music.meter
@@ -76,11 +50,11 @@ def write_tune(
 
     tempos = [(0, float(tempo_bpm))] if np.isscalar(tempo_bpm) else list(tempo_bpm)  # type: ignore[arg-type]
     if bars < 1 or meter < 1:
-        raise InvalidInput(f"a tune has at least one bar of one beat; got {bars} of {meter}")
+        raise InvalidInput(f"bars and meter must be at least 1; got {bars} and {meter}")
     for bar, tempo in tempos:
         if not (20.0 <= tempo <= 400.0 and 0 <= bar < bars):
             raise InvalidInput(
-                f"tempos lie between 20 and 400 beats a minute, at bars of the tune; got "
+                "tempo_bpm must be 20 to 400 beats per minute, at bars of the tune; got "
                 f"{tempo:g} at bar {bar}"
             )
     rng = np.random.default_rng(seed)
@@ -115,7 +89,7 @@ def _note(channel: int, pitch: int, velocity: int, start: float, length: float) 
 
 
 def _band(bars: int, meter: int) -> list:
-    """Bass on the downbeat, chords on the others, a drum on all."""
+    """Bass on downbeats, chords on the other beats, drums on all."""
     events = []
     for bar in range(bars):
         chord = _CHORDS[bar % len(_CHORDS)]

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.rhythm.beats.candidates import Candidates, peak_offset
-from motionloom.rhythm.beats.period import RATE
+from motionloom.rhythm.motion_beats.candidates import Candidates, peak_offset
+from motionloom.rhythm.motion_beats.period import RATE
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""A street: a B-spline in its middle, and curves beside it along which files march."""
+"""Floor plans: start positions in a ballroom, and the street of a march."""
 
 from __future__ import annotations
 
@@ -12,9 +12,51 @@ from motionloom.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
-_STEP = 0.05  # metres between samples
+_SPACE = 1.06  # distance of couples at the start, as a multiple of touching
+_STEP = 0.05  # metres between samples of a street
 _LONGEST = 10_000.0  # metres
-_TIGHTEST = 0.2  # of the middle's speed, the least of a file: below it all but folds
+_TIGHTEST = 0.2  # least speed of a file relative to the middle: below, its curve almost folds
+
+
+def couple_places(
+    room: Sequence[float] | None,
+    columns: Sequence[Sequence[float]],
+    size: float,
+    couples: int,
+) -> Array:
+    """Start positions (M, 2) on a hexagonal lattice for couples of radius `size`.
+
+    Parameters
+    ----------
+    room : (float, float), optional
+        Width and depth, metres; None: no walls, and places for twice as many `couples`.
+    columns : sequence of (x, z, radius)
+    size : float
+        Radius of a couple, metres.
+    couples : int
+    """
+    gap = 2.0 * size * _SPACE
+    if room is None:
+        side = 2.0 * gap * (int(np.ceil(np.sqrt(couples))) + 1)
+        half, gap = np.array([side, side]), 2.0 * gap
+    else:
+        half = 0.5 * np.asarray(room) - size * _SPACE
+    if np.any(half < 0.0):
+        return np.empty((0, 2))
+    rise = gap * np.sqrt(0.75)
+    rows = int(2.0 * half[1] / rise) + 1
+    lattice = [
+        (x, -half[1] + k * rise)
+        for k in range(rows)
+        for x in np.arange(-half[0] + 0.5 * gap * (k % 2), half[0] + 1e-9, gap)
+    ]
+    places = np.array(lattice).reshape(-1, 2)
+    for x, z, thick in columns:
+        clear = np.hypot(places[:, 0] - x, places[:, 1] - z) >= (size + thick) * _SPACE
+        places = places[clear]
+    if room is None:
+        places = places[np.argsort(np.hypot(*places.T))[: 2 * couples]]
+    return places
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +92,19 @@ class Street:
 
         control = np.asarray(points, np.float64)
         if control.ndim != 2 or control.shape[1:] != (2,) or len(control) < 2:
-            raise InvalidInput(f"a street has at least two points x, z; got shape {control.shape}")
+            raise InvalidInput(f"points must be at least two rows x, z; got shape {control.shape}")
         if not np.all(np.isfinite(control)) or np.any(np.hypot(*np.diff(control, axis=0).T) < 1e-3):
-            raise InvalidInput("points of a street must be finite, and neighbours must differ")
+            raise InvalidInput("points must be finite, and neighbouring points must differ")
         degree = min(3, len(control) - 1)
         inner = np.linspace(0.0, 1.0, len(control) - degree + 1)
         knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
         curve = BSpline(knots, control, degree)
         fine = np.linspace(0.0, 1.0, 4001)
-        spots = curve(fine)
-        run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(spots, axis=0).T))])
+        samples = curve(fine)
+        run = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(samples, axis=0).T))])
         if run[-1] > _LONGEST:
             raise InvalidInput(
-                f"a street is at most {_LONGEST:g} m long; these points make {run[-1]:.0f} m"
+                f"a street must be at most {_LONGEST:g} m long; these points make {run[-1]:.0f} m"
             )
         way = np.linspace(0.0, run[-1], max(int(run[-1] / _STEP), 2) + 1)
         u = np.interp(way, run, fine)
@@ -75,13 +117,13 @@ class Street:
 
     @property
     def length(self) -> float:
-        """Metres."""
+        """Length in metres."""
         return float(self.way[-1])
 
     def beside(self, way: ArrayLike, offset: ArrayLike) -> Array:
-        """Places (..., 3), x, z, yaw, so far along and to the left of the middle.
+        """Positions (..., 3), x, z, yaw, at distances `way` along and `offset` to the left.
 
-        Before its start and after its end the street goes straight on.
+        Before its start and after its end the street continues straight.
         """
         along, left = np.broadcast_arrays(
             np.asarray(way, np.float64), np.asarray(offset, np.float64)
@@ -91,21 +133,20 @@ class Street:
         c, s = np.cos(yaw), np.sin(yaw)
         return np.stack([x + s * beyond + c * left, z + c * beyond - s * left, yaw], axis=-1)
 
-    def stretch(self, offsets: Array) -> tuple[float, float]:
-        """Least and most of the middle's speed that files at these offsets need."""
+    def speed_range(self, offsets: Array) -> tuple[float, float]:
+        """Least and greatest speed of files at these offsets, relative to the middle."""
         each = 1.0 - self.bends[:, None] * np.asarray(offsets)[None]
         return float(each.min()), float(each.max())
 
     def check_files(self, offsets: Array) -> None:
-        """Refuse files whose curves fold, or cross the street where it comes by again."""
-        slow, _ = self.stretch(offsets)
+        """Raise if the curve of a file folds, or crosses another part of the street."""
+        slow, _ = self.speed_range(offsets)
         if slow < _TIGHTEST:
             k = int(np.abs(self.bends).argmax())
             raise InvalidInput(
                 f"the street folds on itself: its corner at {self.places[k].round(1).tolist()} has "
                 f"a radius of {1.0 / abs(self.bends[k]):.2f} m, and the outermost file marches "
-                f"{np.abs(offsets).max():.2f} m beside the middle. Round the corner, or take "
-                "fewer files"
+                f"{np.abs(offsets).max():.2f} m from the middle. Round it, or use fewer files"
             )
         from scipy.spatial import cKDTree
 

@@ -14,7 +14,7 @@ Where between its samples a curve turns: the parabola through a sample and its n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -98,7 +98,7 @@ class Candidates:
 def candidate_beats(
     motions: Sequence[Motion],
     *,
-    weights: dict[str, float] | None = None,
+    weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
 ) -> Candidates:
     """Candidates of one character, or of several that move together.
@@ -247,7 +247,7 @@ def _in_order(
     return Candidates(times[order], sizes[order], weights[order], signals[order], seconds, feet)
 
 
-def _factors(motion: Motion, weights: dict[str, float] | None) -> Array:
+def _factors(motion: Motion, weights: Mapping[str, float] | None) -> Array:
     factors = np.ones(len(motion.skeleton))
     for name, factor in (weights or {}).items():
         if name in motion.skeleton.roles:

@@ -8,7 +8,7 @@ for itself. Beyond the paper, half beats are told from beats by the feet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.rhythm.beats.candidates import Candidates, Kind, candidate_beats, smooth_angles
-from motionloom.rhythm.beats.period import (
+from motionloom.rhythm.motion_beats.candidates import (
+    Candidates,
+    Kind,
+    candidate_beats,
+    smooth_angles,
+)
+from motionloom.rhythm.motion_beats.period import (
     Period,
     contrast,
     led_by,
@@ -26,7 +31,7 @@ from motionloom.rhythm.beats.period import (
     self_similarity,
     superposed,
 )
-from motionloom.rhythm.beats.tracking import (
+from motionloom.rhythm.motion_beats.tracking import (
     density,
     grid_phase,
     local_periods,
@@ -34,14 +39,13 @@ from motionloom.rhythm.beats.tracking import (
     tracked_beats,
     with_ends,
 )
+from motionloom.rhythm.settings import LONGEST, RHYTHMIC, SHORTEST, BeatSettings
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
 
 Array = NDArray[np.float64]
 
-SHORTEST, LONGEST = 0.28, 1.5  # seconds: 214 and 40 beats a minute
-RHYTHMIC = 0.25  # confidence below which a motion has no rhythm to speak of
 _REPEAT_SECONDS = 4.0  # movements that repeat themselves do so within this
 _HUBER = 0.04  # of a period: farther candidates count by their side only
 # What the reference beat counts for among its candidates, of what they usually weigh: where a
@@ -146,7 +150,7 @@ def beats(
     *,
     tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
     steady: bool = False,
-    weights: dict[str, float] | None = None,
+    weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
 ) -> Beats:
     """When a motion keeps time.
@@ -164,7 +168,7 @@ def beats(
     weights : dict, optional
         Role or joint name to a factor on its turns; 0 leaves a joint out.
     kind : {"turns", "acceleration"}
-        What counts as a candidate; see `motionloom.rhythm.beats.candidates`.
+        What counts as a candidate; see `motionloom.rhythm.motion_beats.candidates`.
 
     Returns
     -------
@@ -184,15 +188,24 @@ def beats(
     >>> abs(found.bpm / truth.tempo_bpm - 1) < 0.01, found.rhythmic
     (True, True)
     """
-    motions = _together(motion)
-    shortest, longest = _range(tempo_bpm)
+    return analyse_beats(
+        _together(motion),
+        BeatSettings(tempo_bpm=tempo_bpm, steady=steady, weights=weights, kind=kind),
+    )
+
+
+def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
+    """Motion beats of one motion, or of several that move together; see `beats`."""
+    motions = _together(motions)
+    slow, fast = settings.tempo_bpm
+    shortest, longest = 60.0 / float(fast), 60.0 / float(slow)
     first = motions[0]
     if first.duration < 3.0 * shortest:
         raise InvalidInput(
             f"a rhythm takes at least {3.0 * shortest:.2f} s to show; {first.name or 'the motion'} "
             f"lasts {first.duration:.2f} s"
         )
-    candidates = candidate_beats(motions, weights=weights, kind=kind)
+    candidates = candidate_beats(motions, weights=settings.weights, kind=settings.kind)
     signal = superposed(candidates)
     likeness = _likeness(motions)
     found = periods(
@@ -201,11 +214,11 @@ def beats(
     )  # fmt: skip
     if not found or len(candidates) < 3:
         return _nothing(candidates, first, longest)
-    reference, times = _counted(candidates, signal, found[0].seconds, steady=steady)
+    reference, times = _counted(candidates, signal, found[0].seconds, steady=settings.steady)
     slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
     if slower is not None and steps_alternate(times, candidates.landings):
         found = led_by(slower, found)
-        reference, times = _counted(candidates, signal, slower.seconds, steady=steady)
+        reference, times = _counted(candidates, signal, slower.seconds, steady=settings.steady)
     best = found[0]
     period = _refined(best, times)
     return Beats(
@@ -286,18 +299,6 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
                 f"{len(first)} frames at {first.fps:g} fps and {len(other)} at {other.fps:g}"
             )
     return motions
-
-
-def _range(tempo_bpm: tuple[float, float]) -> tuple[float, float]:
-    try:
-        slow, fast = (float(value) for value in tempo_bpm)
-    except (TypeError, ValueError):
-        slow = fast = np.nan
-    if not (0.0 < slow < fast <= 600.0):
-        raise InvalidInput(
-            f"tempo_bpm must be two tempos from slow to fast, at most 600; got {tempo_bpm!r}"
-        )
-    return 60.0 / fast, 60.0 / slow
 
 
 def _likeness(motions: list[Motion]) -> Array:

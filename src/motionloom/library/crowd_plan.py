@@ -1,0 +1,254 @@
+"""Plans of crowds: settings with defaults, takes, and the choreography learnt from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from motionloom.crowd.settings import (
+    CADENCE,
+    DEFAULT_TEMPO,
+    SPEED,
+    STREET,
+    BallroomSettings,
+    MarchSettings,
+    file_values,
+    settings_from,
+)
+from motionloom.errors import InvalidInput
+from motionloom.rhythm.settings import TUNE
+
+if TYPE_CHECKING:
+    from motionloom.crowd.ballroom import Ballroom
+    from motionloom.crowd.march import March
+    from motionloom.motion import Motion
+    from motionloom.rhythm.choreography import Choreography
+    from motionloom.store import Store
+
+
+class CrowdPlan:
+    """A crowd to be made: `takes`, then `choreography`, then `run`.
+
+    Parameters
+    ----------
+    kind : {"ballroom", "march"}
+    given : mapping
+        Settings by name; those that are missing come from the description, or are defaults.
+    description : Path, optional
+        A crowd description: a TOML or JSON file of settings.
+    library : Store, optional
+        Where takes are looked up. Default: the library that the settings name.
+    read : callable, optional
+        Reads a take that is a file. Default: `motionloom.load`.
+
+    Examples
+    --------
+    >>> plan = CrowdPlan("ballroom", {"couples": 2, "seconds": 3.0})
+    >>> len(plan.run(plan.choreography()).motions)
+    2
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        given: Mapping[str, Any],
+        description: Path | None = None,
+        *,
+        library: Store | None = None,
+        read: Callable[[str], Motion] | None = None,
+    ) -> None:
+        self.kind, self._described, self._library = kind, description is not None, library
+        self._read = read or _read
+        self.given = _merged(kind, given, description)
+        defaults = {} if self._described else _defaults(kind, self.given)
+        self.settings: BallroomSettings | MarchSettings = settings_from(
+            kind, defaults | self.given, description
+        )
+        self.names = list(self.settings.takes)
+        if self.settings.library is not None:
+            self._look_up()
+
+    def takes(self) -> list[Any]:
+        """The takes to learn from, couples for a ballroom; none for the built-in ones."""
+        if not self.settings.has_takes:
+            return []
+        return self._couples() if self.kind == "ballroom" else self._walks()
+
+    def choreography(
+        self,
+        takes: Sequence[Any] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Choreography:
+        """The choreography learnt from the takes, or the built-in waltz or march."""
+        fps = self.settings.fps
+        if not self.settings.has_takes:
+            from motionloom.crowd.built_in import march_steps, waltz_steps
+
+            return waltz_steps(fps=fps) if self.kind == "ballroom" else march_steps(fps=fps)
+        takes = self.takes() if takes is None else takes
+        if self.kind == "ballroom":
+            from motionloom.crowd.couples import couple_steps
+
+            return couple_steps(takes, fps=fps, meter=self.settings.meter, progress=progress)
+        from motionloom.crowd.strides import marching_steps
+
+        return marching_steps(takes, fps=fps, progress=progress)
+
+    def fitted(self, choreography: Choreography) -> BallroomSettings | MarchSettings:
+        """The settings with tempo, radius, speed and street that suit the choreography."""
+        settings = self.settings
+        if settings.has_takes and not (self._described or self.given.keys() & _MUSIC):
+            tempo = min(max(float(round(60.0 / choreography.period)), 40.0), 240.0)
+            settings = replace(settings, tempo_bpm=tempo)
+        if isinstance(settings, BallroomSettings):
+            from motionloom.crowd.ballroom import fitted_ballroom
+
+            return fitted_ballroom(settings, choreography)
+        from motionloom.crowd.march import fitted_march
+
+        return fitted_march(
+            settings,
+            choreography,
+            fit_speed="speed" not in self.given,
+            fit_street=not self._described and "points" not in self.given,
+        )
+
+    def run(self, choreography: Choreography) -> Ballroom | March:
+        """Make the crowd move."""
+        settings = self.fitted(choreography)
+        if isinstance(settings, BallroomSettings):
+            from motionloom.crowd.ballroom import ballroom
+
+            return ballroom(settings, choreography)
+        from motionloom.crowd.march import march
+
+        return march(settings, choreography)
+
+    def _look_up(self) -> None:
+        """Find the takes of the library that names and labels select."""
+        if self._library is None:
+            from motionloom.library import Library
+
+            self._library = Library(self.settings.library or "")
+        if not len(self._library):
+            raise InvalidInput(f"{self._library.path} is empty; fill it with motionloom import")
+        known = list(self._library.names)
+        if self.settings.label:
+            from motionloom.search.filters import labelled
+
+            found = {n for label in self.settings.label for n in labelled(self._library, label)}
+            known = [name for name in known if name in found]
+        named = (name for text in self.settings.takes for name in expanded(text, known))
+        self.names = list(dict.fromkeys(named)) if self.settings.takes else known
+
+    def _motion(self, name: str) -> Motion:
+        """A take, or a segment of one, by name or file."""
+        if self._library is None:
+            return self._read(name)
+        from motionloom.motion.segment import Segment, split_segment
+
+        motion = self._library[split_segment(name)[0]]
+        return Segment.parse(name, motion).cut(motion)
+
+    def _couples(self) -> list[tuple[Motion, Motion]]:
+        from motionloom.crowd.couples import guessed_couples
+
+        named = [_partners(text) for text in self.names]
+        alone = [names[0] for names in named if len(names) == 1]
+        couples = [
+            (self._motion(names[0]), self._motion(names[1])) for names in named if len(names) == 2
+        ]
+        if alone or not couples:
+            among = f"{len(alone)} take{'s' * (len(alone) != 1)}"
+            couples += guessed_couples(alone, self._motion, among=among)
+        return couples
+
+    def _walks(self) -> list[Motion]:
+        from motionloom.crowd.strides import METER
+
+        if self.settings.meter not in (None, METER):
+            raise InvalidInput(
+                f"meter of a march must be {METER} beats, one stride; got {self.settings.meter}"
+            )
+        for name in self.names:
+            if "+" in name:
+                raise InvalidInput(f"soldiers march alone; {name!r} names several takes")
+        return [self._motion(name) for name in self.names]
+
+
+_MUSIC = {"music", "tempo_bpm"}
+
+
+def _merged(kind: str, given: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
+    """Settings of a crowd description, replaced by those that are given."""
+    values = {} if path is None else file_values(path)
+    if values.pop("kind", kind) != kind:
+        raise InvalidInput(f"{path}: describes another kind of crowd than a {kind}")
+    if given.get("library") is not None:
+        values.pop("takes", None)
+    if "music" in given and "tempo_bpm" not in given:
+        values.pop("tempo_bpm", None)
+    if "tempo_bpm" in given and "music" not in given and values.get("music") != TUNE:
+        values.pop("music", None)
+    return values | dict(given)
+
+
+def _defaults(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the default ballroom and march."""
+    if kind == "ballroom":
+        defaults: dict[str, Any] = {"tempo_bpm": DEFAULT_TEMPO}
+    else:
+        speed = SPEED * (given.get("tempo_bpm") or CADENCE) / CADENCE
+        defaults = {"tempo_bpm": CADENCE, "points": STREET, "speed": speed}
+    if "music" in given:
+        defaults.pop("tempo_bpm")
+    return defaults
+
+
+def expanded(text: str, names: Sequence[str]) -> list[str]:
+    """Names that match a pattern; ``60_*+61_*`` pairs names whose wildcards match alike.
+
+    Examples
+    --------
+    >>> expanded("60_*+61_*", ["60_01", "60_02", "61_01", "61_02"])
+    ['60_01+61_01', '60_02+61_02']
+    >>> expanded("walk", ["walk_1", "walk_2"])
+    ['walk']
+    """
+    if "*" not in text:
+        return [text]
+    first, *others = text.split("+")
+    pattern = re.compile("(.*)".join(re.escape(piece) for piece in first.split("*")))
+    found = []
+    for name in names:
+        match = pattern.fullmatch(name)
+        if match is not None:
+            parts = [name, *(_filled(other, match.groups()) for other in others)]
+            if set(parts) <= set(names):
+                found.append("+".join(parts))
+    if not found:
+        raise InvalidInput(f"no take matches {text}; there are {', '.join(names[:8])} ...")
+    return found
+
+
+def _filled(pattern: str, pieces: Sequence[str]) -> str:
+    """A pattern with its wildcards replaced."""
+    for piece in pieces:
+        pattern = pattern.replace("*", piece, 1)
+    return pattern
+
+
+def _partners(text: str) -> list[str]:
+    names = [name.strip() for name in text.split("+")]
+    if len(names) > 2 or not all(names):
+        raise InvalidInput(f"a couple is written LEADER+FOLLOWER; got {text!r}")
+    return names
+
+
+def _read(text: str) -> Motion:
+    from motionloom.formats import load
+
+    return load(text)

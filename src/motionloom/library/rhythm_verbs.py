@@ -1,0 +1,374 @@
+"""Verbs of a library for rhythm and crowds: beats, choreographies, ballrooms, dance floors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from motionloom.crowd.settings import BODY_WIDTH, DanceFloorSettings
+from motionloom.rhythm.settings import (
+    LONGEST,
+    RHYTHMIC,
+    SHORTEST,
+    TUNE,
+    BeatSettings,
+    ChoreographySettings,
+)
+from motionloom.store import Store
+
+if TYPE_CHECKING:
+    from motionloom.crowd.ballroom import Ballroom
+    from motionloom.crowd.dance_floor import DanceFloor
+    from motionloom.crowd.march import March
+    from motionloom.rhythm.choreography import Choreography
+    from motionloom.rhythm.motion_beats.beats import Beats
+    from motionloom.rhythm.music.music import Music
+
+Names = str | Iterable[str] | None
+
+
+class RhythmVerbs(Store):
+    """Verbs for rhythm and crowds: beats, choreographies, ballrooms, marches, dance floors."""
+
+    def beats(
+        self,
+        take: str | Sequence[str],
+        *,
+        tempo_bpm: tuple[float, float] = (60.0 / LONGEST, 60.0 / SHORTEST),
+        steady: bool = False,
+        weights: Mapping[str, float] | None = None,
+        kind: Literal["turns", "acceleration"] = "turns",
+    ) -> Beats:
+        """Motion beats of a take, or of several that were danced together; see `motionloom.beats`.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"), name="groove")
+        >>> lib.beats("groove").rhythmic
+        True
+        """
+        from motionloom.rhythm.motion_beats.beats import analyse_beats
+
+        names = [take] if isinstance(take, str) else list(take)
+        settings = BeatSettings(tempo_bpm=tempo_bpm, steady=steady, weights=weights, kind=kind)
+        return analyse_beats([self[name] for name in names], settings)
+
+    def choreography(
+        self,
+        *,
+        meter: int | None = None,
+        groups: int | None = None,
+        radius: float | None = None,
+        mirror: bool = False,
+        behaviour: float = 0.5,
+        sigma: float | None = None,
+        min_likelihood: float = 0.05,
+        min_confidence: float = RHYTHMIC,
+        kind: str = "",
+        seed: int = 0,
+        takes: Iterable[str | Sequence[str]] | None = None,
+        label: Names = None,
+        only: Names = None,
+        exclude: Names = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Choreography:
+        """Cut takes into movements at their beats, and learn which may follow which.
+
+        Parameters
+        ----------
+        meter : int, optional
+            Beats per movement. Default: estimated.
+        groups : int, optional
+            Number of groups of similar movements (k-medoids). Default: found by subtractive
+            clustering.
+        radius : float, optional
+            Radius of a group in subtractive clustering.
+        mirror : bool
+            Use every take mirrored, too: twice the movements.
+        behaviour : float
+            Weight of the transitions that the takes show against smooth ones, 0 to 1.
+        sigma : float, optional
+            Of equation (22): how fast the likelihood falls with the difference of postures.
+        min_likelihood : float
+            Drop transitions that are less likely.
+        min_confidence : float
+            Skip takes whose beats are less certain.
+        kind : str
+            Name of the dance (``"waltz"``).
+        seed : int
+            Random seed for clustering.
+        takes : names, optional
+            Names in a list dance together. Default: all takes that `label`, `only` and
+            `exclude` select and that have a rhythm.
+        label, only, exclude : str or several, optional
+            Select motions by label and name, as in `search`.
+        progress : callable, optional
+            Called with 1 for every analysed take.
+
+        Returns
+        -------
+        choreography : Choreography
+            ``movements`` and ``graph``; ``dance`` sets it to music, ``save`` writes a file.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for seed in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("dance_groove", seed=seed), name=f"dance_{seed}")
+        >>> dance = lib.choreography(meter=4)
+        >>> dance.meter, dance.movements[0].source
+        (4, ('dance_0',))
+        """
+        from motionloom.rhythm.choreography import Choreography
+        from motionloom.search.filters import chosen_names
+
+        settings = ChoreographySettings(
+            meter=meter, groups=groups, radius=radius, mirror=mirror, behaviour=behaviour,
+            sigma=sigma, min_likelihood=min_likelihood, min_confidence=min_confidence, kind=kind,
+            seed=seed,
+        )  # fmt: skip
+        if takes is None:
+            takes = chosen_names(self, within=label or None, only=only, without=exclude)
+        danced = [
+            self[take] if isinstance(take, str) else [self[name] for name in take] for take in takes
+        ]
+        return Choreography.from_takes(danced, settings, progress=progress)
+
+    def load_choreography(self, path: str | Path) -> Choreography:
+        """Read a choreography of takes of this library from a JSON file."""
+        from motionloom.rhythm.choreography_file import load_choreography
+
+        return load_choreography(path, self.__getitem__)
+
+    def save_choreography(self, choreography: Choreography, name: str) -> None:
+        """Keep a choreography with the library; its kind is `name` unless it has one."""
+        from motionloom.rhythm.choreography_file import save_choreography
+
+        save_choreography(self, choreography, name)
+
+    def saved_choreography(self, name: str) -> Choreography:
+        """A choreography that was kept by `save_choreography`."""
+        from motionloom.rhythm.choreography_file import open_choreography
+
+        return open_choreography(self, name, self.__getitem__)
+
+    def choreography_for(
+        self, music: Music | str | Path, *, kind: str | None = None, meter: int | None = None
+    ) -> Choreography:
+        """The first kept choreography of a kind; without a kind, of the meter of the music.
+
+        Parameters
+        ----------
+        music : Music, the path of a music file, or "tune"
+        kind : str, optional
+        meter : int, optional
+            Beats per bar. Default: of the music.
+
+        Raises
+        ------
+        InvalidInput
+            If no kept choreography fits.
+        """
+        from motionloom.rhythm.choreography import for_music
+        from motionloom.rhythm.choreography_file import saved_choreographies
+        from motionloom.rhythm.music.music import Music, load_music
+
+        known = saved_choreographies(self, self.__getitem__)
+        if kind is not None:
+            return for_music(known, kind=kind)
+        if isinstance(music, Music):
+            meter = meter or music.meter
+        elif str(music) != TUNE or Path(music).exists():
+            meter = load_music(music, meter=meter).meter
+        return for_music(known, meter=meter)
+
+    def ballroom(
+        self,
+        *,
+        couples: int = 20,
+        room: tuple[float, float] | None = (14.0, 10.0),
+        columns: Sequence[tuple[float, float, float]] = (),
+        radius: float | None = None,
+        speed: float = 0.3,
+        music: str | Path | None = None,
+        tempo_bpm: float | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        fps: float = 30.0,
+        takes: Sequence[str] = (),
+        label: Names = (),
+        meter: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Ballroom:
+        """Couples of this library dance around a room to music, without colliding.
+
+        Parameters
+        ----------
+        couples : int
+        room : (float, float), optional
+            Width (x) and depth (z) in metres, the origin at its centre; None: no walls.
+        columns : sequence of (x, z, radius)
+        radius : float, optional
+            Radius of a couple in metres. Default: of the couples in the takes.
+        speed : float
+            Speed around the room, m/s.
+        music : str or Path, optional
+            A MIDI or audio file, or ``"tune"``: a generated one.
+        tempo_bpm : float, optional
+            Beats per minute, instead of a file or for a tune. Default: of the takes.
+        seconds : float, optional
+            Default: as long as the music; 30 without.
+        seed : int
+        fps : float
+        takes : sequence of str
+            Couples as ``"LEADER+FOLLOWER"``, with wildcards: ``"60_*+61_*"``. Default: the
+            couples found among the takes that `label` selects.
+        label : str or several
+        meter : int, optional
+            Beats per movement. Default: estimated.
+        progress : callable, optional
+            Called with 1 for every analysed couple.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for dancer in ml.demo.couple():
+        ...     lib.add_motion(dancer.motion, name=dancer.name)
+        >>> ball = lib.ballroom(couples=2, seconds=3)
+        >>> len(ball.scene), ball.clearance() >= 0.0
+        (4, True)
+        """
+        given = {
+            "couples": couples, "room": room, "columns": columns, "radius": radius,
+            "speed": speed, "music": music, "tempo_bpm": tempo_bpm, "seconds": seconds,
+            "seed": seed, "fps": fps, "takes": takes, "label": label, "meter": meter,
+        }  # fmt: skip
+        return self._crowd("ballroom", given, progress)
+
+    def march(
+        self,
+        *,
+        points: Sequence[tuple[float, float]] = (),
+        ranks: int = 10,
+        files: int = 4,
+        spacing: float = 1.2,
+        speed: float | None = None,
+        music: str | Path | None = None,
+        tempo_bpm: float | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        fps: float = 30.0,
+        takes: Sequence[str] = (),
+        label: Names = (),
+        meter: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> March:
+        """Soldiers march along a street in formation, in step, with strides of this library.
+
+        Parameters
+        ----------
+        points : sequence of (x, z)
+            Control points of the street, a cubic B-spline. Default: a street with two corners,
+            as wide as the takes need.
+        ranks, files : int
+            Soldiers one behind the other, and side by side.
+        spacing : float
+            Distance of neighbours, metres.
+        speed : float, optional
+            m/s along the street. Default: of the takes.
+        music, tempo_bpm, seconds, seed, fps, label, meter, progress
+            As in `ballroom`.
+        takes : sequence of str
+            Walks by name, with wildcards. Default: all that `label` selects.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> for seed in (0, 1):
+        ...     lib.add_motion(ml.demo.clip("walk", seed=seed), name=f"walk_{seed}")
+        >>> parade = lib.march(ranks=2, files=2, seconds=3)
+        >>> len(parade.scene), parade.left_feet_in_step() > 0.9
+        (4, True)
+        """
+        given = {
+            "points": points or None, "ranks": ranks, "files": files, "spacing": spacing,
+            "speed": speed, "music": music, "tempo_bpm": tempo_bpm, "seconds": seconds,
+            "seed": seed, "fps": fps, "takes": takes, "label": label, "meter": meter,
+        }  # fmt: skip
+        return self._crowd("march", given, progress)
+
+    def _crowd(self, kind: str, given: Mapping[str, Any], progress) -> Any:
+        from motionloom.library.crowd_plan import CrowdPlan
+
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+            if value is not None or name == "room"
+        }
+        if values.get("music") is not None:
+            values["music"] = str(values["music"])
+        plan = CrowdPlan(kind, values | {"library": str(self.path)}, library=self)
+        return plan.run(plan.choreography(progress=progress))
+
+    def dance_floor(
+        self,
+        count: int = 12,
+        *,
+        seconds: float = 60.0,
+        seed: int = 0,
+        method: Literal["auto", "choreography", "graph"] = "auto",
+        floor: tuple[float, float] | None = None,
+        width: float = BODY_WIDTH,
+        label: Names = None,
+        only: Names = None,
+        exclude: Names = None,
+    ) -> DanceFloor:
+        """Characters dance next to each other, each at random, without colliding.
+
+        Parameters
+        ----------
+        count : int
+            Number of characters.
+        seconds : float
+        seed : int
+        method : {"auto", "choreography", "graph"}
+            ``auto``: a choreography if any take has a rhythm, else a motion graph.
+        floor : (float, float), optional
+            Width and depth in metres. Default: as large as needed.
+        width : float
+            Least distance of two bodies, metres.
+        label, only, exclude : str or several, optional
+            Select motions by label and name. Default: motions with a label that begins with
+            ``dance``, or all if there are none.
+
+        Examples
+        --------
+        >>> import motionloom as ml, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
+        >>> lib.add_motion(ml.demo.clip("dance_groove"))
+        >>> floor = lib.dance_floor(2, seconds=3)
+        >>> floor.scene.names
+        ('dancer_1', 'dancer_2')
+        """
+        from motionloom.crowd.dance_floor import dance_floor, dance_takes
+        from motionloom.search.filters import chosen_names
+
+        settings = DanceFloorSettings(
+            count=count, seconds=seconds, seed=seed, method=method, floor=floor, width=width
+        )
+        if label is None and only is None and exclude is None:
+            names = dance_takes(self.names, self.labels)
+        else:
+            names = chosen_names(self, within=label, only=only, without=exclude)
+        return dance_floor([self[name] for name in names], settings)
