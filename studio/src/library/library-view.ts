@@ -3,6 +3,7 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { pythonLiteral, shellWord } from "../page/command-line";
 import { segmentText, type Row, type Studio } from "../page/studio";
@@ -127,13 +128,12 @@ export class LibraryView extends View {
   }
 
   private finder(labels: ReadonlyMap<string, number>) {
-    const value = (event: Event) => (event.target as HTMLInputElement).value;
     return html`<div class="find">
       <input id="find" type="search" placeholder="name or label" aria-label="Find takes" .value=${live(this.state.find)}
-        @input=${(event: Event) => this.change({ find: value(event) }, true)} />
+        @input=${(event: Event) => this.change({ find: inputValue(event) }, true)} />
       ${
         labels.size
-          ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.change({ label: value(event) }, true)}>
+          ? html`<select id="label" aria-label="Label" @change=${(event: Event) => this.change({ label: inputValue(event) }, true)}>
         <option value="" ?selected=${!this.state.label}>all labels</option>
         ${[...labels].map(([label, count]) => html`<option value=${label} ?selected=${label === this.state.label}>${label} (${count})</option>`)}</select>`
           : nothing
@@ -142,9 +142,8 @@ export class LibraryView extends View {
 
   private facts(rows: Row[]) {
     const minutes = rows.reduce((sum, row) => sum + row.seconds, 0) / 60;
-    const value = (event: Event) => (event.target as HTMLSelectElement).value as Sort;
     return html`<div class="facts"><span class="faint" id="count">${rows.length.toLocaleString("en")} takes, ${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min</span>
-      <span class="row"><select aria-label="Order" @change=${(event: Event) => this.change({ sort: value(event) }, true)}>
+      <span class="row"><select aria-label="Order" @change=${(event: Event) => this.change({ sort: inputValue(event) as Sort }, true)}>
         ${Object.entries(SORTS).map(([key, { title }]) => html`<option value=${key} ?selected=${key === this.state.sort}>${title}</option>`)}</select>
       <button id="import" title="Import files, or drop them anywhere on the page" @click=${() => this.studio.openImportDialog(false)}>Import…</button>
       <button title="Import a folder with its subfolders; folder names become labels" @click=${() => this.studio.openImportDialog(true)}>Folder…</button></span></div>`;

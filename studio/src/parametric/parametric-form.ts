@@ -4,6 +4,7 @@ import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { finished, getJson, send, type Job } from "../net/api";
 import type { CodeLines, ParameterKind } from "../net/answers";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { fetchMotion, type MotionData } from "../motion/motion";
 import "../page/progress-line";
@@ -208,11 +209,11 @@ export class ParametricForm extends LitElement {
     const button = (source: Source, words: string) => html`<button type="button" aria-pressed=${this.source === source}
       @click=${() => (this.source = source)}>${words}</button>`;
     const labels = this.labels();
-    const menu = html`<label>label <select id="label" @change=${(e: Event) => (this.label = (e.target as HTMLSelectElement).value)}>
+    const menu = html`<label>label <select id="label" @change=${(e: Event) => (this.label = inputValue(e))}>
       ${this.source === "label" ? "" : html`<option value="">any</option>`}
       ${labels.map((one) => html`<option ?selected=${one === this.label}>${one}</option>`)}</select></label>`;
     const near = html`<label>maximum distance <input type="number" step="0.01" min="0.01" placeholder="0.08 m" .value=${this.distance}
-      @input=${(e: Event) => (this.distance = (e.target as HTMLInputElement).value)} /></label>`;
+      @input=${(e: Event) => (this.distance = inputValue(e))} /></label>`;
     return html`<fieldset><legend>examples</legend>
       <div class="choice">${button("selection", "matches of the selection")}${button("label", "whole takes of a label")}
         ${this.family ? button("family", "the family") : ""}</div>
@@ -229,12 +230,12 @@ export class ParametricForm extends LitElement {
     const [low, high] = this.range();
     const joints = Object.keys(this.first?.roles ?? { right_ankle: 0 });
     return html`<fieldset><legend>parameter</legend>
-      <select aria-label="Parameter" id="kind" @change=${(e: Event) => (this.kind = (e.target as HTMLSelectElement).value)}>
+      <select aria-label="Parameter" id="kind" @change=${(e: Event) => (this.kind = inputValue(e))}>
         ${this.kinds.map((one) => html`<option value=${one.name} ?selected=${one.name === this.kind} title=${one.words}>${TITLES[one.name] ?? one.words}</option>`)}</select>
       <div class="row">
         ${
           kind?.joint
-            ? html`<label>joint <select id="joint" @change=${(e: Event) => (this.joint = (e.target as HTMLSelectElement).value)}>
+            ? html`<label>joint <select id="joint" @change=${(e: Event) => (this.joint = inputValue(e))}>
           ${joints.map((one) => html`<option ?selected=${one === this.joint}>${one}</option>`)}</select></label>`
             : ""
         }
@@ -243,7 +244,7 @@ export class ParametricForm extends LitElement {
             ? html`<label>frame${this.frame === null ? " (on the stage)" : ""} <input id="frame" type="number" min=${low} max=${high}
           .value=${String(this.frame ?? this.stageFrame())}
           @input=${(e: Event) => {
-            const text = (e.target as HTMLInputElement).value;
+            const text = inputValue(e);
             this.frame = text ? Number(text) : null;
           }} /></label>`
             : ""
@@ -255,9 +256,9 @@ export class ParametricForm extends LitElement {
     const lines = this.lines();
     return html`<form @submit=${this.build}>${this.exampleFields()}${this.parameterFields()}
       <div class="row"><label>name <input id="name" placeholder=${this.savedName()} .value=${this.name}
-          @input=${(e: Event) => (this.name = (e.target as HTMLInputElement).value)} /></label>
+          @input=${(e: Event) => (this.name = inputValue(e))} /></label>
         <label>samples <input type="number" min="10" max="20000" step="10" .value=${String(this.samples)}
-          @change=${(e: Event) => (this.samples = Number((e.target as HTMLInputElement).value))} /></label></div>
+          @change=${(e: Event) => (this.samples = Number(inputValue(e)))} /></label></div>
       <button class="main" id="build" ?disabled=${!this.query() || this.job !== null}>Make</button>
       <loom-progress .job=${this.job}></loom-progress>
       ${this.query() ? html`<loom-code cli=${lines.cli} python=${lines.python}></loom-code>` : ""}</form>`;

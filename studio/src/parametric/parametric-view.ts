@@ -5,6 +5,7 @@ import { customElement, state } from "lit/decorators.js";
 import { download, getArrays, getJson } from "../net/api";
 import type { ParametricEntry, ParametricHead, ReachHead } from "../net/answers";
 import { Latest } from "../net/live";
+import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import type { MotionData } from "../motion/motion";
 import "./parametric-form";
@@ -260,7 +261,7 @@ export class ParametricView extends View {
     const [low, high] = bounds(this.accessible, index, opened!.axes.length);
     const set = (event: Event, done: boolean) => {
       const values = [...this.target];
-      values[index] = Number((event.target as HTMLInputElement).value);
+      values[index] = Number(inputValue(event));
       this.move(values);
       if (done) this.dropped();
     };
@@ -310,7 +311,7 @@ export class ParametricView extends View {
       <section class="row">
         <label class="check"><input id="hold" type="checkbox" .checked=${this.hold}
           @change=${(e: Event) => {
-            this.hold = (e.target as HTMLInputElement).checked;
+            this.hold = isChecked(e);
             this.applyHold();
             this.link();
           }} />hold at the key frame</label>
@@ -318,7 +319,7 @@ export class ParametricView extends View {
           this.spatial
             ? html`<label class="check"><input type="checkbox" .checked=${this.dots}
           @change=${(e: Event) => {
-            this.dots = (e.target as HTMLInputElement).checked;
+            this.dots = isChecked(e);
             this.region!.visible = this.dots;
           }} />dots</label>`
             : ""
@@ -329,8 +330,7 @@ export class ParametricView extends View {
   }
 
   render() {
-    const choose = (event: Event) =>
-      this.studio.go("parametric", { name: (event.target as HTMLSelectElement).value || undefined });
+    const choose = (event: Event) => this.studio.go("parametric", { name: inputValue(event) || undefined });
     const form = this.making || !this.opened;
     return html`<h2>Parametric motion</h2>
       <div class="row"><select aria-label="Saved parametric motions" id="artifacts" @change=${choose}>

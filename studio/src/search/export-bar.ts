@@ -3,6 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { download, type Body } from "../net/api";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import type { Studio } from "../page/studio";
 import type { Clip } from "../net/answers";
@@ -41,7 +42,7 @@ export class ExportBar extends LitElement {
   render() {
     const count = verdicts.accepted.length;
     return html`<span><b>${count}</b> accepted${verdicts.rejected.length ? html`, ${verdicts.rejected.length} rejected` : ""}</span>
-      <select id="format" aria-label="File format" @change=${(event: Event) => (this.format = (event.target as HTMLSelectElement).value as "bvh" | "glb")}>
+      <select id="format" aria-label="File format" @change=${(event: Event) => (this.format = inputValue(event) as "bvh" | "glb")}>
         <option value="bvh">BVH</option><option value="glb">GLB</option></select>
       <button id="export" class="main" ?disabled=${!count || this.busy} @click=${this.export}>${this.busy ? "packing…" : "Export zip"}</button>
       <button id="clear" ?disabled=${!count && !verdicts.rejected.length} @click=${() => verdicts.clear()}>clear</button>`;

@@ -6,6 +6,7 @@ import { finished, getJson, send, type Job } from "../net/api";
 import { exportClips } from "./export-bar";
 import type { CodeLines, Family, QuerySegment, SearchMenu } from "../net/answers";
 import "./family-graph";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { showMatch } from "./match-overlay";
 import "../page/progress-line";
@@ -188,7 +189,7 @@ export class FamilyView extends View {
         ${family.edges.length} edges <span class="faint">in ${family.seconds.toFixed(1)} s</span></span>
       <span class="grow"></span>
       <label class="row moment" title="Moment shown by the figures"><input id="moment" type="range" min="0" max="1" step="0.02" .value=${String(this.moment)}
-        @input=${(event: Event) => (this.moment = Number((event.target as HTMLInputElement).value))} /></label>
+        @input=${(event: Event) => (this.moment = Number(inputValue(event)))} /></label>
       <button id="leave-out" ?disabled=${!current} aria-pressed=${excluded.has(current)} @click=${() => this.toggle(current)}>
         ${excluded.has(current) ? "include again" : "exclude"}</button>
       <button id="export" @click=${this.export}>Export zip</button>
@@ -198,7 +199,7 @@ export class FamilyView extends View {
   render() {
     const { settings, family } = this;
     const read = (event: Event) => {
-      this.change({ query: (event.target as HTMLInputElement).value.trim() });
+      this.change({ query: inputValue(event).trim() });
       void this.compute();
     };
     return html`<div class="query"><label for="query" class="faint">family of</label>

@@ -3,6 +3,7 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { SearchMenu } from "../net/answers";
+import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { methodOf, unitOf, type Settings } from "./search-settings";
 
@@ -62,7 +63,7 @@ export class SearchForm extends LitElement {
       list.map((one) => html`<option .value=${one.name} ?selected=${one.name === settings[name]}>${one.name}</option>`);
     const anyDistance = name === "distance" || settings.method === "dtw";
     return html`<label><span>${title}</span><select id=${name} .value=${settings[name]}
-      @change=${(event: Event) => this.set({ [name]: (event.target as HTMLSelectElement).value })}>
+      @change=${(event: Event) => this.set({ [name]: inputValue(event) })}>
       ${name === "features" ? html`<optgroup label="features, stored with the library">${options(menu!.features)}</optgroup>` : ""}
       ${anyDistance ? html`<optgroup label="frame distances">${options(menu!.distances)}</optgroup>` : ""}
     </select></label>`;
@@ -70,7 +71,7 @@ export class SearchForm extends LitElement {
 
   private words(name: "rank" | "steps" | "weights", title: string, values: [string, string][]) {
     return html`<label><span>${title}</span><select id=${name}
-      @change=${(event: Event) => this.set({ [name]: (event.target as HTMLSelectElement).value || null } as Partial<Settings>)}>
+      @change=${(event: Event) => this.set({ [name]: inputValue(event) || null } as Partial<Settings>)}>
       ${values.map(([value, words]) => html`<option .value=${value} ?selected=${(this.settings[name] ?? "") === value}>${words}</option>`)}
     </select></label>`;
   }
@@ -80,7 +81,7 @@ export class SearchForm extends LitElement {
     const value = this.settings[name] ?? fallback;
     const place = Math.log(value / least) / Math.log(most / least);
     const read = (event: Event) => {
-      const part = Number((event.target as HTMLInputElement).value);
+      const part = Number(inputValue(event));
       this.set({ [name]: Math.round(least * (most / least) ** part) });
     };
     return html`<label><span>${title}<b>${value}</b></span>
@@ -90,7 +91,7 @@ export class SearchForm extends LitElement {
   private radius() {
     const { radius } = this.settings;
     const read = (event: Event) => {
-      const value = Number((event.target as HTMLInputElement).value);
+      const value = Number(inputValue(event));
       this.set({ radius: value >= 0.4 ? null : value });
     };
     return html`<label><span>radius<b>${radius === null ? "any" : `${radius.toFixed(3)} m`}</b></span>
@@ -104,7 +105,7 @@ export class SearchForm extends LitElement {
     const shown = limit === null ? (this.family ? "0.08 (default)" : "any") : `${limit.toPrecision(3)} ${unit}`;
     const fallback = this.family ? 0.08 : far;
     const read = (event: Event) => {
-      const value = Number((event.target as HTMLInputElement).value);
+      const value = Number(inputValue(event));
       this.set({ max_distance: !this.family && value >= far * 0.9999 ? null : value });
     };
     const ticks = this.distances.map((one) => {
@@ -119,7 +120,9 @@ export class SearchForm extends LitElement {
 
   private list(name: "within" | "only" | "without", title: string, known: string[], hint: string) {
     const read = (event: Event) => {
-      const typed = (event.target as HTMLInputElement).value.split(",").map((word) => word.trim());
+      const typed = inputValue(event)
+        .split(",")
+        .map((word) => word.trim());
       this.set({ [name]: typed.filter(Boolean) });
     };
     return html`<label><span>${title}</span><input id=${name} list=${`${name}-known`} placeholder=${hint}
@@ -135,7 +138,7 @@ export class SearchForm extends LitElement {
       method.name === "dtw" && !menu.features.some((one) => one.name === settings.features) && this.frames > LARGE;
     return html`
       <label class="two"><span>method</span><select id="method"
-        @change=${(event: Event) => this.set({ method: (event.target as HTMLSelectElement).value, max_distance: null })}>
+        @change=${(event: Event) => this.set({ method: inputValue(event), max_distance: null })}>
         ${menu.methods
           .filter((one) => !this.family || !one.whole_clips)
           .map(
@@ -188,7 +191,7 @@ export class SearchForm extends LitElement {
           this.family
             ? ""
             : html`<label class="check"><input id="exclude_query" type="checkbox" .checked=${settings.exclude_query}
-          @change=${(event: Event) => this.set({ exclude_query: (event.target as HTMLInputElement).checked })} />exclude the query itself</label>`
+          @change=${(event: Event) => this.set({ exclude_query: isChecked(event) })} />exclude the query itself</label>`
         }
       </div></details>`;
   }

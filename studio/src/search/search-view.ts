@@ -7,6 +7,7 @@ import { finished, getJson, send, sendForArrays, type Body, type Job } from "../
 import "./export-bar";
 import type { CodeLines, Heads, Match, MissingWebs, SearchMenu } from "../net/answers";
 import { Latest } from "../net/live";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
@@ -301,7 +302,7 @@ export class SearchView extends View {
     const family = { ...addressOf(this.settings), max_distance: undefined, rank: undefined, exclude_query: undefined };
     return html`<div class="query"><label for="query" class="faint">query</label>
       <input id="query" placeholder="NAME:START-END, or select on the timeline" .value=${query}
-        @change=${(event: Event) => this.change({ query: (event.target as HTMLInputElement).value.trim() })} />
+        @change=${(event: Event) => this.change({ query: inputValue(event).trim() })} />
       <button ?disabled=${!this.results} title="Show the query on the timeline, to change it"
         @click=${() => showQuery(this.studio, this.results!.query)}>on the timeline</button>
       <button ?disabled=${!known} title="Match graph of the query" @click=${() => this.studio.go("family", family)}>family</button>

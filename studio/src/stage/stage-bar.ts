@@ -2,6 +2,7 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { SHORTCUTS } from "../page/shortcuts";
 import type { Stage } from "./stage";
@@ -85,7 +86,7 @@ export class StageBar extends LitElement {
       <div class="menu">${TRAILED.map(
         ([name, roles]) => html`<label><input type="checkbox"
         .checked=${roles.every((role) => trails.includes(role))}
-        @change=${(event: Event) => change(roles, (event.target as HTMLInputElement).checked)} />${name}</label>`,
+        @change=${(event: Event) => change(roles, isChecked(event))} />${name}</label>`,
       )}</div></details>`;
   }
 

@@ -4,6 +4,7 @@ import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import { copyText } from "../page/code-line";
+import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
 import { step } from "../page/shortcuts";
 import { segmentText, type Studio } from "../page/studio";
@@ -271,7 +272,7 @@ export class Timeline extends LitElement {
     const { clock } = this.studio.stage;
     const rate = Math.log2(clock.speed);
     const setSpeed = (event: Event) => {
-      const speed = 2 ** Number((event.target as HTMLInputElement).value);
+      const speed = 2 ** Number(inputValue(event));
       clock.set({ speed: Math.abs(speed - 1) < 0.06 ? 1 : speed });
     };
     return html`
