@@ -50,15 +50,15 @@ describe("jobs", () => {
     vi.useFakeTimers();
     answering(Response.json(job("running", { done: 1 })), Response.json(job("done", { result: 7 })));
     const states: string[] = [];
-    const result = finished(job("running"), (now) => states.push(`${now.state} ${now.done}`));
+    const result = finished(job("running"), (now) => states.push(now ? `${now.state} ${now.done}` : "end"));
     await vi.runAllTimersAsync();
     vi.useRealTimers();
     expect(await result).toBe(7);
-    expect(states).toEqual(["running 0", "running 1", "done 0"]);
+    expect(states).toEqual(["running 0", "running 1", "end"]);
   });
   it("fail with their error", async () => {
-    await expect(finished(job("failed", { error: "too short" }))).rejects.toThrow("too short");
-    await expect(finished(job("stopped"))).rejects.toThrow("stopped");
+    await expect(finished(job("failed", { error: "too short" }), () => {})).rejects.toThrow("too short");
+    await expect(finished(job("stopped"), () => {})).rejects.toThrow("stopped");
   });
 });
 

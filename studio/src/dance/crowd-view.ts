@@ -117,7 +117,7 @@ export class CrowdView extends View {
     this.busy = "moving the crowd";
     try {
       const job = await send("post", "crowds", { body: this.settings(query) });
-      const crowd = await finished(job, (one) => (this.busy = one.title));
+      const crowd = await finished(job, (now) => now && (this.busy = now.title));
       if (wanted !== this.shown) return; // the address has changed in the meantime
       const message = await getArrays("crowds/{id}", { path: { id: crowd.id } });
       if (wanted !== this.shown || !this.isConnected) return;

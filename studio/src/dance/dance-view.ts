@@ -109,7 +109,7 @@ export class DanceView extends View {
     const job = await send("post", "dance/choreographies", {
       body: { takes, within, meter: query.meter ? Number(query.meter) : null },
     });
-    this.choreography = await finished(job, (one) => (this.busy = `${one.title}: ${one.done} of ${one.total}`));
+    this.choreography = await finished(job, (now) => now && (this.busy = `${now.title}: ${now.done} of ${now.total}`));
     this.tempo = Number(query.tempo) || Math.round(Math.min(Math.max(this.choreography!.tempo, SLOWEST), FASTEST));
   }
 

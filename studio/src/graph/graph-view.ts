@@ -93,11 +93,7 @@ export class GraphView extends View {
     this.picked = null;
     void this.attempt("", async () => {
       const job = await send("post", "graphs", { body: this.settings });
-      try {
-        await finished(job, (one) => (this.job = one));
-      } finally {
-        this.job = null;
-      }
+      await finished(job, (now) => (this.job = now));
       await this.fetch();
     });
   }

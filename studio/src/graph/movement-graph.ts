@@ -95,14 +95,8 @@ export class MovementGraph extends LitElement {
     const meter = Number(this.meterInput.value) || null;
     const name = this.nameInput.value.trim() || label;
     void this.studio.attempt(async () => {
-      try {
-        await finished(
-          await send("post", "movements", { body: { name, within: [label], meter } }),
-          (one) => (this.job = one),
-        );
-      } finally {
-        this.job = null;
-      }
+      const job = await send("post", "movements", { body: { name, within: [label], meter } });
+      await finished(job, (now) => (this.job = now));
       await this.list();
       if (name === this.name) await this.open();
       else this.go(name);

@@ -107,7 +107,8 @@ export class ImportPanel extends LitElement {
       });
       const outcome = await finished(
         job,
-        (now) => (this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now }),
+        (now) =>
+          now && (this.state = { kind: "importing", done: now.done, total: now.total ?? wanted.length, job: now }),
       );
       this.state = { kind: "done", outcome: { ...outcome, failed: [...failed, ...outcome.failed] } };
       await this.studio.refresh();

@@ -105,17 +105,18 @@ export function saveFile(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** The result of a job; `progress` is called with each state until then. */
-export async function finished<Result>(
-  job: Job<Result>,
-  progress: (job: Job<Result>) => void = () => {},
-): Promise<Result> {
-  for (;;) {
-    progress(job);
+/** The result of a job; `progress` is called with each of its states, and with null at the end. */
+export async function finished<Result>(job: Job<Result>, progress: (job: Job | null) => void): Promise<Result> {
+  try {
+    while (job.state === "running") {
+      progress(job);
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      job = (await getJson("jobs/{number}", { path: { number: job.id } })) as Job<Result>;
+    }
     if (job.state === "done") return job.result;
-    if (job.state !== "running") throw new ServerError(job.error || "stopped");
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    job = (await getJson("jobs/{number}", { path: { number: job.id } })) as Job<Result>;
+    throw new ServerError(job.error || "stopped");
+  } finally {
+    progress(null);
   }
 }
 

@@ -16,8 +16,8 @@ type Source = "selection" | "label" | "family";
 const TITLES: Record<string, string> = {
   at: "position of a joint at a frame",
   final_root_position: "final position on the floor",
-  lowest: "lowest height of a joint",
-  highest: "highest height of a joint",
+  lowest: "lowest position of a joint",
+  highest: "highest position of a joint",
   average_speed: "average speed of the body",
   turn: "turning angle of the body",
   joint_speed: "speed of a joint at a frame",
@@ -190,19 +190,15 @@ export class ParametricForm extends LitElement {
 
   private async build(event: Event): Promise<void> {
     event.preventDefault();
-    try {
+    await this.studio.attempt(async () => {
       const job = await send("post", "parametric", { body: this.body() });
-      const made = await finished(job, (one) => (this.job = one));
+      const made = await finished(job, (now) => (this.job = now));
       if (made.left_out.length)
         this.studio.notify(
           `${made.left_out.length} examples were left out: their foot contacts differ from those of the first example.`,
         );
       this.dispatchEvent(new CustomEvent("made", { detail: made.name }));
-    } catch (error) {
-      this.studio.notify(error);
-    } finally {
-      this.job = null;
-    }
+    });
   }
 
   private exampleFields() {

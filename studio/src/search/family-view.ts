@@ -97,8 +97,6 @@ export class FamilyView extends View {
     } catch (error) {
       this.computed = "";
       this.studio.notify(error);
-    } finally {
-      this.job = null;
     }
   }
 

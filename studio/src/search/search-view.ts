@@ -166,22 +166,15 @@ export class SearchView extends View {
       this.results = null;
       return false;
     }
-    if (prepared.job) await this.watch(prepared.job);
+    if (prepared.job) await finished(prepared.job, (job) => (this.job = job));
     this.ready.add(key);
     return true;
   }
 
-  private async watch(job: Job): Promise<void> {
-    try {
-      await finished(job, (now) => (this.job = now));
-    } finally {
-      this.job = null;
-    }
-  }
-
   private async build(): Promise<void> {
     await this.studio.attempt(async () => {
-      await this.watch(await send("post", "search/web", { body: searchBody(this.menu!, this.settings) }));
+      const job = await send("post", "search/web", { body: searchBody(this.menu!, this.settings) });
+      await finished(job, (now) => (this.job = now));
       this.missing = null;
     });
     this.ask();
