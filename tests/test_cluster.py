@@ -343,7 +343,7 @@ def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_t
         done.append(pairs)
         started.kill()
 
-    with pytest.raises(ClusterError, match="is lost; what is done is safe: run the same command"):
+    with pytest.raises(ClusterError, match="is lost; finished work is safe: run the same command"):
         with on_cluster(address):
             store.build(workers=2, progress=kill_after_the_first)
     started.wait()

@@ -178,10 +178,10 @@ def test_says_what_is_wrong_with_the_paths(tmp_path, lib):
     with pytest.raises(InvalidInput, match="nowhere: no such file or folder"):
         lib.add(tmp_path / "nowhere")
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(InvalidInput, match=r"\.txt files give no motion; one of \.bvh"):
+    with pytest.raises(InvalidInput, match=r"\.txt files contain no motion; expected one of \.bvh"):
         lib.add(tmp_path / "notes.txt")
     (tmp_path / "bare").mkdir()
-    with pytest.raises(InvalidInput, match=r"bare: no motion files here \(looked for \.bvh"):
+    with pytest.raises(InvalidInput, match=r"bare: no motion files \(expected \.bvh"):
         lib.add(tmp_path / "bare")
 
 

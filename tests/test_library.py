@@ -201,13 +201,13 @@ def test_a_library_whose_making_was_cut_short_is_made_again(tmp_path):
     (path / "frames").mkdir(parents=True)
     (path / "lock").touch()
     (path / "catalogue.sqlite").touch()
-    with pytest.raises(LibraryError, match="was never finished; create it again"):
+    with pytest.raises(LibraryError, match="was interrupted; create it again"):
         Library(path)
     assert Library.create(path).names == ()
 
 
 def test_says_why_a_library_cannot_be_opened(tmp_path):
-    with pytest.raises(LibraryError, match="no such library; make it with Library.create"):
+    with pytest.raises(LibraryError, match="no such library; create it with Library.create"):
         Library(tmp_path / "nowhere")
     with pytest.raises(LibraryError, match="not a motionloom library: it has no catalogue"):
         Library(tmp_path)
@@ -218,13 +218,13 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     connection = sqlite3.connect(files["foreign"])
     connection.execute("CREATE TABLE meta (key, value)")
     connection.close()
-    with pytest.raises(LibraryError, match="catalogue.sqlite is another's"):
+    with pytest.raises(LibraryError, match="catalogue.sqlite is of another application"):
         Library(tmp_path / "foreign")
     connection = sqlite3.connect(files["newer"])
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     connection.commit()
     connection.close()
-    with pytest.raises(LibraryError, match="made by a newer motionloom .format 99, .* up to 1"):
+    with pytest.raises(LibraryError, match="made by a newer motionloom .format 99, .* up to 2"):
         Library(tmp_path / "newer")
     files["garbage"].write_bytes(b"this is not a database " * 400)
     with pytest.raises(LibraryError, match="the catalogue is damaged"):
@@ -233,7 +233,7 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     connection.execute("UPDATE skeletons SET data = '{}'")
     connection.commit()
     connection.close()
-    with pytest.raises(LibraryError, match="damaged: skeleton .* is not what it was"):
+    with pytest.raises(LibraryError, match="damaged: skeleton .* does not match its key"):
         Library(tmp_path / "bones")["m"]
     data = files["cut"].read_bytes()
     files["cut"].write_bytes(data[: len(data) // 2])
@@ -245,10 +245,13 @@ def test_says_why_a_library_cannot_be_opened(tmp_path):
     ("code", "message"),
     [
         ("SQLITE_CORRUPT_INDEX", "the catalogue is damaged .disk trouble.; restore it or import"),
-        ("SQLITE_FULL", "the disk is full; what was committed before is safe"),
-        ("SQLITE_READONLY_ROLLBACK", "a killed import left it in mid-write, .* open it once where"),
-        ("SQLITE_READONLY_DIRECTORY", "cannot open the catalogue for this: disk trouble"),
-        ("SQLITE_BUSY", "the catalogue is busy: another process keeps it locked; run this again"),
+        ("SQLITE_FULL", "the disk is full; what was committed is safe"),
+        (
+            "SQLITE_READONLY_ROLLBACK",
+            "an import was killed while writing, .* open the library once where",
+        ),
+        ("SQLITE_READONLY_DIRECTORY", "cannot open the catalogue: disk trouble"),
+        ("SQLITE_BUSY", "the catalogue is locked by another process; run this again"),
         ("SQLITE_IOERR", "the catalogue cannot be used: disk trouble"),
     ],
 )

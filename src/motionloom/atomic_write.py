@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 def atomic_write(path: str | Path) -> Iterator[Path]:
     """A temporary path beside `path`; renamed to `path` on success, removed on failure.
 
-    Missing folders on the way to `path` are made.
+    Missing parent folders are created.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays: some writers choose their format by it.
+    # Keep the suffix: some writers choose their format by it.
     handle, name = tempfile.mkstemp(
         prefix=f".{path.stem[:40]}-", suffix=f".part{path.suffix}", dir=path.parent
     )
@@ -35,7 +35,7 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
         yield scratch
         mask = os.umask(0)
         os.umask(mask)
-        scratch.chmod(0o666 & ~mask)  # mkstemp is private; a file of ours is like any other
+        scratch.chmod(0o666 & ~mask)  # mkstemp makes private files
         os.replace(scratch, path)
     except BaseException:
         scratch.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a user has settled: ``motionloom.toml`` where commands are run, the place for caches."""
+"""User configuration: ``motionloom.toml`` in the current folder, and the cache folder."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FILE = "motionloom.toml"
 
 
 def user_cache() -> Path:
-    """Folder of the user for what can be made or fetched again: ``$XDG_CACHE_HOME``, ~/.cache."""
+    """The user's cache folder: ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def section(name: str, settings: Path | None = None) -> dict[str, Any]:
-    """One table of the settings file, by its name; empty if there is none.
+    """One table of the settings file; empty if there is none.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def section(name: str, settings: Path | None = None) -> dict[str, Any]:
     Raises
     ------
     InvalidInput
-        If the file is no TOML, or the name stands for something else than a table.
+        If the file is not valid TOML, or `name` is not a table.
 
     Examples
     --------

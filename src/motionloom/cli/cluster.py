@@ -1,4 +1,4 @@
-"""``motionloom cluster``, and ``--cluster`` for every command that has much to do."""
+"""``motionloom cluster``, and the option ``--cluster`` of commands with much work."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ _Address = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Work on the Dask cluster whose scheduler has this address, tcp://host:8786. "
-        f"[cluster in the section engine of {SETTINGS}, or this machine]",
+        help="Run on the Dask cluster with this scheduler, tcp://host:8786. "
+        f"[cluster in section engine of {SETTINGS}, or this machine]",
     ),
 ]
 
 
 def cluster(
-    workers: Annotated[int, typer.Option(help="Processes of one thread each.", min=1)] = 4,
+    workers: Annotated[
+        int, typer.Option(help="Number of worker processes, one thread each.", min=1)
+    ] = 4,
     port: Annotated[
-        int, typer.Option(help="Port of the scheduler; 0: any that is free.", min=0, max=65535)
+        int, typer.Option(help="Port of the scheduler; 0: any free port.", min=0, max=65535)
     ] = 8786,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Start a Dask cluster on this machine and keep it until Ctrl-C.
+    """Run a Dask cluster on this machine until Ctrl-C.
 
-    Commands with --cluster and the address that is printed then work on it.
+    Prints the address of its scheduler, for the option --cluster of other commands.
     """
     from motionloom.parallel import local_cluster
 
@@ -53,7 +55,7 @@ def cluster(
         else:
             print(address)
         sys.stdout.flush()
-        remark(f"{workers} workers; Ctrl-C ends them")
+        remark(f"{workers} workers; stop with Ctrl-C")
         try:
             while not ended.wait(0.5):
                 pass
@@ -62,11 +64,11 @@ def cluster(
 
 
 def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option ``--cluster`` more, which says where its work is done."""
+    """The command with an additional option ``--cluster``."""
 
     @wraps(command)
     def run(*args: Any, cluster: str | None = None, **kwargs: Any) -> None:
-        with _where(cluster):
+        with _executing_on(cluster):
             command(*args, **kwargs)
 
     hints = get_type_hints(command, include_extras=True)
@@ -85,7 +87,7 @@ def on_clusters(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def cluster_from(settings: Path) -> str | None:
-    """Address in ``[engine] cluster`` of a settings file; None if there is none."""
+    """Value of ``cluster`` in section ``[engine]`` of a settings file; None if there is none."""
     address = section("engine", settings).get("cluster")
     if not isinstance(address, str | None):
         raise InvalidInput(
@@ -95,7 +97,7 @@ def cluster_from(settings: Path) -> str | None:
     return address or None
 
 
-def _where(cluster: str | None) -> AbstractContextManager[None]:
+def _executing_on(cluster: str | None) -> AbstractContextManager[None]:
     address = cluster if cluster is not None else cluster_from(Path(SETTINGS))
     if not address:
         return nullcontext()

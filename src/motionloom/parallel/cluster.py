@@ -1,10 +1,9 @@
-"""Work on a Dask cluster, behind the same door as work on this machine.
+"""Executor over a Dask cluster.
 
-A scheduler has an address, ``tcp://host:8786``; workers on any number of machines ask it for
-tasks. All of them must see the library and the files under the same paths. What they are
-handed is a function's name and which motions; frames are read and results written by the
-workers themselves. A worker that dies costs the time of its tasks: the scheduler gives them
-to others. A scheduler that dies ends the command, which can be run again.
+A scheduler has an address, ``tcp://host:8786``; workers on any number of machines connect to it.
+All of them must see libraries and files under the same paths. A task carries a function and names
+of motions; workers read frames and write results themselves. If a worker dies, the scheduler gives
+its tasks to others. If the scheduler dies, the command ends and can be run again.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
@@ -22,18 +21,18 @@ from motionloom.parallel.threads import use_one_thread
 
 _CONNECT_SECONDS = 10.0
 _GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
-_RESTART = "10 minutes"  # for a worker of a local cluster to come up again
-_CALM = {  # what Dask does all the time to watch itself: workers share these cores
+_RESTART = "10 minutes"  # for a worker of a local cluster to restart
+_QUIET = {  # less of the self-monitoring of Dask, which competes with the workers for cores
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500ms",
 }
-_LOOK_SECONDS = 2.0  # workers are counted anew after so long
-_WORKERS_SECONDS = 30.0  # for the first worker to be there
-_PATIENCE_SECONDS = 300.0  # without a single worker, before we give up
+_COUNT_SECONDS = 2.0  # between counts of the workers
+_WORKERS_SECONDS = 30.0  # for the first worker to connect
+_PATIENCE_SECONDS = 300.0  # without any worker
 
 
 class ClusterError(MotionloomError):
-    """A cluster cannot be reached, has no workers, or has gone away."""
+    """A cluster cannot be reached, has no workers, or the connection to it is lost."""
 
 
 class ClusterExecutor(Executor):
@@ -42,16 +41,16 @@ class ClusterExecutor(Executor):
     Parameters
     ----------
     address : str
-        Of the scheduler.
+        Address of the scheduler.
     patience : float
-        Seconds to wait for workers while there are none.
+        Seconds to wait while the cluster has no workers.
 
     Raises
     ------
     MissingExtra
         If Dask is not installed.
     ClusterError
-        If nobody answers at that address, or the cluster has no workers.
+        If no scheduler answers at that address, or the cluster has no workers.
     """
 
     def __init__(self, address: str, *, patience: float = _PATIENCE_SECONDS) -> None:
@@ -73,7 +72,7 @@ class ClusterExecutor(Executor):
             ) from None
         self._tasks = self._client.get_executor(pure=False)
         self._function: tuple[Any, bytes] | None = None
-        self._workers, self._looked = 0, 0.0
+        self._workers, self._counted = 0, 0.0
         self._seen = time.monotonic()
         try:
             self._client.wait_for_workers(1, timeout=_WORKERS_SECONDS)
@@ -86,24 +85,24 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """Tasks that the cluster can do at a time, at least 1; counted every few seconds."""
+        """Number of tasks that can run at a time, at least 1; counted every few seconds."""
         self._count_workers()
         return max(1, self._workers)
 
     def _count_workers(self) -> None:
         now = time.monotonic()
-        if not self._looked or now - self._looked > _LOOK_SECONDS:
+        if not self._counted or now - self._counted > _COUNT_SECONDS:
             self._check_connection()
             try:
                 self._workers = sum(self._client.nthreads().values())
             except _GONE:
                 raise self._lost() from None
-            self._looked = now
+            self._counted = now
             if self._workers:
                 self._seen = now
 
     def submit(self, fn, /, *args, **kwargs) -> Future:
-        """Hand the task to the scheduler."""
+        """Submit a task to the scheduler."""
         self._check_connection()
         try:
             return self._tasks.submit(_on_worker, self._pack(fn), _packed((args, kwargs)))
@@ -112,51 +111,41 @@ class ClusterExecutor(Executor):
             raise
 
     def _pack(self, fn: Any) -> bytes:
-        """The function as bytes, made once for all tasks that share it.
+        """The pickled function, made once for all tasks that share it.
 
-        Pickled here and now: the scheduler would unpickle it otherwise, and has neither the
-        libraries nor, perhaps, a reason to open them.
+        Pickled here, as the scheduler would unpickle it otherwise and open the libraries.
         """
         if self._function is None or self._function[0] is not fn:
             self._function = (fn, _packed(fn))
         return self._function[1]
 
     def check(self) -> None:
-        """Complain if the scheduler has gone, or there have been no workers for long.
-
-        Raises
-        ------
-        ClusterError
-        """
+        """Raise `ClusterError` if the scheduler is lost or has had no workers for too long."""
         self._check_connection()
         self._count_workers()
         if time.monotonic() - self._seen > self._patience:
             raise ClusterError(
                 f"the cluster at {self.address} has had no workers for {self._patience:.0f} s; "
-                "what is done is safe: start workers and run the same command to go on"
+                "finished work is safe: start workers and run the same command again to resume"
             )
 
     def reason(self, error: BaseException) -> Exception | None:
-        """What a failed task's exception means if the cluster, not the task, is to blame."""
-        from concurrent.futures import CancelledError
-
-        if isinstance(error, CancelledError):
-            return self._lost()
-        return None
+        """The error to raise if the cluster, not the task, caused an exception; else None."""
+        return self._lost() if isinstance(error, CancelledError) else None
 
     def died(self, error: BaseException) -> bool:
-        """Whether the task's workers died again and again, and the scheduler gave it up."""
+        """Whether the scheduler gave up the task because its workers kept dying."""
         return isinstance(error, _dask().KilledWorker)
 
     def cancel(self) -> None:
-        """Give up what was handed over and has not begun."""
+        """Cancel submitted tasks that have not started."""
         if self._client.status == "running":
             with suppress(*_GONE):
                 self._tasks.shutdown(wait=False)
             self._tasks = self._client.get_executor(pure=False)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster; it goes on without us."""
+        """Disconnect from the cluster, which keeps running."""
         with suppress(*_GONE):
             self._client.close(timeout=2)
 
@@ -166,19 +155,19 @@ class ClusterExecutor(Executor):
 
     def _lost(self) -> ClusterError:
         return ClusterError(
-            f"the connection to the cluster at {self.address} is lost; what is done is safe: "
-            "run the same command to go on when it is back, or without --cluster"
+            f"the connection to the cluster at {self.address} is lost; finished work is "
+            "safe: run the same command again when it is back, or without --cluster"
         )
 
 
 def local_cluster(workers: int, *, port: int = 0) -> Any:
-    """A Dask cluster on this machine: a scheduler here, and `workers` processes of one thread.
+    """Start a Dask cluster on this machine: a scheduler and `workers` single-thread processes.
 
     Parameters
     ----------
     workers : int
     port : int
-        Of the scheduler; 0 for any that is free.
+        Port of the scheduler; 0 for any free one.
 
     Returns
     -------
@@ -188,11 +177,11 @@ def local_cluster(workers: int, *, port: int = 0) -> Any:
     if workers < 1:
         raise InvalidInput(f"workers must be at least 1; got {workers}")
     distributed = _dask()
-    # A worker that was killed is started again; on a busy machine that takes longer than the
-    # quarter of a minute after which Dask would give it up for good.
+    # A killed worker is restarted; on a busy machine that takes longer than the 15 seconds after
+    # which Dask would give it up.
     import dask
 
-    dask.config.set({"distributed.deploy.lost-worker-timeout": _RESTART, **_CALM})
+    dask.config.set({"distributed.deploy.lost-worker-timeout": _RESTART, **_QUIET})
     try:
         return distributed.LocalCluster(
             n_workers=workers,
@@ -223,18 +212,18 @@ def _packed(thing: Any) -> bytes:
 
 
 def _on_worker(function: bytes, values: bytes) -> Any:
-    """The task, where the cluster does it: with one thread, as in our own processes."""
-    _settle_in()
+    """Run a task on a worker of the cluster, with one thread."""
+    _start_worker()
     args, kwargs = pickle.loads(values)
     return _unpacked(function)(*args, **kwargs)
 
 
 @lru_cache(maxsize=4)
 def _unpacked(function: bytes) -> Any:
-    """The function, with the libraries that it holds open; once for many tasks."""
+    """The function with its opened libraries, unpickled once for many tasks."""
     return pickle.loads(function)
 
 
 @cache
-def _settle_in() -> None:
+def _start_worker() -> None:
     use_one_thread()

@@ -1,16 +1,16 @@
-"""Where work runs: in this process, in processes on this machine, or on a cluster.
+"""Executors: this process, a process pool or a Dask cluster.
 
-Work is submitted to a `concurrent.futures.Executor` and comes back through `completed`, in
-the order in which it ends. Only a few tasks are under way at a time, so memory stays
-bounded whatever the number of items, and a worker process that dies (killed for want of
-memory, a crash in compiled code) costs its own item, never the others.
+Tasks are submitted to a `concurrent.futures.Executor`, and `completed` yields their results in
+completion order. Only a few tasks are submitted at a time, so memory stays bounded for any number
+of items, and a worker process that dies (out of memory, a crash in compiled code) affects its own
+item only.
 
 On Linux workers are forked: they start at once, and scripts need no ``if __name__ ==
-"__main__"``. Elsewhere they are spawned, and scripts do need it. Workers use one thread
-each, leave Ctrl-C to the parent, and end with it, however it ends.
+"__main__"``. Elsewhere they are spawned, and scripts do need it. Workers use one thread each,
+ignore Ctrl-C, and exit when the parent exits for whatever reason.
 
-Within ``with on_cluster("tcp://host:8786"):`` the same work goes to a Dask cluster (see
-`motionloom.parallel.cluster`); what comes of it is the same, to the byte.
+Within ``with on_cluster("tcp://host:8786"):`` the same tasks run on a Dask cluster (see
+`motionloom.parallel.cluster`); results are identical to the byte.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _cluster: ContextVar[ClusterExecutor | None] = ContextVar("cluster", default=None)
-_CHECK_SECONDS = 1.0  # a cluster is asked how it is after waiting so long
+_CHECK_SECONDS = 1.0  # between checks that the cluster is still there
 
 
 class _GivenUp(Exception):
-    """A cluster has given a task up, after several workers died that had it."""
+    """The cluster gave up a task after several workers had died while running it."""
 
 
 class WorkerDied(MotionloomError):
-    """A worker process ended in the middle of a task, twice."""
+    """A worker process died twice while running the same task."""
 
 
 @dataclass(frozen=True)
 class TaskResult(Generic[Item, Result]):
-    """One finished task: the item, and either what came of it or the exception it raised."""
+    """A finished task: the item, and its result or the exception it raised."""
 
     item: Item
     result: Result | None = None
@@ -69,19 +69,18 @@ class TaskResult(Generic[Item, Result]):
 def executor(
     workers: int | None = None, *, tasks: int | None = None, cluster: str | None = None
 ) -> Iterator[Executor]:
-    """An executor to submit work to; closed at the end of the ``with`` block.
+    """An executor; shut down at the end of the ``with`` block.
 
     Parameters
     ----------
     workers : int, optional
-        How many processes. One: the work is done in this process. Default: one per core
-        that this process may use.
-        On a cluster: one means this process, all else as many as there are.
+        Number of processes; 1 runs the tasks in this process. Default: one per core that this
+        process may use. On a cluster, any other number than 1 means all its workers.
     tasks : int, optional
-        How many tasks will come, if known: no more workers than that are started.
+        Number of tasks, if known: no more workers than that are started.
     cluster : str, optional
-        Address of a Dask scheduler, ``tcp://host:8786``. Default: that of the `on_cluster`
-        block around the call, if any; else this machine.
+        Address of a Dask scheduler, ``tcp://host:8786``. Default: that of the enclosing
+        `on_cluster` block, if any; else this machine.
 
     Examples
     --------
@@ -111,21 +110,21 @@ def executor(
         yield pool
     except BaseException:
         if isinstance(pool, ProcessPool):
-            pool.kill()  # do not wait for long tasks: something has gone wrong
+            pool.kill()  # do not wait for long tasks after an error
         raise
     pool.shutdown()
 
 
 @contextmanager
 def on_cluster(address: str) -> Iterator[None]:
-    """All work within the ``with`` block goes to a Dask cluster.
+    """Run all tasks of the ``with`` block on a Dask cluster.
 
-    Little work, for which sending it takes longer than doing it, is still done here.
+    Work that is too small to be worth sending still runs in this process.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, ``tcp://host:8786``. Its workers must see the libraries and files
+        Address of the scheduler, ``tcp://host:8786``. Its workers must see libraries and files
         under the same paths as this process.
 
     Raises
@@ -145,7 +144,7 @@ def on_cluster(address: str) -> Iterator[None]:
 def completed(
     work: Callable[[Item], Result], items: Iterable[Item], where: Executor
 ) -> Iterator[TaskResult[Item, Result]]:
-    """Do `work` on every item; yields each result as it comes, in any order.
+    """Apply `work` to every item; yields results in completion order.
 
     Parameters
     ----------
@@ -153,33 +152,32 @@ def completed(
         A function of one argument. For processes it must be importable by name, or a
         `functools.partial` of such a function.
     items : iterable
-        Taken as they are needed: two per worker are under way at a time.
+        Consumed lazily: two per worker are submitted at a time.
     where : Executor
         From `executor`, or any other.
 
     Yields
     ------
     done : TaskResult
-        One per item. An exception in `work` comes back in ``done.error``. If a worker
-        process dies, the items that were under way are tried once more, one by one in a
-        fresh pool; one that brings its worker down again comes back with `WorkerDied`. A
-        cluster tries them again by itself, a few times; what it gives up is tried once more
-        here, as the workers may have died of something else.
+        One per item. An exception in `work` is in ``done.error``. If a worker process dies, the
+        submitted items are tried again, one by one in a new pool; an item whose worker dies again
+        has the error `WorkerDied`. A cluster repeats tasks itself, a few times; what it gives up
+        is tried once more here, as its workers may have died for another reason.
 
     Raises
     ------
     ClusterError
-        If the cluster has gone.
+        If the connection to the cluster is lost.
     """
     upcoming = iter(items)
-    under_way: dict[Future[Result], Item] = {}
+    running: dict[Future[Result], Item] = {}
     try:
         while True:
-            suspects = _hand_out(work, upcoming, under_way, where)
-            if not under_way and not suspects:
+            suspects = _submit(work, upcoming, running, where)
+            if not running and not suspects:
                 return
-            for future in () if suspects else _some_ended(under_way, where):
-                done = _outcome(under_way.pop(future), future, where)
+            for future in () if suspects else _finished(running, where):
+                done = _outcome(running.pop(future), future, where)
                 if isinstance(done.error, _GivenUp):
                     yield _second_try(work, done.item, where)
                 elif isinstance(done.error, BrokenExecutor):
@@ -187,46 +185,46 @@ def completed(
                 else:
                     yield done
             if suspects:
-                # A broken pool fails all that was under way; some of it may have ended well.
-                for future, item in list(under_way.items()):
+                # A broken pool fails all its tasks; some of them may have finished before.
+                for future, item in list(running.items()):
                     done = _outcome(item, future, where)
                     if isinstance(done.error, BrokenExecutor):
                         suspects.append(item)
                     else:
                         yield done
-                under_way.clear()
+                running.clear()
                 for item in suspects:
                     yield _second_try(work, item, where)
     finally:
-        for future in under_way:
+        for future in running:
             future.cancel()
 
 
 def is_on_cluster() -> bool:
-    """Whether an `on_cluster` block is around this call."""
+    """Whether the call is inside an `on_cluster` block."""
     return _cluster.get() is not None
 
 
 def available_workers() -> int:
-    """Tasks that can be done at a time: by the cluster around this call, or by this machine."""
+    """Number of tasks that can run at a time, on the cluster or on this machine."""
     remote = _cluster.get()
     return available_cores() if remote is None else remote.workers
 
 
 def available_cores() -> int:
-    """Cores this process may use; a container or ``taskset`` may allow fewer than there are."""
+    """Cores that this process may use; a container or ``taskset`` may restrict them."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
 
 
 class SerialExecutor(Executor):
-    """An executor that does each task at once, where it is submitted."""
+    """An executor that runs each task in this process when it is submitted."""
 
     workers = 1
 
     def submit(self, fn, /, *args, **kwargs):
-        """Do the task now; the future that comes back is finished."""
+        """Run the task; returns a finished future."""
         future: Future = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -236,23 +234,23 @@ class SerialExecutor(Executor):
 
 
 class ProcessPool(Executor):
-    """A pool of worker processes that can be replaced after one of them has died."""
+    """A process pool that can be restarted after a worker has died."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._pool: ProcessPoolExecutor | None = None
 
     def submit(self, fn, /, *args, **kwargs):
-        """Queue the task; the first one starts the processes."""
+        """Submit a task; the first one starts the processes."""
         if self._pool is None:
             method = "fork" if sys.platform == "linux" else "spawn"
             self._pool = ProcessPoolExecutor(
-                self.workers, multiprocessing.get_context(method), initializer=_settle_in
+                self.workers, multiprocessing.get_context(method), initializer=_start_worker
             )
         return self._pool.submit(fn, *args, **kwargs)
 
     def kill(self) -> None:
-        """End the worker processes now, whatever they are doing; the next task starts new ones."""
+        """Kill the worker processes; the next task starts new ones."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -264,34 +262,34 @@ class ProcessPool(Executor):
             process.join()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the tasks under way end, then the processes."""
+        """Wait for running tasks, then end the processes."""
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=wait, cancel_futures=cancel_futures)
 
 
-def _hand_out(
+def _submit(
     work: Callable[[Item], Result],
     upcoming: Iterator[Item],
-    under_way: dict[Future[Result], Item],
+    running: dict[Future[Result], Item],
     where: Executor,
 ) -> list[Item]:
-    """Submit items until enough are under way; the one that a broken pool did not take."""
+    """Submit items until enough are running; returns the item that a broken pool refused."""
     limit = 2 * getattr(where, "workers", os.cpu_count() or 1)
-    for item in islice(upcoming, max(0, limit - len(under_way))):
+    for item in islice(upcoming, max(0, limit - len(running))):
         try:
-            under_way[where.submit(work, item)] = item
+            running[where.submit(work, item)] = item
         except BrokenExecutor:
             return [item]
     return []
 
 
-def _some_ended(under_way: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:
-    """Wait until a task has ended; a cluster that has gone would let us wait for ever."""
+def _finished(running: Iterable[Future[Result]], where: Executor) -> set[Future[Result]]:
+    """Wait for a task to finish; raises if the cluster is lost meanwhile."""
     if not isinstance(where, ClusterExecutor):
-        return wait(under_way, return_when=FIRST_COMPLETED).done
+        return wait(running, return_when=FIRST_COMPLETED).done
     while True:
-        ended = wait(under_way, timeout=_CHECK_SECONDS, return_when=FIRST_COMPLETED).done
+        ended = wait(running, timeout=_CHECK_SECONDS, return_when=FIRST_COMPLETED).done
         if ended:
             return ended
         where.check()
@@ -313,12 +311,12 @@ def _outcome(item: Item, future: Future[Result], where: Executor) -> TaskResult[
 def _second_try(
     work: Callable[[Item], Result], item: Item, where: Executor
 ) -> TaskResult[Item, Result]:
-    """The item alone in a fresh pool: if that breaks too, it is the one to blame."""
+    """Run one item alone in a new pool: if that breaks too, the item is the cause."""
     if isinstance(where, ProcessPool):
         where.kill()
     try:
         future = where.submit(work, item)
-        _some_ended([future], where)
+        _finished([future], where)
         done = _outcome(item, future, where)
     except BrokenExecutor as error:
         done = TaskResult(item, error=error)
@@ -333,20 +331,20 @@ def _second_try(
 
 def _worker_died(how_often: str) -> WorkerDied:
     return WorkerDied(
-        f"the worker process died {how_often} in the middle of it; "
-        "most often that means too little memory"
+        f"the worker process died {how_often} while running this task; "
+        "the usual cause is too little memory"
     )
 
 
-def _settle_in() -> None:
-    """First thing in a worker: one thread, no Ctrl-C, and no life without the parent."""
+def _start_worker() -> None:
+    """Initialize a worker: one thread, ignore Ctrl-C, exit with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_one_thread()
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _leave_with_parent() -> None:
-    """Without this, workers of a parent that was killed would wait for tasks for ever."""
+def _exit_with_parent() -> None:
+    """Exit when the parent exits: workers of a killed parent would wait for tasks for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait_for_any([parent.sentinel])

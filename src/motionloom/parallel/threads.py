@@ -1,4 +1,4 @@
-"""One thread per worker: processes side by side must not each take all the cores."""
+"""Thread limits: worker processes must not each use all the cores."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within the ``with`` block numerical libraries use one thread.
+    """Limit numerical libraries to one thread within the ``with`` block.
 
-    What they compute then has the same bits as in a worker, on a machine with any number of
-    cores: sums that are split among threads are rounded otherwise.
+    Results then have the same bits as in a worker, on a machine with any number of cores: sums
+    that are split among threads are rounded differently.
     """
     from threadpoolctl import threadpool_limits
 
@@ -24,12 +24,12 @@ def one_thread() -> Iterator[None]:
 
 
 def use_one_thread() -> None:
-    """Tell all numerical libraries to use one thread in this process."""
+    """Limit all numerical libraries to one thread in this process."""
     for setting in _SETTINGS:
         os.environ[setting] = "1"
     if "numba" in sys.modules:
         sys.modules["numba"].set_num_threads(1)
-    else:  # once loaded, Numba refuses to see this change
+    else:  # Numba refuses the change once it is loaded
         os.environ["NUMBA_NUM_THREADS"] = "1"
     from threadpoolctl import threadpool_limits
 

@@ -28,7 +28,7 @@ from motionloom.store.remote.object_store import Piece
 FILE = "catalogue.sqlite"
 FORMAT = 2
 _APPLICATION = 0x4C4F4F4D  # "LOOM", in the header of the SQLite file
-_PATIENCE = 60.0  # seconds to wait for another process to finish its transaction
+_PATIENCE = 60.0  # seconds to wait for a transaction of another process
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE skeletons (key TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
@@ -68,7 +68,7 @@ class Catalogue:
     # --- reading ------------------------------------------------------------------------
 
     def meta(self) -> dict[str, str]:
-        """The format's version and the library's settings."""
+        """Version of the format and settings of the library."""
         return dict(self.rows("SELECT key, value FROM meta"))
 
     def names(self) -> list[str]:
@@ -76,7 +76,7 @@ class Catalogue:
         return [name for (name,) in self.rows("SELECT name FROM motions ORDER BY name")]
 
     def entry(self, name: str) -> Entry | None:
-        """The motion called `name`, if there is one."""
+        """The motion called `name`, or None."""
         rows = self.rows(f"SELECT {_COLUMNS} FROM motions WHERE name = ?", (name,))
         return Entry(*rows[0]) if rows else None
 
@@ -85,7 +85,7 @@ class Catalogue:
         return [Entry(*row) for row in self.rows(f"SELECT {_COLUMNS} FROM motions ORDER BY name")]
 
     def labels(self) -> dict[str, tuple[str, ...]]:
-        """Labels of every motion that has some, each sorted."""
+        """Labels of every motion that has any, sorted."""
         found: dict[str, list[str]] = {}
         for name, label in self.rows("SELECT name, label FROM labels ORDER BY name, label"):
             found.setdefault(name, []).append(label)
@@ -96,7 +96,7 @@ class Catalogue:
         rows = self.rows("SELECT data FROM skeletons WHERE key = ?", (key,))
         skeleton = skeleton_from(rows[0][0]) if rows else None
         if skeleton is None or skeleton.key != key:
-            raise LibraryError(f"{self.folder}: damaged: skeleton {key} is not what it was")
+            raise LibraryError(f"{self.folder}: damaged: skeleton {key} does not match its key")
         return skeleton
 
     def rows(self, query: str, values: tuple = ()) -> list[tuple]:
@@ -107,7 +107,7 @@ class Catalogue:
     # --- writing ------------------------------------------------------------------------
 
     def create(self, settings: dict[str, str]) -> bool:
-        """Make the tables, in one transaction; False if another process was quicker."""
+        """Create the tables in one transaction; False if another process has done so."""
         with self._transaction(create=True) as connection:
             if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
                 return False
@@ -147,14 +147,14 @@ class Catalogue:
         skeletons : dict, optional
             Key to JSON (see `skeleton_json`) of the skeletons that `entries` name.
         labels : dict, optional
-            New labels by name, instead of those that the motion had.
+            New labels by name; they replace the labels of the motion.
         remove : iterable of str
-            Names to take out.
+            Names of motions to remove.
 
         Returns
         -------
         files : list of str
-            Frame files that no motion needs any more.
+            Frame files that are no longer used.
         """
         entries, remove = list(entries), list(remove)
         with self._transaction() as connection:
@@ -236,7 +236,7 @@ class Catalogue:
     def write_replica(self, path: Path) -> None:
         """Write a replica for workers on other machines: all but descriptions of files."""
         with self._explained():
-            self._connection()  # complains if there is no catalogue
+            self._connection()  # raises if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:
                 self._connection().backup(copy)
                 copy.execute("DELETE FROM stored WHERE about IS NOT NULL")
@@ -245,11 +245,11 @@ class Catalogue:
     # --- connections --------------------------------------------------------------------
 
     def check(self) -> None:
-        """Raise `LibraryError` unless this is a library that we can read."""
+        """Raise `LibraryError` unless this is a readable library."""
         path = self.folder / self.file
         if not self.folder.exists():
             raise LibraryError(
-                f"{self.folder}: no such library; make it with Library.create or "
+                f"{self.folder}: no such library; create it with Library.create or "
                 "`motionloom import`"
             )
         if not path.is_file():
@@ -257,9 +257,13 @@ class Catalogue:
         tables = {name for (name,) in self.rows("SELECT name FROM sqlite_master")}
         (application,) = self.rows("PRAGMA application_id")[0]
         if not tables:
-            raise LibraryError(f"{self.folder}: this library was never finished; create it again")
+            raise LibraryError(
+                f"{self.folder}: the creation of this library was interrupted; create it again"
+            )
         if application != _APPLICATION or "meta" not in tables:
-            raise LibraryError(f"{self.folder}: not a motionloom library: {FILE} is another's")
+            raise LibraryError(
+                f"{self.folder}: not a motionloom library: {FILE} is of another application"
+            )
         found = self.meta().get("format", "")
         if not found.isdigit() or int(found) > FORMAT:
             raise LibraryError(
@@ -296,9 +300,9 @@ class Catalogue:
         # A connection must not be used in a forked process.
         if getattr(local, "connection", None) is None or local.process != os.getpid():
             if getattr(local, "connection", None) is not None:
-                _left_by_parent.append(local.connection)
-            # "rw" lets a reader undo what a killed writer left; on a read-only folder
-            # SQLite itself falls back to reading.
+                _inherited.append(local.connection)
+            # "rw" lets a reader roll back the transaction of a killed writer; in a read-only
+            # folder SQLite falls back to reading.
             place = (
                 f"{self.folder.absolute().joinpath(self.file).as_uri()}"
                 f"?mode={'rwc' if create else 'rw'}"
@@ -318,23 +322,23 @@ class Catalogue:
             raise LibraryError(f"{self.folder}: {_reason(code, str(error))}") from error
 
 
-# Connections that a forked process inherited: closing them there could undo a transaction
-# of the parent, so they are kept and never touched.
-_left_by_parent: list[sqlite3.Connection] = []
+# Connections that a forked process inherited: closing them could roll back a transaction of the
+# parent, so they are kept and not used.
+_inherited: list[sqlite3.Connection] = []
 
 
 def _reason(code: str, text: str) -> str:
     if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
         return f"the catalogue is damaged ({text}); restore it or import into a new library"
     if code.startswith("SQLITE_FULL"):
-        return "the disk is full; what was committed before is safe. Make room and run this again"
+        return "the disk is full; what was committed is safe. Free some space and run this again"
     if code.startswith("SQLITE_READONLY_ROLLBACK") or code.startswith("SQLITE_READONLY_RECOVERY"):
         return (
-            "a killed import left it in mid-write, and it cannot be mended from a read-only "
-            "place; open it once where it can be written"
+            "an import was killed while writing, and a read-only folder cannot be recovered; "
+            "open the library once where it can be written to"
         )
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return f"cannot open the catalogue for this: {text}"
+        return f"cannot open the catalogue: {text}"
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return "the catalogue is busy: another process keeps it locked; run this again"
+        return "the catalogue is locked by another process; run this again"
     return f"the catalogue cannot be used: {text}"

@@ -1,11 +1,10 @@
-"""The frames of one motion as one file: a plain ``.npy`` array that is memory-mapped.
+"""Frame files: the frames of one motion as a ``.npy`` array, memory-mapped.
 
-One row per frame, float32: the root's path (x, y, z), then the local rotation of every
-joint (w, x, y, z), then, only where bones change their length, the offset of every joint
-(x, y, z). Any tool that reads NumPy arrays reads it.
+One row per frame, float32: the root path (x, y, z), the local rotation of every joint (w, x, y, z)
+and, only where bones change their length, the offset of every joint (x, y, z).
 
-A file's name holds the motion's name, for people, and a digest of name and content. So a
-file never changes: other content is another file, and a reader never sees half of one.
+The file name contains the name of the motion and a digest of name and content. So a file never
+changes: other content is another file, and a reader never sees a partial one.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import re
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,11 @@ from numpy.typing import NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
+from motionloom.store.records import Entry
 from motionloom.store.remote.object_store import FileStore, ObjectStore
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
 
 FOLDER = "frames"
 
@@ -38,7 +41,7 @@ class FrameFile:
 
 
 def write_frames(motion: Motion, name: str, files: FileStore) -> FrameFile:
-    """Write the frames of `motion`, to be called `name`, where the library has them; safely."""
+    """Write the frames of a motion called `name`, atomically."""
     table = frame_table(motion)
     digest = table_digest(table)
     mark = hashlib.blake2b(f"{name}\0{digest}".encode(), digest_size=6).hexdigest()
@@ -55,14 +58,14 @@ def write_frames(motion: Motion, name: str, files: FileStore) -> FrameFile:
 
 
 def _write_table(table: NDArray[np.float32], out: IO[bytes]) -> None:
-    # Not by `np.save`: when the disk is full, that does not say so.
+    # Not by `np.save`, which does not report a full disk.
     header = np.lib.format.header_data_from_array_1_0(table)
     np.lib.format.write_array_header_1_0(out, header)
     out.write(table.data)
 
 
 def frame_table(motion: Motion) -> NDArray[np.float32]:
-    """All numbers of a motion, one row per frame, shape (T, 3 + 4 J) or (T, 3 + 7 J)."""
+    """Frame table of a motion, one row per frame, shape (T, 3 + 4 J) or (T, 3 + 7 J)."""
     count = len(motion)
     parts = [motion.root, motion.rotations.reshape(count, -1)]
     if motion.translations is not None:
@@ -104,8 +107,34 @@ def open_frames(path: Path, *, frames: int, joints: int) -> NDArray[np.float32]:
     return table
 
 
+def damaged_frames(library: Store) -> list[str]:
+    """Read all frames and compare them with the catalogue; one message per damaged motion."""
+    found = []
+    for entry in library.entries():
+        path, name = frame_path(library, entry), f"{FOLDER}/{entry.file}"
+        try:
+            joints = len(library.skeleton(entry.skeleton))
+            if isinstance(library.files, ObjectStore):
+                library.files.drop_local(name)
+            table = open_frames(library.files.local(name), frames=entry.frames, joints=joints)
+        except FileNotFoundError:
+            found.append(f"{entry.name}: its frames are missing ({path})")
+        except LibraryError as error:
+            found.append(f"{entry.name}: {error}")
+        else:
+            if table_digest(table) != entry.digest:
+                found.append(f"{entry.name}: its frames are not what was stored ({path})")
+    return found
+
+
+def frame_path(library: Store, entry: Entry) -> str:
+    """Path or address of the frames of a motion, for messages."""
+    where = library.files.address if library.files.remote else library.path
+    return f"{where}/{FOLDER}/{entry.file}"
+
+
 def is_whole(path: Path, *, frames: int) -> bool:
-    """Whether the file is there with all its frames."""
+    """Whether the file exists with all its frames."""
     try:
         return len(np.load(path, mmap_mode="r", allow_pickle=False)) == frames
     except (ValueError, EOFError, OSError, TypeError):
@@ -124,7 +153,7 @@ def unpacked(table: NDArray[np.float32], joints: int) -> dict[str, NDArray[np.fl
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in `folder` survive a power cut (where the system can)."""
+    """Flush renames in `folder` to disk, where the operating system supports it."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -135,5 +164,5 @@ def sync_folder(folder: Path) -> None:
 
 
 def _slug(name: str) -> str:
-    """The name as part of a file name on any system."""
+    """The name as part of a file name on any operating system."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60] or "_"

@@ -1,7 +1,7 @@
-"""One writer at a time: a lock of the operating system on a file in the library.
+"""Writer lock: an operating-system lock on a file in the library.
 
-The lock belongs to the process: when that ends, in whatever way, the lock is free. Readers
-do not take it; SQLite keeps them and the one writer apart.
+The lock is released when the process that holds it ends, for whatever reason. Readers do not take
+it; SQLite isolates them from the writer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from motionloom.errors import LibraryError
 
 _log = logging.getLogger("motionloom.store")
-_PATIENCE = 1.0  # seconds before the wait is worth a message
+_PATIENCE = 1.0  # seconds before a wait is logged
 _held: set[int] = set()  # open lock files of this process
 
 
@@ -35,8 +35,7 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
     Raises
     ------
     LibraryError
-        If the other writer is still at work after that time, or the folder cannot be
-        written to.
+        If the other writer has not finished by then, or the folder cannot be written to.
     """
     try:
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
@@ -48,16 +47,16 @@ def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
         yield
     finally:
         _held.discard(handle)
-        os.close(handle)  # closing frees the lock
+        os.close(handle)  # releases the lock
 
 
 def not_writable(place: Path, error: OSError) -> LibraryError:
-    """What is raised where a library, or a folder of it, cannot be written to."""
+    """The error for a library, or a folder of it, that cannot be written to."""
     return LibraryError(f"{place}: cannot write to this library: {error.strerror or error}")
 
 
 def _acquire(handle: int, folder: Path, timeout: float) -> None:
-    start, said = time.monotonic(), False
+    start, logged = time.monotonic(), False
     while not _try_lock(handle):
         waited = time.monotonic() - start
         if waited >= timeout:
@@ -65,9 +64,9 @@ def _acquire(handle: int, folder: Path, timeout: float) -> None:
                 f"{folder}: another process has been writing to this library for "
                 f"{waited:.0f} s; wait until it is done and run this again"
             )
-        if waited >= _PATIENCE and not said:
-            _log.warning("%s: waiting for another process that writes to it", folder)
-            said = True
+        if waited >= _PATIENCE and not logged:
+            _log.warning("%s: waiting for another process that is writing to it", folder)
+            logged = True
         time.sleep(min(0.05, max(0.0, timeout - waited)))
 
 
@@ -93,8 +92,8 @@ else:
         return True
 
     def _close_in_child() -> None:
-        # A forked worker shares the open file, and with it the lock: if it outlived its
-        # parent, the library would stay locked.
+        # A forked worker shares the open file and with it the lock: if it outlived its parent,
+        # the library would stay locked.
         for handle in _held:
             os.close(handle)
         _held.clear()

@@ -1,4 +1,4 @@
-"""What the catalogue records of a motion: its entry, its skeleton and its origin as JSON."""
+"""Records of the catalogue: entries of motions; skeletons and origins as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from motionloom.motion.motion import Origin
 
 @dataclass(frozen=True)
 class Entry:
-    """What the catalogue says about one motion.
+    """One motion in the catalogue.
 
     Examples
     --------
@@ -25,13 +25,13 @@ class Entry:
     name: str
     file: str
     digest: str  # of the frames
-    source: str  # the file it came from; empty for a motion made in memory
+    source: str  # path of the source file; empty for a motion added from memory
     source_hash: str  # of that file's bytes
-    options: str  # how it was read, as JSON
+    options: str  # of the import, as JSON
     frames: int
     fps: float
     skeleton: str  # the skeleton's key
-    origin: str  # what the reader understood and mended, as JSON
+    origin: str  # what the reader inferred and repaired, as JSON
 
     @property
     def seconds(self) -> float:
@@ -54,7 +54,7 @@ def text_digest(*texts: str, size: int = 8) -> str:
 
 
 def skeleton_json(skeleton: Skeleton) -> str:
-    """A skeleton as JSON; floats are written so that they read back exactly."""
+    """A skeleton as JSON; floats are restored exactly."""
     rest = skeleton.rest
     return json.dumps(
         {
@@ -75,7 +75,7 @@ def skeleton_from(data: str) -> Skeleton | None:
     """The skeleton in that JSON, or None if it is damaged."""
     try:
         values = json.loads(data)
-        for key in ("offsets", "end_offsets"):  # JSON forgets the width of an empty table
+        for key in ("offsets", "end_offsets"):  # JSON loses the width of an empty table
             values[key] = np.array(values[key], dtype=np.float64).reshape(-1, 3)
         return Skeleton(**values)
     except (KeyError, TypeError, ValueError):
@@ -83,7 +83,7 @@ def skeleton_from(data: str) -> Skeleton | None:
 
 
 def origin_json(origin: Origin) -> str:
-    """Where a motion came from, as JSON, without the path (the entry has it)."""
+    """The origin of a motion as JSON, without the path, which is in the entry."""
     return json.dumps({**asdict(origin), "path": ""}, sort_keys=True)
 
 

@@ -23,36 +23,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
-from uuid import uuid4
 
 from motionloom import parallel
-from motionloom.errors import InvalidInput, LibraryError, MotionloomError
+from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.segment import positive_rate
 from motionloom.parallel import Progress
 from motionloom.store.artifacts.artifacts import Artifacts
 from motionloom.store.artifacts.release_0_1 import upgrade
-from motionloom.store.catalogue import FILE, Catalogue
-from motionloom.store.frames import (
-    FOLDER,
-    frame_table,
-    open_frames,
-    sync_folder,
-    table_digest,
-    unpacked,
-)
-from motionloom.store.ingest.importing import ImportReport, import_files, remove_files, sweep
-from motionloom.store.ingest.labels import LabelRule
+from motionloom.store.catalogue import Catalogue
+from motionloom.store.creation import check_address, create_folder, set_rate
+from motionloom.store.frames import FOLDER, damaged_frames, frame_path, open_frames, unpacked
+from motionloom.store.ingest import importing
+from motionloom.store.ingest.importing import ImportReport
+from motionloom.store.ingest.labels import LabelRule, checked_labels
 from motionloom.store.ingest.sources import find_sources
-from motionloom.store.ingest.task import new_entry
-from motionloom.store.lock import not_writable, writer_lock
+from motionloom.store.lock import writer_lock
 from motionloom.store.records import Entry, origin_from
-from motionloom.store.remote.object_store import (
-    FileStore,
-    FolderStore,
-    ObjectStore,
-    normal_address,
-)
+from motionloom.store.remote.object_store import FileStore, FolderStore, ObjectStore
 from motionloom.store.remote.replica import check_not_replica, replica_for_workers
 from motionloom.store.settings import ImportSettings
 
@@ -92,14 +79,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open the library at `path`; the same as calling the class.
-
-        Examples
-        --------
-        >>> import motionloom as ml
-        >>> ml.Library.open(lib.path).names == lib.names
-        True
-        """
+        """Open the library at `path`; the same as calling the class."""
         return cls(path)
 
     @classmethod
@@ -139,46 +119,19 @@ class Store:
         ...     len(ml.Library.create(f"{folder}/takes.loom", fps=30))
         0
         """
-        path = Path(path)
-        if path.exists():
-            _check_empty(path)
-        address = None if store is None else normal_address(store)
-        settings = {} if fps is None else {"fps": repr(positive_rate(fps))}
-        if address is not None and not (path / FILE).exists():
-            ObjectStore(address).check_free()  # raises before a library is created
-            settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
-        path.mkdir(parents=True, exist_ok=True)
-        catalogue = Catalogue(path)
-        with writer_lock(path, timeout=60.0):
-            (path / FOLDER).mkdir(exist_ok=True)
-            created = catalogue.create(settings)
-            if created and address is not None:
-                try:
-                    ObjectStore(address).claim(settings["id"])
-                except MotionloomError:
-                    (path / FILE).unlink()
-                    raise
-        catalogue.close()
+        created = create_folder(Path(path), fps=fps, store=store)
         if not created and not exist_ok:
             raise LibraryError(f"{path}: there is a library already; open it with Library(...)")
         library = cls(path)
         if not created:
-            library._check_address(address)
+            check_address(library, store)
             if fps is not None:
-                with writer_lock(path, timeout=60.0):
-                    library._set_rate(fps)
+                with writer_lock(library.path, timeout=60.0):
+                    set_rate(library, fps)
         return library
 
     def close(self) -> None:
-        """Close the catalogue; the next use of the library opens it again.
-
-        Examples
-        --------
-        >>> import motionloom as ml
-        >>> with ml.Library(lib.path) as again:  # closed at the end of the block
-        ...     len(again) == len(lib)
-        True
-        """
+        """Close the catalogue; the next use of the library opens it again."""
         self.catalogue.close()
 
     def __enter__(self) -> Self:
@@ -230,11 +183,6 @@ class Store:
         LibraryError
             If another process holds it for longer than `timeout`, or the library is a
             read-only replica.
-
-        Examples
-        --------
-        >>> with lib.writing():
-        ...     pass  # no other process writes meanwhile
         """
         if getattr(self._lock, "held", False):  # by an enclosing block
             yield
@@ -249,12 +197,7 @@ class Store:
                 self._lock.held = False
 
     def check_writable(self) -> None:
-        """Raise if the library is a read-only replica.
-
-        Examples
-        --------
-        >>> lib.check_writable()
-        """
+        """Raise if the library is a read-only replica."""
         if self._replica:
             raise LibraryError(
                 f"{self.path}: workers of a cluster read a replica of the catalogue and cannot "
@@ -315,13 +258,7 @@ class Store:
         return entry
 
     def entries(self) -> list[Entry]:
-        """Entries of all motions, sorted by name.
-
-        Examples
-        --------
-        >>> [entry.name for entry in lib.entries()][:2]
-        ['dance_groove', 'jog']
-        """
+        """Entries of all motions, sorted by name."""
         return self.catalogue.entries()
 
     def __getitem__(self, name: str) -> Motion:
@@ -345,16 +282,11 @@ class Store:
                 **unpacked(table, len(skeleton)),  # type: ignore[arg-type]
             )
         raise LibraryError(
-            f"{self._frame_path(entry)}: the frames of {name!r} are missing; import it again"
+            f"{frame_path(self, entry)}: the frames of {name!r} are missing; import it again"
         )
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Copy the frames of motions from the object store to this machine, if there is one.
-
-        Examples
-        --------
-        >>> lib.fetch(["walk"])  # nothing to do: its frames are on this machine
-        """
+        """Copy the frames of motions from the object store to this machine, if there is one."""
         if self.files.remote:
             self.files.fetch(f"{FOLDER}/{self.entry(name).file}" for name in names)
 
@@ -430,13 +362,7 @@ class Store:
         return digest.hexdigest()
 
     def fingerprints(self) -> list[tuple]:
-        """Name, digest of the frames, skeleton key and rate of every motion, sorted by name.
-
-        Examples
-        --------
-        >>> len(lib.fingerprints()) == len(lib)
-        True
-        """
+        """Name, digest of the frames, skeleton key and rate of every motion, sorted by name."""
         query = "SELECT name, digest, skeleton, fps FROM motions ORDER BY name"
         return self.catalogue.rows(query)
 
@@ -448,22 +374,7 @@ class Store:
         >>> lib.damage()
         []
         """
-        found = []
-        for entry in self.entries():
-            path, name = self._frame_path(entry), f"{FOLDER}/{entry.file}"
-            try:
-                joints = len(self.skeleton(entry.skeleton))
-                if isinstance(self.files, ObjectStore):
-                    self.files.drop_local(name)
-                table = open_frames(self.files.local(name), frames=entry.frames, joints=joints)
-            except FileNotFoundError:
-                found.append(f"{entry.name}: its frames are missing ({path})")
-            except LibraryError as error:
-                found.append(f"{entry.name}: {error}")
-            else:
-                if table_digest(table) != entry.digest:
-                    found.append(f"{entry.name}: its frames are not what was stored ({path})")
-        return found
+        return damaged_frames(self)
 
     # --- adding and removing ------------------------------------------------------------
 
@@ -546,13 +457,15 @@ class Store:
             force=force, workers=workers,
         )  # fmt: skip
         with self.writing():
-            present = sweep(self.files, self.catalogue)
+            present = importing.sweep(self.files, self.catalogue)
             if fps is not None:
-                self._set_rate(fps)
+                set_rate(self, fps)
             try:
-                return import_files(self, paths, settings, present=present, progress=progress)
+                return importing.import_files(
+                    self, paths, settings, present=present, progress=progress
+                )
             except LibraryError:  # the disk is full: remove what was written only in part
-                sweep(self.files, self.catalogue)
+                importing.sweep(self.files, self.catalogue)
                 raise
 
     def add_motion(
@@ -588,34 +501,9 @@ class Store:
         ...     print(made.names, made.labels("stroll"))
         ('stroll',) ('walk',)
         """
-        name = name if name is not None else motion.name
-        if not name or not name.isprintable():
-            raise InvalidInput(f"name must be a printable text; got {name!r}")
-        if len(motion) == 0:
-            raise InvalidInput(f"motion {name!r} has no frames")
-        given = None if labels is None else {name: _checked_labels(labels)}
-        if self.fps is not None:
-            motion = motion.resample(self.fps)
-        with self.writing():
-            held = self.catalogue.entry(name)
-            if held is not None and not replace:
-                if held.digest == table_digest(frame_table(motion)):
-                    self.catalogue.put(labels=given)
-                    return
-                raise LibraryError(
-                    f"{self.path}: there is another motion called {name!r}; choose a name, "
-                    "or pass replace=True"
-                )
-            try:
-                entry, skeleton = new_entry(
-                    motion, name, self.files, source="", source_hash="", options="{}"
-                )
-                if not self.files.remote:
-                    sync_folder(self.files.local(FOLDER))
-            except OSError as error:
-                raise not_writable(self.path, error) from None
-            old = self.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
-            remove_files(self.files, old)
+        importing.import_motion(
+            self, motion, motion.name if name is None else name, labels=labels, replace=replace
+        )
 
     def set_labels(self, name: str, labels: Iterable[str]) -> None:
         """Replace the labels of a motion.
@@ -630,7 +518,7 @@ class Store:
         ...     print(made.labels("walk"))
         ('calm', 'walk')
         """
-        given = _checked_labels(labels)
+        given = checked_labels(labels)
         with self.writing():
             self.entry(name)
             self.catalogue.put(labels={name: given})
@@ -650,37 +538,7 @@ class Store:
         """
         with self.writing():
             self.entry(name)
-            remove_files(self.files, self.catalogue.put(remove=[name]))
-
-    def _check_address(self, address: str | None) -> None:
-        held = self.catalogue.meta().get("store")
-        if address is not None and address != held:
-            raise LibraryError(
-                f"{self.path}: the frames of this library are in {held or 'its own folder'}, not "
-                f"in {address}; import without a store, or into a new library"
-            )
-
-    def _set_rate(self, fps: float) -> None:
-        wanted, held = positive_rate(fps), self.fps
-        if held == wanted:
-            return
-        if held is not None:
-            raise LibraryError(
-                f"{self.path}: this library is kept at {held:g} fps, not {wanted:g}; import "
-                "without a rate, or into a new library"
-            )
-        others = sorted({entry.fps for entry in self.entries()} - {wanted})
-        if others:
-            raise LibraryError(
-                f"{self.path}: this library holds motions at {others[0]:g} fps, which would "
-                f"not be resampled to {wanted:g}; import into a new library"
-            )
-        self.catalogue.set_meta("fps", repr(wanted))
-
-    def _frame_path(self, entry: Entry) -> str:
-        """Path or address of the frames of a motion, for messages."""
-        where = self.files.address if self.files.remote else self.path
-        return f"{where}/{FOLDER}/{entry.file}"
+            importing.remove_files(self.files, self.catalogue.put(remove=[name]))
 
     def _not_found(self, name: str) -> str:
         names = self.names
@@ -691,22 +549,3 @@ class Store:
         listed = ", ".join(dict.fromkeys(near[:8] or names[:8]))
         also = "did you mean" if near else f"the first of {len(names)} are"
         return f"{self.path}: no motion {name!r}; {also} {listed}"
-
-
-def _check_empty(path: Path) -> None:
-    """Raise if `path` cannot become a library: it is a file, or a folder with other content."""
-    if not path.is_dir():
-        raise LibraryError(f"{path}: there is a file of that name; a library is a folder")
-    if (path / FILE).exists():
-        return
-    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
-    if others:
-        raise LibraryError(
-            f"{path}: this folder holds other files ({others[0]}); a library needs its own folder"
-        )
-
-
-def _checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(labels, str):
-        raise InvalidInput(f"labels must be a sequence of texts, as in [{labels!r}]; got one text")
-    return tuple(sorted({str(label).strip() for label in labels} - {""}))

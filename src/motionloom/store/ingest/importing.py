@@ -1,10 +1,9 @@
-"""Import: many files into a library, in parallel, and again and again without harm.
+"""Import of many files in parallel, resumable and idempotent.
 
-Each file is a task of its own (see `motionloom.store.ingest.task`), which writes the frames
-under a name that no other content can have. The rows are committed here, in the one
-process that holds the writer lock, a few dozen at a time. So a killed import loses the last
-half second of work, and the next one picks up the rest. What is stored depends on the files
-alone, not on their order or on when they were read.
+Each file is one task (see `motionloom.store.ingest.task`), which writes the frames under a name
+that depends on their content. The process that holds the writer lock commits the rows, a few dozen
+at a time. So a killed import loses the last half second of work, and the next one resumes it. What
+is stored depends on the files only, not on their order or on when they were read.
 """
 
 from __future__ import annotations
@@ -14,21 +13,31 @@ import json
 import math
 import os
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as replaced
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from motionloom import parallel
-from motionloom.errors import LibraryError
+from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import FORMATS
+from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.store.catalogue import Catalogue
-from motionloom.store.frames import FOLDER, sync_folder
-from motionloom.store.ingest.labels import Labelling, labelling
+from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
+from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
 from motionloom.store.ingest.sources import Source, assign_names, find_sources
-from motionloom.store.ingest.task import Outcome, Task, content_hash, failure_reason, ingest
+from motionloom.store.ingest.task import (
+    Outcome,
+    Task,
+    content_hash,
+    failure_reason,
+    ingest,
+    new_entry,
+)
+from motionloom.store.lock import not_writable
 from motionloom.store.records import Entry
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 from motionloom.store.settings import ImportSettings
@@ -57,10 +66,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import did.
+    """Result of an import.
 
-    `added` counts new and changed motions (the changed ones are also in `replaced`),
-    `skipped` those that were there already; `frames` and `seconds` measure what was added.
+    `added` counts new and changed motions (the changed ones also in `replaced`), `skipped` those
+    that were unchanged; `frames` and `seconds` measure what was added.
 
     Examples
     --------
@@ -117,7 +126,7 @@ def import_files(
                 if outcome.write_error:
                     raise LibraryError(
                         f"{library.path}: cannot write to this library: {outcome.write_error}. "
-                        "What was added before is safe; run the same import again to go on"
+                        "What was added is safe; run the same import again to resume it"
                     )
                 if outcome.failure:
                     failures.append(Failure(done.item.source.shown, outcome.failure))
@@ -139,8 +148,41 @@ def import_files(
     )
 
 
+def import_motion(
+    library: Store, motion: Motion, name: str, *, labels: Iterable[str] | None, replace: bool
+) -> None:
+    """Add a motion from memory. See `Store.add_motion`."""
+    if not name or not name.isprintable():
+        raise InvalidInput(f"name must be a printable text; got {name!r}")
+    if len(motion) == 0:
+        raise InvalidInput(f"motion {name!r} has no frames")
+    given = None if labels is None else {name: checked_labels(labels)}
+    if library.fps is not None:
+        motion = motion.resample(library.fps)
+    with library.writing():
+        held = library.catalogue.entry(name)
+        if held is not None and not replace:
+            if held.digest == table_digest(frame_table(motion)):
+                library.catalogue.put(labels=given)
+                return
+            raise LibraryError(
+                f"{library.path}: there is another motion called {name!r}; choose a name, "
+                "or pass replace=True"
+            )
+        try:
+            entry, skeleton = new_entry(
+                motion, name, library.files, source="", source_hash="", options="{}"
+            )
+            if not library.files.remote:
+                sync_folder(library.files.local(FOLDER))
+        except OSError as error:
+            raise not_writable(library.path, error) from None
+        old = library.catalogue.put([entry], skeletons={entry.skeleton: skeleton}, labels=given)
+        remove_files(library.files, old)
+
+
 def sweep(files: FileStore, catalogue: Catalogue) -> set[str]:
-    """Remove frame files that no motion has: what a killed import left. Gives those left."""
+    """Remove frame files of no motion, left by a killed import; returns the others."""
     needed = {file for (file,) in catalogue.rows("SELECT file FROM motions")}
     if isinstance(files, ObjectStore):
         there = {Path(name).name for name in files.names(FOLDER)}
@@ -151,7 +193,7 @@ def sweep(files: FileStore, catalogue: Catalogue) -> set[str]:
 
 
 def remove_files(files: FileStore, names: Sequence[str]) -> None:
-    """Remove frame files; one that a reader on Windows holds open waits for the next sweep."""
+    """Remove frame files; those that cannot be removed are left to the next sweep."""
     if isinstance(files, ObjectStore):
         files.remove(f"{FOLDER}/{name}" for name in names)
         return
@@ -163,7 +205,7 @@ def remove_files(files: FileStore, names: Sequence[str]) -> None:
 
 
 class _Batch:
-    """Rows on their way to the catalogue."""
+    """Rows to be committed to the catalogue together."""
 
     def __init__(self, files: FileStore, catalogue: Catalogue, labelled: Labelling) -> None:
         self.files, self.catalogue = files, catalogue
@@ -179,8 +221,8 @@ class _Batch:
             self.skipped += 1
             known = task.known
             if known is not None and known.source != task.source.path:
-                if not os.path.exists(known.source):  # the folder has moved: follow it
-                    self.entries.append(replace(known, source=task.source.path))
+                if not os.path.exists(known.source):  # the folder was moved
+                    self.entries.append(replaced(known, source=task.source.path))
         else:
             self.added += 1
             self.replaced += task.known is not None
@@ -204,7 +246,7 @@ class _Batch:
 
     @property
     def seconds(self) -> float:
-        return math.fsum(self._durations)  # the same whatever the order
+        return math.fsum(self._durations)  # independent of the order
 
     @property
     def size(self) -> int:
@@ -229,7 +271,7 @@ def _tasks(sources: Sequence[Source], catalogue: Catalogue, present: Collection[
 
     held = {name: entry.source for name, entry in entries.items()}
     names = assign_names(sources, held, same)
-    here = os.getcwd()  # workers of a cluster may be elsewhere
+    here = os.getcwd()  # workers of a cluster run in other folders
     known = [entries.get(names[source.path]) for source in sources]
     return [
         Task(s, names[s.path], entry, here, entry is not None and entry.file not in present)
@@ -238,7 +280,7 @@ def _tasks(sources: Sequence[Source], catalogue: Catalogue, present: Collection[
 
 
 def _load_readers(sources: Sequence[Source]) -> None:
-    """Import the readers before workers are forked, so that not each has to do it."""
+    """Import the readers before workers are forked, so that each inherits them."""
     for suffix in {Path(source.path).suffix.lower() for source in sources}:
         importlib.import_module(FORMATS[suffix].module)
 
@@ -249,5 +291,5 @@ def _useful_workers(sources: Sequence[Source]) -> int:
         try:
             size += os.path.getsize(source.shown)
         except OSError:
-            pass  # the task will say what is wrong with it
+            pass  # the task reports it
     return max(1, min(parallel.available_workers(), size // _WORTH_A_WORKER))

@@ -1,12 +1,12 @@
 """Labels of imported motions: from folder names, file name patterns, a table or a mapping.
 
-- ``"folder"``: the folders between the one given to the import and the file; the given
-  folder's own name for files that lie directly in it.
-- ``"pattern:REGEX"``: the groups of a regular expression named ``label`` (or beginning so),
-  or else its first group. Searched in the file's stem, or in its path without the suffix
-  if the expression holds a ``/``.
-- a CSV file: one column names the file, another holds the label.
-- a mapping from name to label or labels.
+- ``"folder"``: the folders between the imported folder and the file; the name of the imported
+  folder for files directly in it.
+- ``"pattern:REGEX"``: the groups of a regular expression whose names begin with ``label``, or else
+  its first group. It is searched in the stem of the file, or in its path without the suffix if the
+  expression contains a ``/``.
+- A CSV file: one column names the file, another contains the label.
+- A mapping from name to label or labels.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
 
 @dataclass(frozen=True)
 class Labelling:
-    """Labels for the sources of an import, and what of the tables found no file."""
+    """Labels of the sources of an import, and the rows of tables that match no file."""
 
     by_path: dict[str, tuple[str, ...]]  # source path to labels, sorted
     unmatched: tuple[str, ...] = ()  # rows of a table, keys of a mapping
 
 
 def labelling(
-    specs: LabelRule | Sequence[LabelRule] | None,
+    rules: LabelRule | Sequence[LabelRule] | None,
     sources: Sequence[Source],
     *,
     columns: str | Sequence[str] | None = None,
 ) -> Labelling:
-    """Labels for `sources` by one rule or several (see the top of this module).
+    """Labels of `sources` by one rule or several (see the module docstring).
 
     Parameters
     ----------
-    specs : str, Path, mapping, or sequence of those
+    rules : str, Path, mapping, or sequence of those
     sources : sequence of Source
     columns : str or sequence of str, optional
-        Columns of a CSV file that hold labels. Default: ``label``.
+        Columns of a CSV file with labels. Default: ``label``.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def labelling(
     >>> labelling(["folder", "pattern:^([a-z]+)_"], [kick]).by_path
     {'/takes/kick/high_1.bvh': ('high', 'kick')}
     """
-    if specs is None:
+    if rules is None:
         return Labelling({})
-    if isinstance(specs, (str, Path, Mapping)):
-        specs = [specs]
+    if isinstance(rules, str | Path | Mapping):
+        rules = [rules]
     found: dict[str, set[str]] = {}
     unmatched: list[str] = []
-    for spec in specs:
-        rule, missing = _rule(spec, sources, columns)
+    for given in rules:
+        rule, missing = _rule(given, sources, columns)
         unmatched += missing
         for source in sources:
             labels = {label.strip() for label in rule(source)} - {""}
@@ -71,24 +71,31 @@ def labelling(
     return Labelling(by_path, tuple(unmatched))
 
 
+def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Labels stripped, sorted and each once; raises for a single text."""
+    if isinstance(labels, str):
+        raise InvalidInput(f"labels must be a sequence of texts, as in [{labels!r}]; got one text")
+    return tuple(sorted({str(label).strip() for label in labels} - {""}))
+
+
 _Rule = Callable[[Source], Iterable[str]]
 
 
-def _rule(spec: LabelRule, sources: Sequence[Source], columns) -> tuple[_Rule, list[str]]:
-    if isinstance(spec, Mapping):
+def _rule(rule: LabelRule, sources: Sequence[Source], columns) -> tuple[_Rule, list[str]]:
+    if isinstance(rule, Mapping):
         rows = [
             (str(key), (value,) if isinstance(value, str) else tuple(map(str, value)))
-            for key, value in spec.items()
+            for key, value in rule.items()
         ]
         return _by_key(rows, sources)
-    if str(spec) == "folder":
+    if str(rule) == "folder":
         return lambda source: source.folders, []
-    if str(spec).startswith("pattern:"):
-        return _pattern(str(spec).removeprefix("pattern:")), []
-    if Path(spec).is_file():
-        return _by_key(_table_rows(Path(spec), columns), sources)
+    if str(rule).startswith("pattern:"):
+        return _pattern(str(rule).removeprefix("pattern:")), []
+    if Path(rule).is_file():
+        return _by_key(_table_rows(Path(rule), columns), sources)
     raise InvalidInput(
-        f"labels must be 'folder', 'pattern:REGEX' or an existing CSV file; got {str(spec)!r}"
+        f"labels must be 'folder', 'pattern:REGEX' or an existing CSV file; got {str(rule)!r}"
     )
 
 
@@ -154,7 +161,7 @@ def _decoded(path: Path) -> str:
 
 
 def _by_key(rows, sources: Sequence[Source]) -> tuple[_Rule, list[str]]:
-    """Rows matched by the end of the path: ``86_01``, ``86_01.bvh``, ``86/86_01.bvh``."""
+    """Labels of rows that match the end of a path: ``86_01``, ``86/86_01.bvh``."""
     labels: dict[tuple[str, ...], list[str]] = {}
     for key, given in rows:
         labels.setdefault(_key_parts(key), []).extend(given)

@@ -1,9 +1,8 @@
-"""The files of an import: found in folders, each once, and what their motions are called.
+"""Source files of an import, and the names of their motions.
 
-A motion is called like its file without the suffix (``86_01``). Where several files of one
-import share that, each gets as much of its path as tells it apart: ``a/walk``, ``b/walk``.
-A file that the library already holds keeps its name. Nothing here depends on the order in
-which files are given or found.
+A motion has the name of its file without the suffix (``86_01``). Where several files of one import
+share it, each gets as much of its path as distinguishes it: ``a/walk``, ``b/walk``. A file that is
+in the library keeps its name. The result does not depend on the order of the files.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Source:
 
     path: str  # absolute, folders without symbolic links: the file's identity
     shown: str  # as the user would write it
-    folders: tuple[str, ...]  # below the folder that was given; that one's name if none
+    folders: tuple[str, ...]  # below the given folder; else the name of the parent folder
 
     @property
     def stem(self) -> str:
@@ -46,21 +45,21 @@ def find_sources(
 ) -> tuple[list[Source], list[tuple[str, str]]]:
     """Every motion file among `paths` and in the folders among them, once each.
 
-    Folders are walked to the bottom; hidden files and folders are passed over, and links
-    to folders are followed once.
+    Folders are searched recursively; hidden files and folders are ignored, and links to folders
+    are followed once.
 
     Returns
     -------
     sources : list of Source
         Sorted by path.
     unreadable : list of (folder, reason)
-        Folders that could not be looked into.
+        Folders that could not be read.
 
     Raises
     ------
     InvalidInput
-        If a path does not exist, a single file is of a kind that we cannot read, or there
-        are no motion files at all.
+        If a path does not exist, a file has a format without a reader, or there are no motion
+        files at all.
     """
     paths = list(paths)
     found: dict[str, Source] = {}
@@ -73,9 +72,9 @@ def find_sources(
         elif is_motion_file(path):
             files = [path]
         else:
-            kind = f"{path.suffix} files give" if path.suffix else "this file gives"
+            kind = f"{path.suffix} files contain" if path.suffix else "this file contains"
             known = ", ".join(MOTION_SUFFIXES)
-            raise InvalidInput(f"{path}: {kind} no motion; one of {known} expected")
+            raise InvalidInput(f"{path}: {kind} no motion; expected one of {known}")
         for file in files:
             identity = storable(os.path.join(os.path.realpath(file.parent), file.name))
             inner = file.relative_to(path).parts[:-1] if path.is_dir() else ()
@@ -84,7 +83,7 @@ def find_sources(
             found.setdefault(identity, source)
     if not found and not unreadable:
         places, known = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
-        raise InvalidInput(f"{places}: no motion files here (looked for {known})")
+        raise InvalidInput(f"{places}: no motion files (expected {known})")
     return [found[identity] for identity in sorted(found)], sorted(set(unreadable))
 
 
@@ -100,10 +99,10 @@ def assign_names(
     sources : sequence of Source
         The whole import.
     held : mapping
-        Name to source path of what is in the library.
+        Name to source path of the motions in the library.
     same : callable
-        ``same(source, name)`` tells whether the motion held as `name` was made from a
-        file with the same bytes as `source` (a folder that has moved).
+        ``same(source, name)``: whether the motion `name` was imported from a file with the
+        same bytes as `source`, in a folder that was moved.
 
     Returns
     -------
@@ -129,7 +128,7 @@ def assign_names(
     for source in sorted(sources, key=lambda source: source.path):
         if source.path in names:
             continue
-        # With the file's suffix only where nothing else tells two files apart.
+        # With the suffix only where nothing else distinguishes two files.
         options = [*_suffixes(source.parts), *_suffixes(_with_suffix(source))]
         options = [name for name in options if shared[name] == 1]
         name = _first_free(options, taken, partial(same, source))
@@ -139,10 +138,10 @@ def assign_names(
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Files beside `path` that its reader looks at too: skeletons, buffers. Sorted.
+    """Files beside `path` that its reader reads too, sorted: skeletons, buffers.
 
-    Taken are those whose stem begins the file's own (``01.asf`` for ``01_01.amc``), or the
-    only one there is.
+    They are those whose stem is a prefix of the file's own (``01.asf`` for ``01_01.amc``), or the
+    only one in the folder.
     """
     path = Path(path)
     suffix = _COMPANIONS.get(path.suffix.lower())
@@ -153,12 +152,12 @@ def companions(path: str | Path) -> list[Path]:
 
 
 def is_companion(path: str | PurePath) -> bool:
-    """Whether a file gives no motion itself but is read with another: ``01.asf``."""
+    """Whether a file contains no motion but is read with another: ``01.asf``."""
     return PurePath(path).suffix.lower() in _COMPANIONS.values()
 
 
 def storable(text: str) -> str:
-    """`text` without the surrogates that stand for undecodable bytes in file names."""
+    """`text` without the surrogates for undecodable bytes in file names."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -195,7 +194,7 @@ def _files_in(folder: Path, unreadable: list[tuple[str, str]]) -> list[Path]:
     for place, folders, files in os.walk(folder, onerror=note, followlinks=True):
         status = os.stat(place)
         here = (status.st_dev, status.st_ino)
-        # A link that leads back, a second way to the same place, or a library.
+        # A cyclic link, a folder that was seen before, or a library.
         if here in seen or FILE in files:
             folders.clear()
             continue

@@ -1,8 +1,8 @@
-"""One file into a library: the task that a worker does.
+"""Ingest task: import of one file, run by a worker.
 
-Hash the bytes, stop if the library has them, else read, resample, and write the frames.
-What goes wrong with a file is told and never raised; only the catalogue is left to the one
-process that holds the writer lock.
+Hash the bytes, stop if the library has them, else read, resample and write the frames. Problems
+with the file are returned, not raised; the catalogue is written by the process that holds the
+writer lock.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from motionloom.store.remote.object_store import FileStore, ObjectStoreError
 
 @dataclass(frozen=True)
 class Task:
-    """A file, what its motion is called, and what the library has under that name."""
+    """A file, the name of its motion, and the entry of the library with that name."""
 
     source: Source
     name: str
     known: Entry | None
-    folder: str = ""  # that the file's name is relative to
-    missing: bool = False  # whether the known frames are lost
+    folder: str = ""  # that the path is relative to
+    missing: bool = False  # whether the frames of `known` are missing
 
     @property
     def file(self) -> str:
-        """Where the file is, for whoever does the task."""
+        """Absolute path, as the task may run in another folder."""
         return os.path.join(self.folder, self.source.shown)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it: an entry, nothing new, or a failure."""
+    """Result of a task: an entry, nothing new, or a failure."""
 
     entry: Entry | None = None  # None: unchanged
     skeleton: str = ""  # as JSON
@@ -50,7 +50,7 @@ class Outcome:
 def ingest(
     task: Task, *, files: FileStore, fps: float | None, reader: dict, options: str, force: bool
 ) -> Outcome:
-    """Do the task; `options` is the JSON of all that shapes the outcome but the file."""
+    """Run the task; `options` (JSON) is all that determines the result besides the file."""
     source, known, file = task.source, task.known, task.file
     try:
         before = _state(file)
@@ -82,7 +82,7 @@ def ingest(
 def new_entry(
     motion: Motion, name: str, files: FileStore, *, source: str, source_hash: str, options: str
 ) -> tuple[Entry, str]:
-    """Write a motion's frames; gives the catalogue's entry and the skeleton as JSON."""
+    """Write the frames of a motion; returns its entry, and its skeleton as JSON."""
     stored = write_frames(motion, name, files)
     entry = Entry(
         name=name,
@@ -100,12 +100,12 @@ def new_entry(
 
 
 def _is_there(known: Entry, files: FileStore) -> bool:
-    # What a store has was listed before the tasks were handed out.
+    # The objects of a store were listed before the tasks were submitted.
     return files.remote or is_whole(files.local(f"{FOLDER}/{known.file}"), frames=known.frames)
 
 
 def failure_reason(error: Exception | None) -> str:
-    """What to tell about a file whose import raised `error`."""
+    """Message for a file whose import raised `error`."""
     if isinstance(error, MotionFormatError):
         return error.problem if error.line is None else f"line {error.line}: {error.problem}"
     if isinstance(error, MotionloomError):
@@ -118,7 +118,7 @@ def failure_reason(error: Exception | None) -> str:
 
 
 def content_hash(path: str) -> str:
-    """Digest of the bytes of a file, and of those that its reader also looks at."""
+    """Digest of the bytes of a file and of those its reader reads with it."""
     digest = hashlib.blake2b(digest_size=16)
     for part in (Path(path), *companions(path)):
         with open(part, "rb") as file:

@@ -1,11 +1,10 @@
-"""A local copy of what was read from afar: bounded, shared by all processes of a machine.
+"""Local cache of objects: of limited size, shared by all processes of a machine.
 
-Files in a store never change under their names, so a copy is right for ever; it is the
-memory of the machine that is not. When the copies take more room than they may, those that
-were not used for longest go. A file that is mapped meanwhile stays readable where the system
-has it so (Linux, macOS); elsewhere it stays until nobody has it open.
+Objects never change, so a cached copy is never out of date. When the cache exceeds its size, the
+least recently used files are removed. A file that is memory-mapped meanwhile remains readable on
+Linux and macOS; on Windows it is kept while it is open.
 
-The place is ``MOTIONLOOM_CACHE``, else ``cache`` in ``[store]`` of ``motionloom.toml``, else
+The folder is ``MOTIONLOOM_CACHE``, else ``cache`` in ``[store]`` of ``motionloom.toml``, else
 ``~/.cache/motionloom``; its size ``MOTIONLOOM_CACHE_GB``, else ``cache_gb``, else 20.
 """
 
@@ -23,7 +22,7 @@ from motionloom.configuration import section, user_cache
 from motionloom.errors import InvalidInput, LibraryError
 
 DEFAULT_GB = 20.0
-_LOOK_AGAIN = 0.02  # of the limit: so much may be added before the room is measured again
+_CHECK_AFTER = 0.02  # of the limit: added bytes after which the size is measured again
 
 
 class Cache:
@@ -47,21 +46,21 @@ class Cache:
 
     def __init__(self, folder: Path, limit: float) -> None:
         self.folder, self.limit = folder, limit
-        self._added: float | None = None  # bytes since the room was measured
+        self._added: float | None = None  # bytes since the size was measured
 
     def file(self, key: str, fill: Callable[[Path], object]) -> Path:
-        """The file of a key; `fill` writes it if it is not there."""
+        """The file of a key; `fill` writes it if it is not cached."""
         path = self._path(key)
         try:
-            os.utime(path)  # used now
+            os.utime(path)  # mark as used
         except FileNotFoundError:
             self._make(path, fill)
-        except OSError:  # a cache of another user: it is there, and that is enough
+        except OSError:  # the cache of another user: the file exists
             pass
         return path
 
     def adopt(self, key: str, path: Path) -> None:
-        """Take a file over as that of a key; it is gone from where it was."""
+        """Move a file into the cache."""
         self._make(self._path(key), lambda scratch: path.replace(scratch))
 
     def remove(self, key: str) -> None:
@@ -69,16 +68,16 @@ class Cache:
         self._path(key).unlink(missing_ok=True)
 
     def scratch(self) -> Path:
-        """A new folder for work in progress, on the same disk; whoever asks removes it."""
+        """A new temporary folder on the same disk; the caller removes it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             return Path(tempfile.mkdtemp(prefix="scratch-", dir=self.folder))
         except OSError as error:
-            raise self._no_room(error) from None
+            raise self._not_writable(error) from None
 
     def _path(self, key: str) -> Path:
         digest = hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-        # The ending stays: some readers go by it.
+        # Keep the suffix: some readers need it.
         return self.folder / digest[:2] / f"{digest}{Path(key).suffix}"
 
     def _make(self, path: Path, fill: Callable[[Path], object]) -> None:
@@ -89,13 +88,13 @@ class Cache:
         except FileNotFoundError:
             raise
         except OSError as error:
-            raise self._no_room(error) from None
-        if self._added is None or self._added + size > _LOOK_AGAIN * self.limit:
-            self._make_room(keep=path)
+            raise self._not_writable(error) from None
+        if self._added is None or self._added + size > _CHECK_AFTER * self.limit:
+            self._evict(keep=path)
             self._added = 0.0
         self._added += size
 
-    def _make_room(self, keep: Path) -> None:
+    def _evict(self, keep: Path) -> None:
         files = []
         for path in self.folder.glob("??/*"):
             try:
@@ -114,15 +113,15 @@ class Cache:
                     continue
                 excess -= size
 
-    def _no_room(self, error: OSError) -> LibraryError:
+    def _not_writable(self, error: OSError) -> LibraryError:
         return LibraryError(
-            f"{self.folder}: cannot keep local copies there: {error.strerror or error}; name "
-            "another place in MOTIONLOOM_CACHE"
+            f"{self.folder}: cannot write to the cache: {error.strerror or error}; name "
+            "another folder in MOTIONLOOM_CACHE"
         )
 
 
 def local_cache() -> Cache:
-    """The cache of this machine; see the top of this module."""
+    """The cache of this machine; see the module docstring."""
     return _cache(
         os.environ.get("MOTIONLOOM_CACHE"), os.environ.get("MOTIONLOOM_CACHE_GB"), os.getcwd()
     )
@@ -130,17 +129,17 @@ def local_cache() -> Cache:
 
 @lru_cache(maxsize=8)
 def _cache(place: str | None, size: str | None, here: str) -> Cache:
-    told = section("store", Path(here, "motionloom.toml"))
-    place = place or told.get("cache")
+    options = section("store", Path(here, "motionloom.toml"))
+    place = place or options.get("cache")
     if not place:
         place = str(user_cache() / "motionloom")
     try:
-        gigabytes = float(size if size else told.get("cache_gb", DEFAULT_GB))
+        gigabytes = float(size if size else options.get("cache_gb", DEFAULT_GB))
         if not 0.0 < gigabytes < float("inf"):
             raise ValueError(gigabytes)
     except (TypeError, ValueError):
         raise InvalidInput(
             "the size of the cache (MOTIONLOOM_CACHE_GB, or cache_gb in [store] of "
-            f"motionloom.toml) must be a positive number; got {size or told.get('cache_gb')!r}"
+            f"motionloom.toml) must be a positive number; got {size or options.get('cache_gb')!r}"
         ) from None
     return Cache(Path(here, Path(place).expanduser()), 1e9 * gigabytes)

@@ -1,8 +1,8 @@
-"""A folder of files in a store: reads like a folder of paths, and fetches what is asked for.
+"""Folders in an object store, used like local folders.
 
-``folder / "rows.npy"`` is the path of a local copy, as it would be in a library's own folder;
-so what opens derived files need not know where they are. A file may consist of pieces of
-several objects: those that workers wrote side by side.
+``folder / "rows.npy"`` is the path of a local copy, fetched on demand; so code that reads artifacts
+need not know where they are. A file may consist of pieces of several objects, which workers wrote
+in parallel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, and what they consist of.
+    """Files by name, and the pieces they consist of.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class RemoteFolder:
     files: Files = field(compare=False, repr=False)
 
     def __truediv__(self, name: str) -> Any:
-        """A local copy of a file; or the subfolder of that name.
+        """A local copy of a file, or the subfolder of that name.
 
         Raises
         ------
@@ -57,15 +57,15 @@ class RemoteFolder:
         return RemoteFolder(self.store, f"{self.name}/{name}", below)
 
     def absolute(self) -> RemoteFolder:
-        """Itself: an address is the same everywhere."""
+        """The folder itself, as for paths."""
         return self
 
     def is_dir(self) -> bool:
-        """True: it would not be there otherwise."""
+        """True, as for paths of folders."""
         return True
 
     def byte_range(self, name: str, first: int, last: int) -> Path:
-        """A local copy of the bytes from `first` to `last` of a file; no others are fetched."""
+        """A local copy of the bytes `first` to `last` of a file; only these are fetched."""
         return self.store.assembled(between(self.files[name], first, last), ".raw")
 
     def size(self, name: str) -> int:
@@ -82,7 +82,7 @@ Folder = Path | RemoteFolder
 
 
 def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]:
-    """The pieces of bytes `first` to `last` of a file that consists of `pieces`.
+    """The pieces with bytes `first` to `last` of a file that consists of `pieces`.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def between(pieces: Sequence[Piece], first: int, last: int) -> tuple[Piece, ...]
 
 
 def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
-    """The same bytes in fewer pieces, where one goes on from where another ends."""
+    """The same bytes with adjacent pieces joined."""
     out: list[Piece] = []
     for piece in pieces:
         last = out[-1] if out else None
@@ -111,13 +111,13 @@ def joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 
 
 def point_to(path: Path, pieces: Sequence[Piece]) -> None:
-    """Note, where a file would be written, that it is in the store already."""
+    """Write a pointer, in place of a file, to pieces that are in the object store already."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_name(path.name + _POINTER).write_text(json.dumps(pieces), encoding="utf-8")
 
 
 def uploaded(scratch: Path, store: ObjectStore, folder: str) -> Files:
-    """Bring all files below `scratch` to a folder of the store; those noted are there."""
+    """Upload all files below `scratch` to a folder of the object store, except pointers."""
     files: Files = {}
     for path in sorted(path for path in scratch.rglob("*") if path.is_file()):
         name = path.relative_to(scratch).as_posix()
@@ -136,5 +136,5 @@ def as_pieces(values: Iterable[Sequence]) -> tuple[Piece, ...]:
 
 
 def objects_of(folders: Iterable[Mapping[str, Sequence[Piece]]]) -> set[str]:
-    """Names of all objects that files consist of."""
+    """Names of all objects that the files consist of."""
     return {piece.name for files in folders for pieces in files.values() for piece in pieces}

@@ -1,16 +1,15 @@
-"""Where the frames and derived arrays of a library lie: in its own folder, or in a store.
+"""Where the files of a library are: in its own folder, or in an object store.
 
-A library's own folder needs nothing of what is here but `FolderStore.local`: a name is a
-path. A store is anything that fsspec has an address for: ``s3://bucket/prefix``,
-``gs://...``, ``file:///mnt/share/...``, ``memory://`` in tests. There
+An object store is anything that fsspec has an address for: ``s3://bucket/prefix``, ``gs://...``,
+``file:///mnt/share/...``, ``memory://`` in tests.
 
-- every object is written once, whole, under a name that nobody else uses: it ends in a random
-  mark. A writer that is killed, or does its task twice, leaves an object that no name in the
-  catalogue leads to, and that the next writer sweeps away;
-- whoever needs an object reads it from the store, workers of a cluster included, and keeps a
-  copy (see `motionloom.store.remote.cache`), so that files are memory-mapped as ever.
+- Every object is written once, whole, under a unique name that ends in a random mark. A writer that
+  is killed, or runs its task twice, leaves an object that the catalogue does not list and that the
+  next writer removes.
+- Every process that needs an object, workers of a cluster included, reads it from the object store
+  and caches it (see `motionloom.store.remote.cache`), so files are memory-mapped as usual.
 
-The catalogue stays where the library is; it alone says what there is.
+The catalogue stays in the library's folder; it alone lists what the library contains.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from motionloom.errors import InvalidInput, LibraryError, MissingExtra, Motionlo
 from motionloom.store.remote.cache import local_cache
 
 MARKER = "motionloom.json"
-_AT_ONCE = 16  # objects fetched side by side: waiting for answers takes longer than reading
-_PORTION = 16_000_000  # bytes of one answer
+_AT_ONCE = 16  # objects fetched in parallel: latency outweighs throughput
+_PORTION = 16_000_000  # bytes of one request
 
 
 class ObjectStoreError(LibraryError):
-    """A store cannot be reached, read or written."""
+    """An object store cannot be reached, read or written."""
 
 
 class Piece(NamedTuple):
-    """A stretch of an object: `length` bytes from `start`."""
+    """Part of an object: `length` bytes from `start`."""
 
     name: str
     start: int
@@ -56,19 +55,19 @@ class FolderStore:
 
     @property
     def address(self) -> str:
-        """Where that is."""
+        """Path of the folder."""
         return str(self.root)
 
     def local(self, name: str) -> Path:
-        """Where the file of that name is."""
+        """Path of a file."""
         return self.root / name
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Nothing: all of them are here."""
+        """Nothing to do: all files are on this machine."""
 
-    def workers(self, wanted: int | None) -> int | None:
-        """As many as are wanted."""
-        return wanted
+    def workers(self, workers: int | None) -> int | None:
+        """Number of processes that can work on it: any."""
+        return workers
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class ObjectStore:
     # --- reading ------------------------------------------------------------------------
 
     def local(self, name: str) -> Path:
-        """A local copy of an object, fetched if need be.
+        """A local copy of an object, fetched if necessary.
 
         Raises
         ------
@@ -100,16 +99,16 @@ class ObjectStore:
         return local_cache().file(self._key(name), lambda path: self._get(name, path))
 
     def drop_local(self, name: str) -> None:
-        """Drop the local copy of an object."""
+        """Remove the local copy of an object."""
         local_cache().remove(self._key(name))
 
     def fetch(self, names: Iterable[str]) -> None:
-        """Make local copies of many objects at once; those that are not there are passed over."""
+        """Fetch many objects in parallel; missing ones are ignored."""
         with ThreadPoolExecutor(_AT_ONCE) as threads:
             list(threads.map(self._try, names))
 
     def assembled(self, pieces: Sequence[Piece], ending: str) -> Path:
-        """A local file of some pieces one after the other, fetched if need be."""
+        """A local file with the pieces one after the other, fetched if necessary."""
 
         def fill(path: Path) -> None:
             with ThreadPoolExecutor(_AT_ONCE) as threads, open(path, "wb") as out:
@@ -120,11 +119,11 @@ class ObjectStore:
         return local_cache().file(self.pieces_key(pieces, ending), fill)
 
     def pieces_key(self, pieces: Sequence[Piece], ending: str) -> str:
-        """Under which key of the cache `assembled` keeps its file."""
+        """Key in the cache of the file that `assembled` returns."""
         return self._key(json.dumps(pieces) + ending)
 
     def names(self, folder: str) -> list[str]:
-        """All objects in a folder of the store."""
+        """All objects in a folder."""
         files, root = self._files()
         with self._explained("read"):
             try:
@@ -136,35 +135,29 @@ class ObjectStore:
     # --- writing ------------------------------------------------------------------------
 
     def put(self, content: bytes | Path, name: str) -> Piece:
-        """Write a new object, called `name` with a mark that makes it one of its own."""
+        """Write a new object, called `name` with a random mark."""
         path = PurePosixPath(name)
         own = str(path.with_name(f"{path.stem}-{secrets.token_hex(6)}{path.suffix}"))
         size = self._write(content, own)
         return Piece(own, 0, size)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove objects; one that cannot be removed waits for the next sweep."""
+        """Remove objects; those that cannot be removed are left to the next sweep."""
         files, root = self._files()
         for name in names:
             try:
                 files.rm_file(f"{root}/{name}")
-            except Exception:  # whatever a file system of another's making raises
+            except Exception:  # each file system raises its own exceptions
                 pass
             self.drop_local(name)
 
     def claim(self, identity: str) -> None:
-        """Make the store that of one library.
-
-        Raises
-        ------
-        ObjectStoreError
-            If it is another's.
-        """
+        """Mark the object store as that of one library; raises if it has another."""
         self.check_free()
         self._write(json.dumps({"library": identity}).encode(), MARKER)
 
     def check_free(self) -> None:
-        """Complain if the store belongs to a library, or cannot be reached."""
+        """Raise if the object store belongs to a library or cannot be reached."""
         files, root = self._files()
         with self._explained("reached"):
             taken = files.exists(f"{root}/{MARKER}")
@@ -173,9 +166,9 @@ class ObjectStore:
                 f"{self.address}: this store belongs to another library; choose another prefix"
             )
 
-    def workers(self, wanted: int | None) -> int | None:
-        """How many processes may work on it: one, if only this one has it."""
-        return 1 if self.address.startswith("memory:") else wanted
+    def workers(self, workers: int | None) -> int | None:
+        """Number of processes that can work on it: one for a store in memory."""
+        return 1 if self.address.startswith("memory:") else workers
 
     # --- the file system ----------------------------------------------------------------
 
@@ -216,7 +209,7 @@ class ObjectStore:
                 raise ObjectStoreError(f"{self.address}: there is no such place: {error}") from None
 
     def _files(self) -> tuple[Any, str]:
-        """The file system, as this process may use it, and the prefix of all names."""
+        """The fsspec file system, and the prefix of all names."""
         return _file_system(self.address)
 
     def _key(self, name: str) -> str:
@@ -228,7 +221,7 @@ class ObjectStore:
             yield
         except (FileNotFoundError, MotionloomError):
             raise
-        except Exception as error:  # each file system raises what its own libraries do
+        except Exception as error:  # each file system raises its own exceptions
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ObjectStoreError(
                 f"{self.address}: the store cannot be {what}: {_first_line(reason)}"
@@ -239,17 +232,17 @@ FileStore = FolderStore | ObjectStore
 
 
 def normal_address(address: str | os.PathLike[str]) -> str:
-    """An address as it is kept: whole, without a slash at the end.
+    """An address in full, without a trailing slash.
 
     Raises
     ------
     InvalidInput, MissingExtra
-        If it means nothing; if what it needs is not installed.
+        If it is not valid; if a package that it needs is not installed.
     """
     files, root = _file_system(os.fspath(address))
     if not root.strip("/"):
         raise InvalidInput(
-            f"a store needs a place of its own, such as s3://bucket/prefix; got {str(address)!r}"
+            f"an object store needs a prefix, such as s3://bucket/prefix; got {str(address)!r}"
         )
     return files.unstrip_protocol(root).rstrip("/")
 
@@ -261,7 +254,7 @@ def _file_system(address: str) -> tuple[Any, str]:
         raise MissingExtra(
             "a store needs fsspec; install it with: pip install 'motionloom[cloud]'"
         ) from None
-    # Lists that were read a minute ago are of no use where many write.
+    # Cached listings are out of date where several processes write.
     options: dict[str, Any] = {"use_listings_cache": False}
     if "://" not in address or address.startswith(("file:", "local:")):
         options["auto_mkdir"] = True
@@ -269,7 +262,7 @@ def _file_system(address: str) -> tuple[Any, str]:
         files, root = fsspec.core.url_to_fs(address, **options)
     except ImportError as error:
         raise MissingExtra(f"{address}: {_first_line(str(error))}") from None
-    except Exception as error:  # each file system checks its addresses in its own way
+    except Exception as error:  # each file system checks its addresses differently
         raise InvalidInput(
             f"store must be an address such as s3://bucket/prefix; got {address!r}: "
             f"{_first_line(str(error))}"
@@ -278,7 +271,7 @@ def _file_system(address: str) -> tuple[Any, str]:
 
 
 def _portions(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The same bytes in pieces that fit into memory, many at a time."""
+    """The same bytes in smaller pieces, so that many fit into memory."""
     for name, start, length in pieces:
         for at in range(0, length, _PORTION):
             yield Piece(name, start + at, min(_PORTION, length - at))

@@ -1,11 +1,11 @@
-"""Copies of a catalogue: those that workers read, and those that people make.
+"""Replicas of a catalogue: for the workers of a cluster, and copied libraries.
 
-Workers of a cluster may see the store and nothing else. What they are handed is the name of a
-copy of the catalogue in the store, as it was when the work was handed out.
+Workers of a cluster may see the object store and nothing else. They read a replica of the catalogue
+in the object store, as it was when the work was submitted.
 
-A library that was copied with its folder, catalogue and all, has its frames in the same store
-as the one it was copied from. If both were written to, each would sweep away what only the
-other knows of; so the copy can only be read.
+A library folder that was copied has its frames in the same object store as the original. If both
+were written to, each would remove what only the other has in its catalogue; so the copy is a
+read-only replica.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.object_store import ObjectStore
 
 FOLDER = "catalogue"
-_KEPT_SECONDS = 7 * 86400  # of a copy: work that was handed out with it has ended by then
+_MAX_AGE_SECONDS = 7 * 86400  # of a replica: work that was submitted with it has ended by then
 
 
-def replica_for_workers(catalogue: Catalogue, store: ObjectStore) -> str:
-    """Name in the store of a copy of the catalogue as it is now, made if it is not there."""
-    key = _content(catalogue)
-    there = store.names(FOLDER)
+def replica_for_workers(catalogue: Catalogue, files: ObjectStore) -> str:
+    """Name of a replica of the catalogue as it is now, written if there is none."""
+    key = _content_key(catalogue)
+    there = files.names(FOLDER)
     for name in there:
         if f".{key}-" in name:
             return name
@@ -35,30 +35,25 @@ def replica_for_workers(catalogue: Catalogue, store: ObjectStore) -> str:
     try:
         catalogue.write_replica(scratch / FILE)
         now = int(time.time())
-        made = store.put(scratch / FILE, f"{FOLDER}/{now}.{key}.sqlite").name
+        written = files.put(scratch / FILE, f"{FOLDER}/{now}.{key}.sqlite").name
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    store.remove(name for name in there if _made(name) < now - _KEPT_SECONDS)
-    return made
+    files.remove(name for name in there if _written_at(name) < now - _MAX_AGE_SECONDS)
+    return written
 
 
 def check_not_replica(catalogue: Catalogue, path: Path) -> None:
-    """Complain if the library at `path` is a copy of one that is still there.
-
-    Raises
-    ------
-    LibraryError
-    """
+    """Raise `LibraryError` if the library at `path` is a copy of one that still exists."""
     meta, here = catalogue.meta(), str(path.resolve())
     home = meta.get("home", here)
     if home == here:
         return
     if _identity(Path(home)) == meta.get("id"):
         raise LibraryError(
-            f"{path}: this is a replica of {home}, and the frames of both lie in {meta['store']}: "
-            "a replica can be read, not written to"
+            f"{path}: this is a replica of {home}, and the frames of both are in "
+            f"{meta['store']}: a replica can be read, not written to"
         )
-    catalogue.set_meta("home", here)  # it was moved
+    catalogue.set_meta("home", here)  # the library was moved
 
 
 def _identity(library: Path) -> str | None:
@@ -70,8 +65,7 @@ def _identity(library: Path) -> str | None:
         return None
 
 
-def _content(catalogue: Catalogue) -> str:
-    """Fingerprint of all that a copy holds."""
+def _content_key(catalogue: Catalogue) -> str:
     digest = hashlib.blake2b(digest_size=8)
     for query in (
         "SELECT name, file, skeleton FROM motions ORDER BY name",
@@ -83,7 +77,7 @@ def _content(catalogue: Catalogue) -> str:
     return digest.hexdigest()
 
 
-def _made(name: str) -> int:
-    """When a copy was made, in seconds, by its name; never, for what is no copy."""
+def _written_at(name: str) -> int:
+    """When a replica was written, in seconds, from its name; 0 for other objects."""
     text = Path(name).name.split(".")[0]
     return int(text) if text.isdigit() else 0

@@ -1,0 +1,84 @@
+"""Creation of a library: its folder, its catalogue and its object store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from motionloom.errors import LibraryError, MotionloomError
+from motionloom.motion.segment import positive_rate
+from motionloom.store.catalogue import FILE, Catalogue
+from motionloom.store.frames import FOLDER
+from motionloom.store.lock import writer_lock
+from motionloom.store.remote.object_store import ObjectStore, normal_address
+
+if TYPE_CHECKING:
+    from motionloom.store.store import Store
+
+
+def create_folder(path: Path, *, fps: float | None, store: str | None) -> bool:
+    """Create an empty library in a folder; False if there is one. See `Store.create`."""
+    if path.exists():
+        _check_empty(path)
+    address = None if store is None else normal_address(store)
+    settings = {} if fps is None else {"fps": repr(positive_rate(fps))}
+    if address is not None and not (path / FILE).exists():
+        ObjectStore(address).check_free()  # raises before a library is created
+        settings |= {"store": address, "id": uuid4().hex, "home": str(path.resolve())}
+    path.mkdir(parents=True, exist_ok=True)
+    catalogue = Catalogue(path)
+    with writer_lock(path, timeout=60.0):
+        (path / FOLDER).mkdir(exist_ok=True)
+        created = catalogue.create(settings)
+        if created and address is not None:
+            try:
+                ObjectStore(address).claim(settings["id"])
+            except MotionloomError:
+                (path / FILE).unlink()
+                raise
+    catalogue.close()
+    return created
+
+
+def check_address(library: Store, store: str | None) -> None:
+    """Raise if the frames of a library are not in that object store."""
+    held = library.catalogue.meta().get("store")
+    address = None if store is None else normal_address(store)
+    if address is not None and address != held:
+        raise LibraryError(
+            f"{library.path}: the frames of this library are in {held or 'its own folder'}, not "
+            f"in {address}; import without a store, or into a new library"
+        )
+
+
+def set_rate(library: Store, fps: float) -> None:
+    """Set the frame rate of a library, if no motion in it would have to be resampled."""
+    wanted, held = positive_rate(fps), library.fps
+    if held == wanted:
+        return
+    if held is not None:
+        raise LibraryError(
+            f"{library.path}: this library is kept at {held:g} fps, not {wanted:g}; import "
+            "without a rate, or into a new library"
+        )
+    others = sorted({entry.fps for entry in library.entries()} - {wanted})
+    if others:
+        raise LibraryError(
+            f"{library.path}: this library holds motions at {others[0]:g} fps, which would "
+            f"not be resampled to {wanted:g}; import into a new library"
+        )
+    library.catalogue.set_meta("fps", repr(wanted))
+
+
+def _check_empty(path: Path) -> None:
+    """Raise if `path` cannot become a library: it is a file, or a folder with other content."""
+    if not path.is_dir():
+        raise LibraryError(f"{path}: there is a file of that name; a library is a folder")
+    if (path / FILE).exists():
+        return
+    others = sorted(item.name for item in path.iterdir() if item.name not in (FOLDER, "lock"))
+    if others:
+        raise LibraryError(
+            f"{path}: this folder holds other files ({others[0]}); a library needs its own folder"
+        )
