@@ -21,7 +21,7 @@ from motionloom.blending import Blend, register
 from motionloom.blending.poses import Clips, blend_kernel, blend_poses
 from motionloom.demo import clip
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.feet.clean import planted
+from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations import quaternions as rot
 
@@ -78,7 +78,7 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         [
             Contestant(
                 "motionloom, feet cleaned as a whole motion's",
-                lambda: planted(blend(weights, plant=False), blend.contacts(weights)),
+                lambda: lock_feet(blend(weights, plant=False), blend.contacts(weights)),
             ),
             Contestant(
                 "motionloom, feet not planted", partial(blend, weights, plant=False), "a part of it"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import motionloom as ml
 from motionloom.errors import MotionFormatError
 from motionloom.formats.amass import MODELS, PELVIS, smpl_skeleton
-from motionloom.motion.body_height import standing_height
+from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
 STANDING = np.array([np.pi / 2, 0.0, 0.0])  # from the model's y up to the world's z up
@@ -41,7 +41,7 @@ def file(tmp_path):
 def test_the_neutral_skeleton_is_a_person(joints):
     skeleton = smpl_skeleton(joints)
     assert len(skeleton) == joints
-    assert 1.6 < standing_height(skeleton) < 1.8
+    assert 1.6 < body_height(skeleton) < 1.8
     assert len(skeleton.roles) >= 24
     points = ml.Motion(skeleton, np.tile(rot.IDENTITY, (1, joints, 1)), np.zeros((1, 3)), 1)
     places = dict(zip(skeleton.point_names, points.positions(end_sites=True)[0], strict=True))

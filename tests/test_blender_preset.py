@@ -56,17 +56,17 @@ def check(places, height):
 
 @pytest.mark.parametrize("suffix", [".bvh", ".glb"])
 def test_the_built_in_walk_stands_upright_and_faces_minus_y(blender, tmp_path, suffix):
-    from motionloom.motion.body_height import standing_height
+    from motionloom.motion.kinematics.body import body_height
 
     away = ml.demo.clip("walk").transform(yaw=2.0, shift=(4.0, 0.5, 3.0))
-    check(shown(away, suffix, blender, tmp_path), standing_height(away.skeleton))
+    check(shown(away, suffix, blender, tmp_path), body_height(away.skeleton))
 
 
 @pytest.mark.cmu
 @pytest.mark.parametrize("suffix", [".bvh", ".glb"])
 @pytest.mark.parametrize("take", ["35_01", "16_15", "86_01", "60_03", "91_19"])
 def test_cmu_takes_stand_upright_and_face_minus_y(blender, tmp_path, cmu_raw, take, suffix):
-    from motionloom.motion.body_height import standing_height
+    from motionloom.motion.kinematics.body import body_height
 
     motion = ml.load(next(cmu_raw.rglob(f"{take}.bvh")))[:120]
-    check(shown(motion, suffix, blender, tmp_path), standing_height(motion.skeleton))
+    check(shown(motion, suffix, blender, tmp_path), body_height(motion.skeleton))

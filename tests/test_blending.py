@@ -9,7 +9,7 @@ from motionloom.blending import Blend, register
 from motionloom.blending.registration_curve import RegistrationCurve, at_times
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations, quality_report
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 KINDS = ("front_mid", "front_high", "outside_mid", "side_mid")
@@ -174,15 +174,17 @@ def test_balls_in_contact_come_down_to_their_ground():
     level = np.median([p.height for p in contacts.plants["left_ball"]])
     for lift in (0.02, -0.02):
         root = walk.root + np.float32([0.0, lift, 0.0])
-        turned, moved = FootPlanter(walk.skeleton, walk.fps).plant(
-            walk.rotations, root, standing, grounds=np.full((len(walk), 2), level)
+        turned, moved = StreamingFootLock(walk.skeleton, walk.fps).lock(
+            walk.rotations, root, standing, ground_heights=np.full((len(walk), 2), level)
         )
         held = ml.Motion(walk.skeleton, turned, moved, walk.fps)
         ball = held.role_positions(["left_foot"])[:, 0, 1]
         assert np.abs(ball[contacts["left_ball"]] - level).mean() < 0.01
         assert ball.min() > level - 0.004
-    with pytest.raises(InvalidInput, match="grounds must have shape"):
-        FootPlanter(walk.skeleton, 30).plant(walk.rotations, walk.root, standing, grounds=[0.0])
+    with pytest.raises(InvalidInput, match="ground_heights must have shape"):
+        StreamingFootLock(walk.skeleton, 30).lock(
+            walk.rotations, walk.root, standing, ground_heights=[0.0]
+        )
 
 
 def test_small_changes_of_weights_are_small_changes_of_poses(families):

@@ -7,7 +7,7 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.units import UNITS, infer_unit
-from motionloom.motion.body_height import standing_height
+from motionloom.motion.kinematics.body import body_height
 
 PERSON = """HIERARCHY
 ROOT Hips
@@ -123,7 +123,7 @@ def test_a_giant_is_read_with_a_warning(write):
 @pytest.mark.parametrize("metres", [0.85, 0.95, 1.05, 1.3])
 def test_a_child_in_centimetres_is_no_giant_in_inches(write, metres):
     grown = ml.load(write(person(standing(3)))).skeleton
-    child = infer_unit(grown.scaled(100.0 * metres / standing_height(grown)))
+    child = infer_unit(grown.scaled(100.0 * metres / body_height(grown)))
     assert child.metres == UNITS["cm"]
     assert "no usual unit" in child.warning
 
@@ -312,7 +312,7 @@ def test_all_of_cmu_loads_with_roles_and_a_likely_height(cmu30):
         assert not motion.skeleton.role_assignment.missing, path
         assert motion.origin.tpose_frame is None, path
         assert motion.origin.up == "y", path
-        if not 1.4 <= standing_height(motion.skeleton) <= 2.1:
+        if not 1.4 <= body_height(motion.skeleton) <= 2.1:
             odd.append(path.stem)
     assert len(odd) <= 24, odd
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import typer
 from commands import invoked
-from test_foot_skate import skating
+from test_clean_feet import skating
 
 import motionloom as ml
 from motionloom.cli.clean import clean

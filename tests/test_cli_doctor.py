@@ -5,8 +5,8 @@ import re
 import sys
 from functools import partial
 
-import planted_faults as faults
 import pytest
+import seeded_issues as faults
 import typer
 from commands import invoked
 
@@ -45,7 +45,7 @@ def test_a_healthy_file_gets_a_table_with_what_was_understood(clinic):
 
 def test_faults_are_printed_with_advice(clinic):
     text = " ".join(run(clinic / "ill" / "walk.bvh").stdout.split())
-    assert "fault the body jumps or flips (hips) at frame 40, 42" in text
+    assert "error the body jumps or flips (hips) at frame 40, 42" in text
     assert "fault the ground lies 3" in text
     assert "--fix" in text
     assert "healthy" not in text
@@ -131,7 +131,7 @@ def test_fix_writes_a_file_that_is_healthy(clinic, tmp_path):
 def test_fix_of_a_folder_keeps_its_shape(clinic, tmp_path):
     done = run(clinic, "--fix", tmp_path / "well")
     assert "flipped frames replaced" in " ".join(done.stdout.split())
-    assert "nothing to mend" in " ".join(done.stdout.split())
+    assert "nothing to repair" in " ".join(done.stdout.split())
     facts = json.loads(run(tmp_path / "well", "--json").stdout)
     assert [report["healthy"] for report in facts["files"]] == [True, True]
 
@@ -142,7 +142,7 @@ def test_the_page_is_one_file_and_needs_no_other(clinic, tmp_path):
     assert not re.search(r"""(src|href)\s*=\s*["'](?!#)|@import|url\(|https?://""", page)
     assert page.count('motionloom-player" data-clip') == 2
     assert page.index("ill/walk.bvh") < page.index(f"<h2>{clinic}/walk.bvh")  # the worst first
-    for word in ("2 motions: 1 with faults", "contacts", "jumps", "sure", "position channels"):
+    for word in ("2 motions: 1 with errors", "contacts", "jumps", "sure", "position channels"):
         assert word in page
 
 

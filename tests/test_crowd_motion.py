@@ -18,7 +18,7 @@ from motionloom.crowd.steering import travel_weights
 from motionloom.demo.crowd_takes import march_takes, waltz_take
 from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import floor_penetration, quality_report
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.forward import global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.rhythm.choreography_file import choreography_from
@@ -252,11 +252,11 @@ def test_many_characters_are_planted_and_stitched_as_each_alone(steps, rng):
     skeleton, fps = bodies[0].skeleton, bodies[0].fps
     stands = [body.contacts().standing_parts() for body in bodies]
     slid = [body.root * np.float32([0.9, 1.0, 0.9]) for body in bodies]
-    together = FootPlanter(skeleton, fps, characters=3).plant_all(
+    together = StreamingFootLock(skeleton, fps, characters=3).lock_all(
         np.stack([body.rotations for body in bodies]), np.stack(slid), np.stack(stands)
     )
     for n, body in enumerate(bodies):
-        alone = FootPlanter(skeleton, fps).plant(body.rotations, slid[n], stands[n])
+        alone = StreamingFootLock(skeleton, fps).lock(body.rotations, slid[n], stands[n])
         assert np.array_equal(together[0][n], alone[0]) and np.array_equal(together[1][n], alone[1])
     first, second = (np.stack([one.rotations[k : k + 15] for one in bodies], axis=1)
                      for k in (0, 20))  # fmt: skip
@@ -280,14 +280,16 @@ def test_a_leash_holds_the_root_and_feet_stay(rng):
     walk = ml.demo.clip("walk")
     stands = walk.contacts().standing_parts()
     slow = walk.root * np.float32([0.4, 1.0, 0.4])
-    _, free = FootPlanter(walk.skeleton, walk.fps).plant(walk.rotations, slow, stands)
-    _, held = FootPlanter(walk.skeleton, walk.fps, leash=0.05).plant(walk.rotations, slow, stands)
+    _, free = StreamingFootLock(walk.skeleton, walk.fps).lock(walk.rotations, slow, stands)
+    _, held = StreamingFootLock(walk.skeleton, walk.fps, max_root_shift=0.05).lock(
+        walk.rotations, slow, stands
+    )
     assert np.hypot(*(free - slow)[:, [0, 2]].T).max() > 0.06
     assert np.hypot(*(held - slow)[:, [0, 2]].T).max() <= 0.05 + 1e-5
 
 
 def test_planting_says_how_many_characters_there_are(steps):
     body = steps.movements[0].motion
-    planter = FootPlanter(body.skeleton, body.fps, characters=2)
+    foot_lock = StreamingFootLock(body.skeleton, body.fps, characters=2)
     with pytest.raises(InvalidInput, match="for each of 2 characters"):
-        planter.plant(body.rotations, body.root, body.contacts().standing_parts())
+        foot_lock.lock(body.rotations, body.root, body.contacts().standing_parts())

@@ -5,7 +5,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.kinematics.centre_of_mass import centre_of_mass as centres
+from motionloom.motion.kinematics.body import centre_of_mass as centres
 from motionloom.parametric.parameters import (
     as_parameters,
     at,

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from people import PERSON, person
-from test_foot_skate import cmu_walks
+from test_clean_feet import cmu_walks
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.body_height import leg_length
 from motionloom.motion.diagnostics.quality import foot_slide
 from motionloom.motion.feet.clean import clean_feet
 from motionloom.motion.feet.contacts import SIDES, foot_contacts, part_path
-from motionloom.motion.kinematics.limbs import limb_of, reaching, with_world_rotations
+from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_global_rotations
 from motionloom.motion.retargeting.end_effectors import hand_importance
 from motionloom.motion.retargeting.rest_alignment import into_posture
 from motionloom.motion.retargeting.retarget import retarget
@@ -339,10 +339,10 @@ def touching(motion, role, *, side="left", offset=(0.05, 0.02, 0.05)):
     joints, arm = limb_of(motion, roles)
     hand = motion.role_positions([f"{side}_hand"])[:, 0].astype(float)
     place = motion.role_positions([role])[:, 0].astype(float) + offset
-    moved = reaching(arm, arm.start, arm.end + place - hand)
+    moved = reach_target(arm, arm.start, arm.end + place - hand)
     wrist = motion.global_rotations()[:, joints[2]].astype(float)
     turned = dict(zip(joints, (moved.upper, moved.lower, wrist), strict=True))
-    q = with_world_rotations(motion.rotations.astype(float), motion.skeleton, turned)
+    q = with_global_rotations(motion.rotations.astype(float), motion.skeleton, turned)
     return replace(motion, rotations=q)
 
 

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from motionloom.errors import MotionFormatError, RoleError
 from motionloom.motion import Skeleton
-from motionloom.motion.body_height import standing_height
+from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.roles.assignment import ROLES, assign_roles, load_role_map, save_role_map
 from motionloom.motion.roles.joint_names import labels_of
 
@@ -291,7 +291,7 @@ def test_no_roles_where_there_is_no_person(skeleton):
     assert skeleton.roles == {}
     assert skeleton.role_assignment.scheme == "none"
     assert skeleton.role_assignment.missing == ROLES
-    assert standing_height(skeleton) is None
+    assert body_height(skeleton) is None
 
 
 def test_roles_of_animals_are_doubted():
@@ -308,7 +308,7 @@ def test_any_tree_is_answered(rng, joints):
                  for j in range(joints)]  # fmt: skip
         tree = Skeleton(names, parents, rng.normal(size=(joints, 3)) * rng.integers(0, 2))
         assert set(tree.roles.values()) <= set(tree.point_names)
-        standing_height(tree)
+        body_height(tree)
 
 
 # --- errors and mapping files -------------------------------------------------------------
@@ -410,20 +410,20 @@ def test_bad_role_maps_are_refused(tmp_path, name, text, message):
 
 @pytest.mark.parametrize("turn", [np.eye(3), Z_UP], ids=["y up", "z up"])
 def test_a_person_is_as_tall_as_the_bones_say(turn):
-    assert standing_height(person(turn=turn)) == pytest.approx(1.70, abs=0.04)
-    assert standing_height(person(turn=turn).scaled(100.0)) == pytest.approx(170, abs=4)
+    assert body_height(person(turn=turn)) == pytest.approx(1.70, abs=0.04)
+    assert body_height(person(turn=turn).scaled(100.0)) == pytest.approx(170, abs=4)
 
 
 def test_without_a_top_of_the_head_a_share_is_added():
-    assert standing_height(person(end_sites=False)) == pytest.approx(1.70, abs=0.06)
+    assert body_height(person(end_sites=False)) == pytest.approx(1.70, abs=0.06)
 
 
 def test_height_needs_a_leg_and_a_head():
     skeleton = person()
-    assert standing_height(skeleton.with_roles({"head": None})) is None
-    assert standing_height(skeleton.with_roles({"left_knee": None})) is not None
-    assert standing_height(skeleton.with_roles({"left_knee": None, "right_hip": ""})) is None
-    assert standing_height(skeleton.scaled(0.0)) is None
+    assert body_height(skeleton.with_roles({"head": None})) is None
+    assert body_height(skeleton.with_roles({"left_knee": None})) is not None
+    assert body_height(skeleton.with_roles({"left_knee": None, "right_hip": ""})) is None
+    assert body_height(skeleton.scaled(0.0)) is None
 
 
 def test_a_neck_in_the_chest_stands_for_a_bone_that_was_dropped():
@@ -435,8 +435,8 @@ def test_a_neck_in_the_chest_stands_for_a_bone_that_was_dropped():
     joints = [(n, "neck2" if n == "head" else p, where) for n, p, where in joints]
     crushed = person(joints=joints, end_sites=False)
     assert crushed.roles["neck"] == "neck2"
-    whole = standing_height(person(end_sites=False))
-    assert standing_height(crushed) == pytest.approx(whole, abs=0.08)
+    whole = body_height(person(end_sites=False))
+    assert body_height(crushed) == pytest.approx(whole, abs=0.08)
 
 
 def test_a_spine_that_comes_back_adds_nothing():
@@ -445,7 +445,7 @@ def test_a_spine_that_comes_back_adds_nothing():
     rest = [(n, "back" if n == "spine" else parent, where) for n, parent, where in PERSON[1:]]
     folded = person(joints=[PERSON[0], *detour, *rest])
     assert folded.roles["chest"] == "chest"
-    assert standing_height(folded) == pytest.approx(standing_height(person()), abs=1e-3)
+    assert body_height(folded) == pytest.approx(body_height(person()), abs=1e-3)
 
 
 # --- real data ----------------------------------------------------------------------------
@@ -491,7 +491,7 @@ def test_cmu_has_all_roles_and_human_heights(cmu30, cmu_raw):
     for path in files:
         skeleton = hierarchy(path)
         assert skeleton.role_assignment.missing == (), path.name
-        heights.append(standing_height(skeleton) * 0.056444)
+        heights.append(body_height(skeleton) * 0.056444)
     human = [1.4 < height < 2.1 for height in heights]
     assert len(human) > 2400
     assert np.mean(human) >= 0.99

@@ -38,7 +38,7 @@ from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES, FootContacts
 from motionloom.motion.feet.foot_lock import ground_under
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 
@@ -74,8 +74,8 @@ class Blend:
         self._keys = np.array(sorted(set(keys)), np.float64)
 
     @cached_property
-    def _planter(self) -> FootPlanter:
-        return FootPlanter(self.registration.skeleton, self.registration.fps)
+    def _foot_lock(self) -> StreamingFootLock:
+        return StreamingFootLock(self.registration.skeleton, self.registration.fps)
 
     def __len__(self) -> int:
         return len(self.registration)
@@ -111,9 +111,9 @@ class Blend:
             return motion
         standing = contacts.standing_parts()
         grounds = _grounds(contacts)
-        self._planter.forget()
-        rotations, root = self._planter.plant(
-            motion.rotations, motion.root, standing, grounds=grounds
+        self._foot_lock.reset()
+        rotations, root = self._foot_lock.lock(
+            motion.rotations, motion.root, standing, ground_heights=grounds
         )
         return replace(motion, rotations=rotations, root=root)
 
@@ -309,7 +309,7 @@ class BlendPlayer(Player):
         self._change = np.zeros(len(registration))
         self._rate = 4.0 / (ease * self.fps)  # per frame
         stands = len(registration.contacts.parts) > 0
-        self._planter = FootPlanter(self.skeleton, self.fps) if plant and stands else None
+        self._foot_lock = StreamingFootLock(self.skeleton, self.fps) if plant and stands else None
         start = registration.curve.transforms[0, 0] if place is None else place
         start = np.asarray(start, np.float64)
         if start.shape != (3,) or not np.isfinite(start).all():
@@ -326,8 +326,8 @@ class BlendPlayer(Player):
         rotations = np.array([frame.rotations for frame in made], np.float32)
         root = np.array([frame.root for frame in made], np.float32)
         contacts = np.array([frame.contacts for frame in made], np.bool_)
-        if self._planter is not None:
-            rotations, root = self._planter.plant(rotations, root, contacts)
+        if self._foot_lock is not None:
+            rotations, root = self._foot_lock.lock(rotations, root, contacts)
         return FrameBlock(rotations, root, contacts, start, self._sources(made, start))
 
     def _steer(self, **controls: Any) -> None:

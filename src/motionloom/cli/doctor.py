@@ -17,7 +17,7 @@ from motionloom.formats.settings import LoadSettings
 if TYPE_CHECKING:
     from motionloom.motion import Motion
 
-_SIGNS = {"fault": "[red]fault[/]", "doubt": "[yellow]doubt[/]", "note": "[dim]note[/]"}
+_SEVERITIES = {"error": "[red]error[/]", "warning": "[yellow]warning[/]", "info": "[dim]info[/]"}
 
 
 @settings_options
@@ -84,10 +84,10 @@ def doctor(
 
 
 def _fix(motion: Motion, target: Path) -> dict[str, Any]:
-    from motionloom.motion.diagnostics.repair import mend
+    from motionloom.motion.diagnostics.repairs import repair
 
-    mended, done = mend(motion)
-    mended.save(target)
+    repaired, done = repair(motion)
+    repaired.save(target)
     return {"file": str(target), "done": [*motion.origin.repairs, *done]}
 
 
@@ -109,20 +109,20 @@ def _print_report(report: dict[str, Any], *, brief: bool) -> None:
         console.print(_fact_table(report))
         console.print(_joint_map(report))
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    shown = [f for f in report["findings"] if not brief or f["severity"] != "note"]
-    for finding in shown:
-        advice = f"\n[dim]{escape(finding['advice'])}[/]" if finding["advice"] else ""
-        table.add_row("", _SIGNS[finding["severity"]], escape(finding["message"]) + advice)
-    messages = {finding["message"] for finding in report["findings"]}
+    shown = [f for f in report["findings"] if not brief or f["severity"] != "info"]
+    for issue in shown:
+        advice = f"\n[dim]{escape(issue['advice'])}[/]" if issue["advice"] else ""
+        table.add_row("", _SEVERITIES[issue["severity"]], escape(issue["message"]) + advice)
+    messages = {issue["message"] for issue in report["findings"]}
     for warning in report["warnings"]:
         if warning not in messages:
-            table.add_row("", _SIGNS["doubt"], escape(warning))
+            table.add_row("", _SEVERITIES["warning"], escape(warning))
     if table.row_count:
         console.print(table)
     if not report["warnings"]:
         console.print("  [green]healthy[/]")
     if "fixed" in report:
-        done = "; ".join(report["fixed"]["done"]) or "nothing to mend"
+        done = "; ".join(report["fixed"]["done"]) or "nothing to repair"
         console.print(f"  wrote {escape(report['fixed']['file'])}: {escape(done)}")
 
 

@@ -19,9 +19,9 @@ from motionloom.errors import RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.feet.contacts import SIDES
 from motionloom.motion.kinematics.forward import global_rotations
-from motionloom.motion.kinematics.two_bone_kernels import set_world, solve_limb
+from motionloom.motion.kinematics.two_bone import set_global_rotation, solve_two_bone
 from motionloom.motion.rotations import quaternions as rot
-from motionloom.motion.rotations.kernels import turned, turned_vector
+from motionloom.motion.rotations.kernels import multiply_into, rotate_into
 
 Array = NDArray[np.float64]
 
@@ -181,11 +181,11 @@ def _keep(
             # All goals from the poses as they came, so that two hands meet half-way.
             for h in range(len(arms)):
                 other = 1 - arms[h, 0]
-                turned_vector(turn[other, arms[h, 4]], spots[h], bone)
+                rotate_into(turn[other, arms[h, 4]], spots[h], bone)
                 goals[h] = place[other, arms[h, 4]] + bone
                 if mates[h] >= 0:
                     own = arms[h, 0]
-                    turned_vector(turn[own, arms[h, 3]], tips[h], bone)
+                    rotate_into(turn[own, arms[h, 3]], tips[h], bone)
                     goals[h] = 0.5 * (goals[h] + place[own, arms[h, 3]] + bone)
             for h in range(len(arms)):
                 if arms[h, 0] == 0:
@@ -207,8 +207,8 @@ def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
             for c in range(3):
                 place[j, c] = root[t, c]
         else:
-            turned(turn[parents[j]], local, turn[j])
-            turned_vector(turn[parents[j]], offsets[j], bone)
+            multiply_into(turn[parents[j]], local, turn[j])
+            rotate_into(turn[parents[j]], offsets[j], bone)
             for c in range(3):
                 place[j, c] = place[parents[j], c] + bone[c]
 
@@ -219,9 +219,11 @@ def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
     shoulder, elbow, wrist = arm[1], arm[2], arm[3]
     upper, lower, around, world = scratch[0], scratch[1], scratch[2], scratch[3]
     bone = np.zeros(3)
-    turned_vector(turn[wrist], tip, bone)
-    solve_limb(place[shoulder], place[elbow], place[wrist], goal - bone, np.zeros(3), upper, lower)
+    rotate_into(turn[wrist], tip, bone)
+    solve_two_bone(
+        place[shoulder], place[elbow], place[wrist], goal - bone, np.zeros(3), upper, lower
+    )
     still = np.array([1.0, 0.0, 0.0, 0.0])
-    set_world(q, t, shoulder, turn, parents, upper, still, around, world)
-    set_world(q, t, elbow, turn, parents, lower, upper, around, world)
-    set_world(q, t, wrist, turn, parents, still, lower, around, world)
+    set_global_rotation(q, t, shoulder, turn, parents, upper, still, around, world)
+    set_global_rotation(q, t, elbow, turn, parents, lower, upper, around, world)
+    set_global_rotation(q, t, wrist, turn, parents, still, lower, around, world)

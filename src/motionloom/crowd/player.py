@@ -22,7 +22,7 @@ from motionloom.crowd.settings import SWAY
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.diagnostics.quality import QualityReport, quality_report, usual_acceleration
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.scene import Scene
 from motionloom.rhythm.choreography import Choreography
@@ -85,8 +85,8 @@ class CrowdPlayer:
         self.places = np.array(places, np.float64)
         agents, fps = len(self.places), choreography.fps
         self._stitches = [Inertializer(agents * len(skeleton), fps) for skeleton in self.skeletons]
-        self._planters = [
-            FootPlanter(skeleton, fps, characters=agents, leash=_LEASH)
+        self._foot_locks = [
+            StreamingFootLock(skeleton, fps, characters=agents, max_root_shift=_LEASH)
             for skeleton in self.skeletons
         ]
         self._grounds = [[_grounds(node, body) for body in range(len(self.skeletons))]
@@ -155,8 +155,8 @@ class CrowdPlayer:
             rotations, root = _steered(turned[body][:, 3:], moved[body][:, 3:], natural,
                                        centres, yaws)  # fmt: skip
             standing = stands[body][:, 3:]
-            rotations, root = self._planters[body].plant_all(
-                rotations, root, standing, grounds=grounds[body]
+            rotations, root = self._foot_locks[body].lock_all(
+                rotations, root, standing, ground_heights=grounds[body]
             )
             out.append((rotations, root, standing))
         rows = [list(part) for part in zip(*out, strict=True)]

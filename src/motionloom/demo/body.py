@@ -16,7 +16,7 @@ from motionloom.demo.plan import SIGN, MotionPlan
 from motionloom.demo.torso import Balance, Torso, aiming
 from motionloom.motion import Motion
 from motionloom.motion.easing import smooth_step
-from motionloom.motion.kinematics.two_bone import swung_direction, two_bone_pose
+from motionloom.motion.kinematics.two_bone import swing_direction, two_bone_pose
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
@@ -83,7 +83,7 @@ def arm(plan: MotionPlan, body: Torso, side: str, held: Array | None = None) -> 
     goal = start + _blended(reach, target - start, share)
     line = rot.rotate(rot.inverse(body.chest), goal - start)
     mirror = np.array([sign, 1.0, 1.0])
-    pole = swung_direction(_ARM_HOME * mirror, line, _ELBOW_HOME * mirror)
+    pole = swing_direction(_ARM_HOME * mirror, line, _ELBOW_HOME * mirror)
     out = rot.from_axis_angle(line, sign * plan.curves[f"{side}_elbow"].sample(times))
     pose = two_bone_pose(
         start,

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.body_height import leg_length
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import facing, leg_length
 from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, into_posture
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex

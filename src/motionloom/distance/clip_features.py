@@ -20,7 +20,7 @@ from motionloom.distance.body_frame import body_positions, leg_scale
 from motionloom.distance.features import FEATURES
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.distance.body_frame import body_rotations
 from motionloom.distance.euclidean import euclidean_matrix
 from motionloom.motion import Motion
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations import quaternions as rot
 
 _SIDES = ("left", "right")

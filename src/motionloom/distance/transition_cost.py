@@ -33,7 +33,7 @@ from motionloom.distance.euclidean import squared_matrix
 from motionloom.distance.joint_angles import joint_rotations
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations import quaternions as rot
 
 _SIDES = ("left", "right")

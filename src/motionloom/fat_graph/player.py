@@ -28,7 +28,7 @@ from motionloom.blending.player import FrameBlock, Player
 from motionloom.blending.transitions import Window, aligning_transform
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Source
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class FatPlayer(Player):
             "speed": _number(speed, "speed"),
         }
         self._inertializer = Inertializer(len(self.skeleton), self.fps)
-        self._planter = FootPlanter(self.skeleton, self.fps)
+        self._foot_lock = StreamingFootLock(self.skeleton, self.fps)
         self._played = 0
         self._costs = self._costs_to_go()
         self._last: FrameBlock | None = None  # the last frame, before feet were planted
@@ -107,7 +107,7 @@ class FatPlayer(Player):
             count -= len(part)
             self._played += len(part)
         whole = FrameBlock.joined(parts)
-        rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
+        rotations, root = self._foot_lock.lock(whole.rotations, whole.root, whole.contacts)
         return replace(whole, rotations=rotations, root=root, seams=tuple(seams))
 
     def _steer(self, **controls: Any) -> None:

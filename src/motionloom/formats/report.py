@@ -8,10 +8,10 @@ import numpy as np
 
 from motionloom.formats.posture import facing
 from motionloom.motion import Motion
-from motionloom.motion.body_height import standing_height
-from motionloom.motion.diagnostics.check import examine
-from motionloom.motion.diagnostics.measure import VitalSigns
+from motionloom.motion.diagnostics.issues import find_issues
+from motionloom.motion.diagnostics.measurements import Measurements
 from motionloom.motion.diagnostics.quality import foot_slide
+from motionloom.motion.kinematics.body import body_height
 
 
 def motion_facts(motion: Motion) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def motion_facts(motion: Motion) -> dict[str, Any]:
         "seconds": motion.duration,
         "unit_m": origin.unit_m,
         "unit_reason": origin.unit_reason,
-        "height_m": standing_height(motion.skeleton),
+        "height_m": body_height(motion.skeleton),
         "up": origin.up,
         "facing": facing(motion),
         "tpose_frame": origin.tpose_frame,
@@ -63,11 +63,11 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
     True
     """
     facts = motion_facts(motion)
-    signs = VitalSigns(motion)
-    findings = examine(motion, signs=signs)
-    contacts = signs.contacts
+    measured = Measurements(motion)
+    issues = find_issues(motion, measured=measured)
+    contacts = measured.contacts
     slide = foot_slide(motion, contacts) if contacts else None
-    alarms = [finding.message for finding in findings if finding.severity != "note"]
+    alarms = [issue.message for issue in issues if issue.severity != "info"]
     return {
         "file": file,
         **facts,
@@ -75,10 +75,10 @@ def diagnostic_report(motion: Motion, file: str) -> dict[str, Any]:
         "floor_m": contacts.floor if contacts else None,
         "foot_slide_m": slide.per_contact_m if slide else None,
         "contacts": _contacts(contacts) if contacts else None,
-        "jump_frames": signs.jump_frames.tolist(),
+        "jump_frames": measured.jump_frames.tolist(),
         "healthy": not alarms,
         "warnings": alarms + [w for w in facts["warnings"] if w not in alarms],
-        "findings": [vars(finding) for finding in findings],
+        "findings": [vars(issue) for issue in issues],
     }
 
 

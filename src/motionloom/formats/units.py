@@ -13,7 +13,7 @@ import numpy as np
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Skeleton
-from motionloom.motion.body_height import standing_height
+from motionloom.motion.kinematics.body import body_height
 
 UNITS = {
     "m": 1.0,
@@ -69,7 +69,7 @@ def infer_unit(skeleton: Skeleton) -> Unit:
     >>> infer_unit(ml.demo.clip("walk").skeleton.scaled(100.0)).metres
     0.01
     """
-    height = standing_height(skeleton)
+    height = body_height(skeleton)
     if height is not None and height > 0.0:
         for name, metres in UNITS.items():
             if _PERSON[0] <= height * metres <= _PERSON[1]:

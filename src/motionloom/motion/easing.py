@@ -27,7 +27,7 @@ def smooth_step(share: Array) -> Array:
     return share * share * (3.0 - 2.0 * share)
 
 
-def eased(known: Array, reach: float) -> Array:
+def ease_corrections(known: Array, reach: float) -> Array:
     """The least bent curve through the known rows, zero at a distance from them.
 
     Parameters
@@ -44,7 +44,8 @@ def eased(known: Array, reach: float) -> Array:
 
     Examples
     --------
-    >>> eased(np.array([[np.nan]] * 4 + [[1.0]] * 3 + [[np.nan]] * 4), 3).round(2).ravel() + 0.0
+    >>> known = np.array([[np.nan]] * 4 + [[1.0]] * 3 + [[np.nan]] * 4)
+    >>> ease_corrections(known, 3).round(2).ravel() + 0.0
     array([0. , 0. , 0.3, 0.7, 1. , 1. , 1. , 0.7, 0.3, 0. , 0. ])
     """
     from scipy.linalg import solveh_banded

@@ -271,7 +271,7 @@ class Motion:
         >>> bool(np.abs(walk.headings()).max() < 0.3)  # it walks straight on, along z
         True
         """
-        from motionloom.motion.heading import headings
+        from motionloom.motion.kinematics.body import headings
 
         return headings(self)
 

@@ -38,7 +38,7 @@ from motionloom.motion.diagnostics.quality import (
     usual_acceleration,
 )
 from motionloom.motion.feet.contacts import foot_contacts
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.provenance import merged
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.routes import frames_to
@@ -106,7 +106,7 @@ class GraphPlayer(Player):
         self._label: str | None = None
         self._remaining_frames: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
-        self._planter = FootPlanter(graph.skeleton, graph.fps) if planted else None
+        self._foot_lock = StreamingFootLock(graph.skeleton, graph.fps) if planted else None
         self._script = None if route is None else deque(route.transitions)
         self._turns = None if route is None else route.turns
         self._played = self.transition_count = 0
@@ -130,9 +130,9 @@ class GraphPlayer(Player):
             count -= len(part)
             self._played += len(part)
         whole = FrameBlock.joined(parts)
-        if self._planter is None or not len(whole):
+        if self._foot_lock is None or not len(whole):
             return whole
-        rotations, root = self._planter.plant(whole.rotations, whole.root, whole.contacts)
+        rotations, root = self._foot_lock.lock(whole.rotations, whole.root, whole.contacts)
         return replace(whole, rotations=rotations, root=root)
 
     def _steer(self, **controls: Any) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput, MotionloomError
 from motionloom.motion import Motion
-from motionloom.motion.kinematics.centre_of_mass import centre_of_mass as centres_of_mass
+from motionloom.motion.kinematics.body import centre_of_mass as centres_of_mass
 
 Array = NDArray[np.float64]
 

@@ -144,9 +144,9 @@ def _card(clip: SheetClip, budget: Budget) -> str:
 _BUDGET = Budget(fps=15.0, frames=120, seconds=8.0, points=40)
 _STYLE = """
 :root { --ink: #2b303a; --faint: #7b8494; --paper: #fff; --line: #dfe3ea;
-  --fault: #c0392b; --doubt: #b9770e; --well: #2e7d4f; }
+  --error: #c0392b; --warning: #b9770e; --healthy: #2e7d4f; }
 @media (prefers-color-scheme: dark) { :root { --ink: #d8dce4; --faint: #8b94a5;
-  --paper: #16181d; --line: #2c313b; --fault: #ff7b6b; --doubt: #f0b14a; --well: #6fcf97; } }
+  --paper: #16181d; --line: #2c313b; --error: #ff7b6b; --warning: #f0b14a; --healthy: #6fcf97; } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 66rem;
   padding: 0 1rem; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 0 0 .4rem; overflow-wrap: anywhere; }
@@ -157,15 +157,15 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; mar
 dt { color: var(--faint); } dd { margin: 0; overflow-wrap: anywhere; }
 ul { list-style: none; padding: 0; margin: .4rem 0; } li { margin: .3rem 0; padding-left: .8rem;
   border-left: 3px solid var(--line); }
-li.fault { border-color: var(--fault); } li.fault b { color: var(--fault); }
-li.doubt { border-color: var(--doubt); } li.doubt b { color: var(--doubt); }
-li.well { border-color: var(--well); } li.well b { color: var(--well); }
+li.error { border-color: var(--error); } li.error b { color: var(--error); }
+li.warning { border-color: var(--warning); } li.warning b { color: var(--warning); }
+li.healthy { border-color: var(--healthy); } li.healthy b { color: var(--healthy); }
 small { color: var(--faint); display: block; }
 table { border-collapse: collapse; font-size: .85rem; margin: .4rem 0; }
 td, th { text-align: left; padding: 0 .9rem 0 0; font-weight: normal; } th { color: var(--faint); }
 summary { cursor: pointer; color: var(--faint); }
 nav a { display: inline-block; margin: 0 .8rem .2rem 0; color: var(--ink); }
-nav a.fault { color: var(--fault); } nav a.doubt { color: var(--doubt); }
+nav a.error { color: var(--error); } nav a.warning { color: var(--warning); }
 """
 
 
@@ -181,15 +181,15 @@ class ReportSection:
 def doctor_section(motion: Motion, report: Mapping[str, Any]) -> ReportSection:
     """The report of ``motionloom doctor --json`` on a motion, as a section of a page."""
     worst = next(
-        (kind for kind in ("fault", "doubt") if kind in _kinds(report)),
-        "doubt" if report["warnings"] else "well",
+        (kind for kind in ("error", "warning") if kind in _kinds(report)),
+        "warning" if report["warnings"] else "healthy",
     )
     figure = ""
     if len(motion):
         clip = clip_attribute(clip_data(motion, _BUDGET, name=" "))
         figure = f'<div class="motionloom-player" data-clip="{clip}"></div>'
     html = (
-        f"<div><h2>{escape(str(report['file']))}</h2>{_findings(report)}{_facts(report)}"
+        f"<div><h2>{escape(str(report['file']))}</h2>{_issues(report)}{_facts(report)}"
         f"{_joint_map(report)}</div><div>{figure}</div>"
     )
     return ReportSection(str(report["file"]), worst, html)
@@ -209,11 +209,11 @@ def write_doctor_page(
     failed : sequence of mapping
         ``file`` and ``reason`` of files that could not be read.
     """
-    rank = {"fault": 0, "doubt": 1, "well": 2}
+    rank = {"error": 0, "warning": 1, "healthy": 2}
     ordered = sorted(sections, key=lambda section: rank[section.worst])
     counts = {kind: sum(a.worst == kind for a in sections) for kind in rank}
     unread = "".join(
-        f"<li class='fault'><b>unreadable</b> {escape(f['reason'])}</li>" for f in failed
+        f"<li class='error'><b>unreadable</b> {escape(f['reason'])}</li>" for f in failed
     )
     links = "".join(
         f"<a class='{a.worst}' href='#m{k}'>{escape(a.title)}</a>" for k, a in enumerate(ordered)
@@ -223,9 +223,9 @@ def write_doctor_page(
         scratch.write_text(
             "<!doctype html><html lang='en'><meta charset='utf-8'>"
             "<meta name='viewport' content='width=device-width'><title>motionloom doctor</title>"
-            f"<style>{asset_text('player.css')}{_STYLE}</style><h1>Examination</h1>"
-            f"<p>{len(sections)} motions: {counts['fault']} with faults, {counts['doubt']} in "
-            f"doubt, {counts['well']} healthy.</p><ul>{unread}</ul>"
+            f"<style>{asset_text('player.css')}{_STYLE}</style><h1>Diagnostics</h1>"
+            f"<p>{len(sections)} motions: {counts['error']} with errors, {counts['warning']} with "
+            f"warnings, {counts['healthy']} healthy.</p><ul>{unread}</ul>"
             f"<nav>{links if len(ordered) > 1 else ''}</nav>{bodies}"
             f"<script>(function () {{\n{asset_text('player.js')}\n"
             "MotionloomPlayer.mountAll(document);\n})();</script></html>",
@@ -235,23 +235,23 @@ def write_doctor_page(
 
 
 def _kinds(report: Mapping[str, Any]) -> set[str]:
-    return {finding["severity"] for finding in report["findings"]}
+    return {issue["severity"] for issue in report["findings"]}
 
 
-def _findings(report: Mapping[str, Any]) -> str:
+def _issues(report: Mapping[str, Any]) -> str:
     items = [
-        f"<li class='{finding['severity']}'><b>{finding['severity']}</b> "
-        f"{escape(finding['message'])}<small>{escape(finding['advice'])}</small></li>"
-        for finding in report["findings"]
+        f"<li class='{issue['severity']}'><b>{issue['severity']}</b> "
+        f"{escape(issue['message'])}<small>{escape(issue['advice'])}</small></li>"
+        for issue in report["findings"]
     ]
-    listed = {finding["message"] for finding in report["findings"]}
+    listed = {issue["message"] for issue in report["findings"]}
     items += [
-        f"<li class='doubt'><b>doubt</b> {escape(warning)}</li>"
+        f"<li class='warning'><b>warning</b> {escape(warning)}</li>"
         for warning in report["warnings"]
         if warning not in listed
     ]
     if not report["warnings"]:
-        items.insert(0, "<li class='well'><b>healthy</b></li>")
+        items.insert(0, "<li class='healthy'><b>healthy</b></li>")
     return f"<ul>{''.join(items)}</ul>"
 
 

@@ -20,7 +20,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.rotations.kernels import log_turn, turned
+from motionloom.motion.rotations.kernels import log_into, multiply_into
 
 Array = NDArray[np.float64]
 
@@ -116,8 +116,8 @@ def _moments(poses, weights):
         back[0] = mean[j, 0]
         back[1:] = -mean[j, 1:]
         for k in range(n_poses):
-            turned(back, poses[k, j], between)
-            log_turn(between, vector)
+            multiply_into(back, poses[k, j], between)
+            log_into(between, vector)
             share = np.sqrt(weights[k] / total)
             for c in range(3):
                 rows[k, 3 * j + c] = share * vector[c]

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from motionloom.motion import Skeleton
 from motionloom.motion.rotations.kernels import (
-    exp_turn,
-    log_turn,
-    turn_derivative,
-    turned,
-    turned_vector,
+    exp_into,
+    log_into,
+    multiply_into,
+    right_jacobian_into,
+    rotate_into,
 )
 from motionloom.reconstruction.local_model import LocalModel
 
@@ -288,9 +288,9 @@ def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_s
         back[1:] = -mean[a, 1:]
         wanted[:] = expected[a]
         if a == 0:
-            turned(np.array([facing[0], 0.0, -facing[2], 0.0]), expected[0], wanted)
-        turned(back, wanted, between)
-        log_turn(between, ahead[3 * a : 3 * a + 3])
+            multiply_into(np.array([facing[0], 0.0, -facing[2], 0.0]), expected[0], wanted)
+        multiply_into(back, wanted, between)
+        log_into(between, ahead[3 * a : 3 * a + 3])
     along = 1.0 / (1.0 / spreads + 1.0 / expected_spread)
     across = 1.0 / (1.0 / rest_spread + 1.0 / expected_spread)
     inside = np.dot(directions.T, ahead)
@@ -305,12 +305,12 @@ def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
     n_active = len(joints)
     small, own, way = np.empty(4), np.empty(4), np.empty(3)
     for a in range(n_active):
-        exp_turn(x[3 * a : 3 * a + 3], small)
-        turned(mean[a], small, turns[a])
+        exp_into(x[3 * a : 3 * a + 3], small)
+        multiply_into(mean[a], small, turns[a])
     half = 0.5 * x[3 * n_active]
     whole = np.array([np.cos(half), 0.0, np.sin(half), 0.0])
-    turned(whole, facing, small)
-    turned(small, turns[0], own)
+    multiply_into(whole, facing, small)
+    multiply_into(small, turns[0], own)
     turns[0] = own
     a = 0
     for j in range(len(parents)):
@@ -320,8 +320,8 @@ def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
             place[j] = x[3 * n_active + 1 :]
         else:
             up = parents[j]
-            turned(world[up], turns[a] if is_active else rest[j], world[j])
-            turned_vector(world[up], offsets[j], way)
+            multiply_into(world[up], turns[a] if is_active else rest[j], world[j])
+            rotate_into(world[up], offsets[j], way)
             for c in range(3):
                 place[j, c] = place[up, c] + way[c]
         if is_active:
@@ -340,9 +340,9 @@ def _rows(
     axes = np.empty((n_active, 3, 3))  # world axis that each unknown of a joint turns about
     change, axis = np.empty((3, 3)), np.empty(3)
     for a in range(n_active):
-        turn_derivative(x[3 * a : 3 * a + 3], change)
+        right_jacobian_into(x[3 * a : 3 * a + 3], change)
         for c in range(3):
-            turned_vector(world[joints[a]], change[:, c], axis)
+            rotate_into(world[joints[a]], change[:, c], axis)
             axes[a, c] = axis
     jacobian[:] = 0.0
     point = np.empty(3)
@@ -352,7 +352,7 @@ def _rows(
         if carrier < 0:
             point[:] = root
         else:
-            turned_vector(world[carrier], arms[g], point)
+            rotate_into(world[carrier], arms[g], point)
             point += place[carrier]
         for a in range(n_active):
             if not moved_by[g, a]:
@@ -375,7 +375,7 @@ def _rows(
     vector = np.empty(3)
     most = row + _MOST_LIMITS
     for a in range(1, n_active):
-        log_turn(turns[a], vector)
+        log_into(turns[a], vector)
         for c in range(3):
             bound = min(max(vector[c], low[a, c]), high[a, c])
             if bound != vector[c] and row < most:

@@ -21,7 +21,7 @@ from motionloom.distance.body_frame import leg_scale
 from motionloom.distance.feature_table import library_features
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import facing
 from motionloom.motion.retargeting.retarget import turned_onto
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.ragged import row_of

@@ -25,8 +25,8 @@ from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Skeleton, Source
-from motionloom.motion.body_height import leg_length
-from motionloom.motion.feet.streaming import FootPlanter
+from motionloom.motion.feet.streaming import StreamingFootLock
+from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
 from motionloom.rhythm.dance_nodes import between
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
@@ -88,7 +88,7 @@ class DancePlayer(Player):
         self._rng = np.random.default_rng(seed)
         self._first_beat = first_beat
         self._stitches = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
-        self._planters = [_planter(skeleton, self.fps) if lock_feet else None
+        self._foot_locks = [_foot_lock(skeleton, self.fps) if lock_feet else None
                           for skeleton in self.skeletons]  # fmt: skip
         self._wish: dict[str, Any] = {"target": None, "direction": None, "speed": None}
         self._played = 0
@@ -312,9 +312,9 @@ class DancePlayer(Player):
         rotations, root, contacts = (
             np.concatenate([piece[body][k] for piece in pieces]) for k in range(3)
         )
-        planter = self._planters[body]
-        if planter is not None:
-            rotations, root = planter.plant(rotations, root, contacts)
+        foot_lock = self._foot_locks[body]
+        if foot_lock is not None:
+            rotations, root = foot_lock.lock(rotations, root, contacts)
         return FrameBlock(rotations, root, contacts, start, sources, seams)
 
     def _sources(self, frames: Array, start: int) -> list[Source]:
@@ -336,9 +336,9 @@ class DancePlayer(Player):
         return found
 
 
-def _planter(skeleton: Skeleton, fps: float) -> FootPlanter | None:
+def _foot_lock(skeleton: Skeleton, fps: float) -> StreamingFootLock | None:
     try:
         leg_length(skeleton)
-        return FootPlanter(skeleton, fps)
+        return StreamingFootLock(skeleton, fps)
     except RoleError:
         return None

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.plots.stick_figure import StickFigure, stick_figure
 from motionloom.studio.app_state import Workshop

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.body_height import standing_height
-from motionloom.motion.heading import facing
+from motionloom.motion.kinematics.body import body_height, facing
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
@@ -123,7 +122,7 @@ def _figure(skeleton: Skeleton) -> tuple[NDArray[np.int64], tuple[int, ...]]:
 
 
 def _rows_per_metre(skeleton: Skeleton) -> float:
-    return _STANDING / (standing_height(skeleton) or _TALL)
+    return _STANDING / (body_height(skeleton) or _TALL)
 
 
 def _towards_eye(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:

@@ -75,12 +75,12 @@ def contact_sheet(tour: Tour) -> dict[str, Any]:
 def doctor(tour: Tour) -> dict[str, Any]:
     """Examine a take read at the wrong rate."""
     from motionloom.formats import load
-    from motionloom.motion.diagnostics.check import examine
+    from motionloom.motion.diagnostics.issues import find_issues
 
     hasty = tour.takes / "jump_up_p0.bvh"
     tour.command(f"doctor {hasty} --fps 60")
-    for finding in examine(load(hasty, fps=60)):
-        tour.say(f"{finding.severity}: {finding.message}")
+    for issue in find_issues(load(hasty, fps=60)):
+        tour.say(f"{issue.severity}: {issue.message}")
     return {}
 
 

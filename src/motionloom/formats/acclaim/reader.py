@@ -30,7 +30,7 @@ from motionloom.formats.conventions import (
 from motionloom.formats.posture import infer_up
 from motionloom.formats.units import UNITS, Unit, infer_unit, unit_from
 from motionloom.motion import Motion, Origin, Skeleton
-from motionloom.motion.body_height import standing_height
+from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
 
@@ -260,7 +260,7 @@ def _check_still(name: str, dof, values, path: Path, *, is_root: bool) -> None:
 
 
 def _unit(acclaim: AcclaimSkeleton, skeleton: Skeleton) -> Unit:
-    height = standing_height(skeleton)
+    height = body_height(skeleton)
     if abs(acclaim.length_unit - _CMU_LENGTH) < 1e-6:
         metres = UNITS["cmu"]
         if height is None or 1.0 <= height * metres <= 2.5:

@@ -38,7 +38,7 @@ from motionloom.formats.gltf.joint_tree import (
 from motionloom.formats.node_motion import NodeCourse, node_motion
 from motionloom.formats.units import unit_from
 from motionloom.motion import Motion, Origin
-from motionloom.motion.body_height import standing_height
+from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
@@ -268,7 +268,7 @@ def read(
     motion = replace(motion, skeleton=with_given_roles(motion.skeleton, roles), name=name)
     metres = 1.0 if unit is None else unit_from(unit)
     motion = in_metres(upright(motion, up or "y"), metres)
-    height = standing_height(motion.skeleton)
+    height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
         warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
     origin = Origin(

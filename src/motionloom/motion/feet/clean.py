@@ -1,26 +1,19 @@
-"""Feet that stay where they stand.
+"""Foot-skate clean-up of a whole motion.
 
-During every contact the ball of the foot is held at one point, and while the heel is down
-too the foot keeps one orientation, so that neither slides. What is added to the captured
-foot to hold it there is a correction that is known inside the contacts; between them it
-follows the least bent curve through what is known, and is gone a short time away from any
-contact. So the foot eases in and out, and everything else of its path is kept.
+During every contact the ball of the foot is held at one point, and while the heel is down too
+the foot keeps one orientation, so neither slides. The correction that holds the captured foot
+there is known inside the contacts; between them it follows the curve of least bending through
+the known values, and vanishes a short time away from any contact. So the foot eases in and out,
+and the rest of its path is kept.
 
-Legs do not stretch. A leg that stands straight would have to bend by many degrees for a few
-millimetres, so the root goes along with the planted feet first (Kovar, Schreiner and
-Gleicher 2002 move the root for the same reason), and is lowered where a foot is still out
-of reach. Both are smooth. The rest is done by the knee, in closed form.
+Legs do not stretch. A straight leg would have to bend its knee by many degrees for a few
+millimetres of its ankle, so the root follows the locked feet first [1]_ and is lowered where a
+foot is still out of reach; both smoothly. Two-bone inverse kinematics does the rest.
 
 References
 ----------
-L. Kovar, J. Schreiner, M. Gleicher. Footskate cleanup for motion capture editing. Symposium
-on Computer Animation, 2002.
-
-How the root goes along when feet are held.
-
-A leg that stands straight would have to bend its knee by many degrees for a few millimetres
-of its ankle. So the root moves first, as in Kovar, Schreiner and Gleicher (2002), who lower
-it for the same reason: along with straight legs, and down to what is out of reach.
+.. [1] L. Kovar, J. Schreiner, M. Gleicher. Footskate cleanup for motion capture editing.
+   Symposium on Computer Animation, 2002.
 """
 
 from __future__ import annotations
@@ -38,15 +31,20 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.diagnostics.quality import foot_slide
 from motionloom.motion.feet.contacts import SIDES, FootContacts, foot_contacts
 from motionloom.motion.feet.foot_lock import (
+    ball_targets,
     foot_of,
     ground_under,
-    held_path,
-    held_sole,
-    relieved,
-    stood_spots,
-    toes_above,
+    locked_path,
+    locked_sole,
+    raise_toes,
+    relax_knee,
 )
-from motionloom.motion.kinematics.limbs import Limb, reaching, with_world_rotations
+from motionloom.motion.kinematics.two_bone import (
+    MAX_EXTENSION,
+    Limb,
+    reach_target,
+    with_global_rotations,
+)
 from motionloom.motion.rotations import quaternions as rot
 
 if TYPE_CHECKING:
@@ -56,34 +54,33 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_LONGEST = 0.995  # share of its length to which a leg may be pulled that was not so straight
-# Weight of the root's acceleration against its way and the legs' lengths. Measured on 50
-# walks of CMU: ten times more turns knees, ten times less shakes the root.
-_STEADY = 2e-6
-_JITTER_SECONDS = 0.05  # accelerations that change faster than this are noise
+# Weight of the root's acceleration against its displacement and the legs' lengths. Measured on
+# 50 walks of CMU: ten times more bends knees, ten times less shakes the root.
+_ROOT_SMOOTHNESS = 2e-6
+_JITTER_SECONDS = 0.05  # accelerations that change faster are noise
 _ENVELOPE_SECONDS = 0.12
 
 
 def root_shift(
     limbs: Sequence[Limb], ankles: Sequence[Array], root: Array, standing: Mask, fps: float
 ) -> Array:
-    """How far the root moves for legs whose ankles move.
+    """Displacement of the root for legs whose ankles are moved.
 
-    Least squares over all frames: the distances from hip to ankle change little, weighed by
-    how far the knee would turn for it; the root moves little, and is not shaken. Where a foot
-    stands, jitter of the captured root is taken out: the foot does not share it any more,
-    and the knee would have to make up for it.
+    Least squares over all frames: the distances from hip to ankle change little, weighted by
+    how far the knee would bend for it; the root moves little and smoothly. Where a foot stands,
+    jitter of the captured root is removed: the foot no longer has it, and the knee would have to
+    compensate for it.
 
     Parameters
     ----------
     limbs : sequence of Limb
-        The legs as they are, T frames.
+        The legs as captured, T frames.
     ankles : sequence of ndarray, shape (T, 3)
-        Where their ankles should be.
+        Target positions of their ankles.
     root : ndarray, shape (T, 3)
         Path of the root.
     standing : ndarray of bool, shape (T,)
-        Whether any foot stands.
+        Whether any foot is in contact.
     fps : float
 
     Returns
@@ -105,7 +102,7 @@ def root_shift(
                 part = stiff * along[:, row] * along[:, column]
                 band[6 - (column - row), :, column] += part
     if frames >= 3:
-        _add_steadiness(band, right, _jitter(root, standing, fps), fps)
+        _add_smoothness(band, right, _jitter(root, standing, fps), fps)
     shift = solveh_banded(band.reshape(7, 3 * frames), right.ravel()).reshape(frames, 3)
     drop = np.zeros(frames)
     for limb, ankle in zip(limbs, ankles, strict=True):
@@ -114,9 +111,9 @@ def root_shift(
     return shift
 
 
-def _add_steadiness(band: Array, right: Array, jitter: Array, fps: float) -> None:
+def _add_smoothness(band: Array, right: Array, jitter: Array, fps: float) -> None:
     """Add the squared second differences of the shift, less the `jitter` (T - 2, 3)."""
-    weight = _STEADY * fps**4
+    weight = _ROOT_SMOOTHNESS * fps**4
     second = (1.0, -2.0, 1.0)
     inner = len(jitter)
     for k, c in enumerate(second):
@@ -133,7 +130,7 @@ def _jitter(root: Array, standing: Mask, fps: float) -> Array:
 
 
 def _stiffness(limb: Limb) -> Array:
-    """Square (T,) of the knee's turn per change of distance: the straighter, the stiffer."""
+    """Squared rotation of the knee per change of distance (T,): straighter legs are stiffer."""
     span = np.linalg.norm(limb.end - limb.start, axis=-1)
     straight = np.clip(span / limb.length, 0.0, 1.0)
     return 1.0 / np.maximum(1.0 - straight**2, 2e-3)
@@ -143,14 +140,14 @@ def _lowering(limb: Limb, ankle: Array, shift: Array) -> Array:
     """How far (T,) the hip must come down for the leg to reach its ankle."""
     length = limb.length
     before = np.linalg.norm(limb.end - limb.start, axis=-1)
-    longest = np.maximum(_LONGEST * length, np.minimum(before, length))
+    longest = np.maximum(MAX_EXTENSION * length, np.minimum(before, length))
     line = limb.start + shift - ankle
     across = np.sum(line[:, [0, 2]] ** 2, axis=-1)
     return np.maximum(line[:, 1] - np.sqrt(np.maximum(longest**2 - across, 0.0)), 0.0)
 
 
 def _envelope(values: Array, width: int) -> Array:
-    """A smooth curve nowhere below `values` (T,): greatest of the neighbours, then smoothed."""
+    """A smooth curve nowhere below `values` (T,): maximum filter, then smoothed."""
     if not np.any(values > 0.0):
         return values
     above = maximum_filter1d(values, 2 * width + 1, mode="nearest")
@@ -159,24 +156,24 @@ def _envelope(values: Array, width: int) -> Array:
     return np.convolve(padded, window / window.sum(), mode="valid")
 
 
-_FLAT = 0.004  # metres by which a ball may rise at most where its height is prescribed
+_MAX_RISE = 0.004  # metres by which a ball rises at most where its height is prescribed
 
 
 @dataclass(frozen=True)
 class CleanReport:
-    """What a clean-up did.
+    """Result of a clean-up in numbers.
 
     Attributes
     ----------
     slide_before_m, slide_after_m : float
         Mean horizontal travel per contact, in the contacts of the original.
     frames_changed : int
-        Frames in which a joint turned by more than 0.1 degrees or the root moved by more
+        Frames in which a joint was rotated by more than 0.1 degrees or the root moved by more
         than 1 mm.
     mean_angle_change, max_angle_change : float
         Root mean square and largest change of the legs' joint angles, radians.
     contacts : FootContacts
-        The contacts that were held.
+        The contacts that were locked.
     """
 
     slide_before_m: float
@@ -190,17 +187,17 @@ class CleanReport:
 def clean_feet(
     motion: Motion, *, contacts: FootContacts | None = None, ease: float = 0.25
 ) -> tuple[Motion, CleanReport]:
-    """The motion with feet that do not slide while they stand, and what was done.
+    """Remove foot skate: the motion with feet that do not slide in contact, and a report.
 
     Parameters
     ----------
     motion : Motion
         Needs hips, knees, ankles and feet on both sides.
     contacts : FootContacts, optional
-        When the feet stand. Default: `foot_contacts` of the motion.
+        Default: `foot_contacts` of the motion.
     ease : float
-        Seconds before and after a contact over which the foot comes from and returns to
-        its own path.
+        Seconds before and after a contact over which the foot leaves and rejoins its captured
+        path.
 
     Returns
     -------
@@ -217,7 +214,7 @@ def clean_feet(
     if contacts is None:
         contacts = foot_contacts(motion)
     before = foot_slide(motion, contacts).per_contact_m  # also checks the contacts' length
-    cleaned = planted(motion, contacts, ease=ease)
+    cleaned = lock_feet(motion, contacts, ease=ease)
     change = _angle_changes(motion, cleaned)
     moved = np.linalg.norm(cleaned.root - motion.root, axis=-1) > 1e-3
     report = CleanReport(
@@ -231,14 +228,14 @@ def clean_feet(
     return cleaned, report
 
 
-def planted(
+def lock_feet(
     motion: Motion,
     contacts: FootContacts,
     *,
     ease: float = 0.25,
     heights: Mapping[str, Array] | None = None,
 ) -> Motion:
-    """`motion` with its feet held in `contacts`; see `clean_feet`.
+    """`motion` with its feet locked in `contacts`; see `clean_feet`.
 
     Parameters
     ----------
@@ -247,23 +244,25 @@ def planted(
     ease : float
         Seconds.
     heights : mapping, optional
-        For ``left_ball`` and ``right_ball`` the height in metres for each contact. Default:
-        the height the ball has in it.
+        For ``left_ball`` and ``right_ball`` the height in metres of each contact. Default:
+        the captured height.
     """
     if not ease > 0.0:
-        raise InvalidInput(f"ease must be a time in seconds above zero; got {ease}")
+        raise InvalidInput(f"ease must be a positive time in seconds; got {ease}")
     if not len(motion) or not any(contacts.plants.values()):
         return motion
     feet = {side: foot_of(motion, side, contacts) for side in SIDES}
     reach = max(ease * motion.fps, 1.0)
     frames = len(motion)
-    paths, spots, grounds = {}, {}, {}
+    paths, targets, grounds = {}, {}, {}
     for side, foot in feet.items():
         plants = contacts.plants.get(f"{side}_ball", ())
         found = np.array([plant.height for plant in plants])
         given = found if heights is None else np.asarray(heights[f"{side}_ball"], np.float64)
-        spots[side] = stood_spots(foot, plants, given, most=None if heights is None else _FLAT)
-        paths[side] = held_path(foot, held_sole(foot, reach, motion.fps), spots[side], reach)
+        targets[side] = ball_targets(
+            foot, plants, given, most=None if heights is None else _MAX_RISE
+        )
+        paths[side] = locked_path(foot, locked_sole(foot, reach, motion.fps), targets[side], reach)
         grounds[side] = (ground_under(plants, found, frames), ground_under(plants, given, frames))
     shift = root_shift(
         [foot.limb for foot in feet.values()],
@@ -273,17 +272,17 @@ def planted(
         motion.fps,
     )
     for side, foot in feet.items():
-        paths[side] = relieved(
-            foot, paths[side], spots[side], shift, grounds[side], reach, motion.fps
+        paths[side] = relax_knee(
+            foot, paths[side], targets[side], shift, grounds[side], reach, motion.fps
         )
     q = motion.rotations.astype(np.float64)
     for side, foot in feet.items():
-        leg = reaching(foot.limb, foot.limb.start + shift, paths[side].ankle)
+        leg = reach_target(foot.limb, foot.limb.start + shift, paths[side].ankle)
         turned = (leg.upper, leg.lower, paths[side].sole)
-        q = with_world_rotations(q, motion.skeleton, dict(zip(foot.joints, turned, strict=True)))
+        q = with_global_rotations(q, motion.skeleton, dict(zip(foot.joints, turned, strict=True)))
     held = replace(motion, rotations=q, root=motion.root + shift)
     for side in SIDES:
-        held = replace(held, rotations=toes_above(motion, held, side, grounds[side]))
+        held = replace(held, rotations=raise_toes(motion, held, side, grounds[side]))
     return replace(held, rotations=rot.unroll(held.rotations))
 
 

@@ -1,8 +1,8 @@
-"""One foot held still while it stands: where its ankle should be and how it should be turned.
+"""Foot lock for whole motions: target paths of one foot whose contacts are known.
 
 The ball is held at one point per contact, and rolls off over the toes as captured. While the
-heel is down too, the foot does not turn or tilt, and rocks only slowly. Heels that come down
-before the ball stay where they will be.
+heel is down too, the foot does not turn or tilt, and rocks only slowly. A heel that comes down
+before the ball stays where it will be.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from motionloom.motion.easing import eased, smooth_step
+from motionloom.motion.easing import ease_corrections, smooth_step
 from motionloom.motion.feet.contacts import FootContacts, Plant
 from motionloom.motion.kinematics.forward import global_rotations
-from motionloom.motion.kinematics.limbs import Limb, limb_of, with_world_rotations
+from motionloom.motion.kinematics.two_bone import Limb, limb_of, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_FIRM = 0.01  # metres of rise within which a ball in contact is all but held down
-_FIRM_BELOW = 0.03  # the same for a ball that was captured below the ground
-_SOLE_SMOOTHING = 0.015
-_KNEE_SMOOTHING = 0.05  # seconds; what is faster in a held leg goes to the foot's pitch
-_MOST_ROCK = np.radians(5.0)  # a foot whose heel and ball are down rocks no further
-_LIFT_ONSET = 0.003  # metres of depth over which a foot in the air begins to be lifted
-_MOST_TOE_BEND = np.radians(40.0)
-_MOST_PITCH = np.radians(8.0)  # a foot on its ball gives way by no more than this
+_FIRM_RISE = 0.01  # metres of rise within which a ball in contact is held down
+_FIRM_DEPTH = 0.03  # metres of depth within which a ball captured below the ground is raised
+_SOLE_SMOOTHING = 0.015  # seconds
+_KNEE_SMOOTHING = 0.05  # seconds; faster changes in a held leg go to the pitch of the foot
+_MAX_ROCK = np.radians(5.0)  # of a foot whose heel and ball are down
+LIFT_ONSET = 0.003  # metres of depth over which a foot below the ground begins to be lifted
+_MAX_TOE_BEND = np.radians(40.0)
+_MAX_PITCH = np.radians(8.0)  # of a foot on its ball, to relax the knee
 
 
 @dataclass(frozen=True)
 class Foot:
-    """One leg of a motion: its joints, where they are, and when its foot stands."""
+    """One leg of a motion: joints, positions, and contacts of its foot."""
 
     joints: tuple[int, int, int]
     limb: Limb
@@ -52,7 +52,7 @@ class Foot:
 
 @dataclass(frozen=True)
 class FootPath:
-    """Where an ankle should be (T, 3) and how its joint should be turned (T, 4)."""
+    """Target position (T, 3) and world rotation (T, 4) of an ankle."""
 
     ankle: Array
     sole: Array
@@ -74,27 +74,27 @@ def foot_of(motion: Motion, side: str, contacts: FootContacts) -> Foot:
     )
 
 
-def stood_spots(
+def ball_targets(
     foot: Foot, plants: Sequence[Plant], levels: Array, *, most: float | None = None
 ) -> Array:
-    """Where the ball stands (T, 3), at one of `levels` per plant; NaN where it does not.
+    """Target of the ball (T, 3), at one of `levels` per contact; NaN outside contacts.
 
-    `most` limits in metres how far it is from its level when it rolls off.
+    `most` limits in metres how far the ball rises from its level when it rolls off.
     """
     ball = foot.limb.end + rot.rotate(foot.sole, foot.lever)
     spots = np.full_like(ball, np.nan)
     for plant, level in zip(plants, levels, strict=True):
         held = slice(plant.start_frame, plant.end_frame)
         spots[held] = np.median(ball[held], axis=0)
-        spots[held, 1] = level + _given_way(ball[held, 1] - plant.height, most)
+        spots[held, 1] = level + _softened_rise(ball[held, 1] - plant.height, most)
     return spots
 
 
-def held_sole(foot: Foot, reach: float, fps: float) -> Array:
-    """World rotation (T, 4) of the ankle joint of a foot that is held.
+def locked_sole(foot: Foot, reach: float, fps: float) -> Array:
+    """World rotation (T, 4) of the ankle joint of a locked foot.
 
-    All but constant while the whole sole is down; while the ball is, without the jitter that
-    the ankle would have to follow.
+    Nearly constant while the whole sole is down; while only the ball is, without the jitter
+    that the ankle would have to follow.
     """
     sole = _calm_sole(foot, reach, fps)
     turn = np.full((len(sole), 3), np.nan)
@@ -104,7 +104,7 @@ def held_sole(foot: Foot, reach: float, fps: float) -> Array:
         ahead = rot.rotate(mean, foot.lever[start:end].mean(axis=0))
         held = rot.multiply(rot.exp(_slow_pitch(here, mean, ahead)), mean)
         turn[start:end] = rot.log(rot.multiply(held, rot.inverse(here)))
-    return rot.multiply(rot.exp(eased(turn, reach)), sole)
+    return rot.multiply(rot.exp(ease_corrections(turn, reach)), sole)
 
 
 def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
@@ -114,10 +114,10 @@ def _calm_sole(foot: Foot, reach: float, fps: float) -> Array:
         here = rot.unroll(foot.sole[start:end])
         slow = gaussian_filter1d(here, _SOLE_SMOOTHING * fps, axis=0, mode="nearest")
         turn[start:end] = rot.log(rot.multiply(rot.normalize(slow), rot.inverse(here)))
-    return rot.multiply(rot.exp(eased(turn, reach)), foot.sole)
+    return rot.multiply(rot.exp(ease_corrections(turn, reach)), foot.sole)
 
 
-def held_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
+def locked_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
     """Ankle of a foot turned by `sole` (T, 4) whose ball stands at `spots` (T, 3)."""
     hold = spots - rot.rotate(sole, foot.lever)
     for start, end in intervals(foot.heel):
@@ -132,10 +132,10 @@ def held_path(foot: Foot, sole: Array, spots: Array, reach: float) -> FootPath:
             hold[only] = (1.0 - share) * hold[last] + share * hold[first]
         else:
             hold[only] = np.median(foot.limb.end[only], axis=0)
-    return FootPath(foot.limb.end + eased(hold - foot.limb.end, reach), sole)
+    return FootPath(foot.limb.end + ease_corrections(hold - foot.limb.end, reach), sole)
 
 
-def relieved(
+def relax_knee(
     foot: Foot,
     path: FootPath,
     spots: Array,
@@ -144,13 +144,13 @@ def relieved(
     reach: float,
     fps: float,
 ) -> FootPath:
-    """`path` with what would turn the knee left to the foot, wherever it is free to.
+    """`path` with changes of the knee moved to the foot, wherever the foot is free.
 
-    While the heel is up the ankle can go round the ball, and in the air it can go anywhere:
-    there the knee bends as it did, but for what is left over from the nearest frames with
-    the heel down. In those the knee takes what is slow, and the ankle goes round the ball by
-    a millimetre or so for the rest. `grounds` are the heights (T,) of the ground before and
-    after: a foot in the air goes no deeper below it than it went.
+    While the heel is up the ankle can rotate about the ball, and in the air it is free: there
+    the knee bends as captured, apart from the change in the nearest frames with the heel down.
+    In those the knee takes the slow part, and the ankle rotates about the ball by about a
+    millimetre for the rest. `grounds` are the heights (T,) of the ground before and after: a
+    foot in the air goes no deeper below the ground than it was captured.
     """
     hip = foot.limb.start + shift
     bones = _bones(foot.limb)
@@ -160,7 +160,7 @@ def relieved(
         excess[start:end] = gaussian_filter1d(
             excess[start:end], _KNEE_SMOOTHING * fps, mode="nearest"
         )
-    left_over = eased(np.where(foot.heel, excess, np.nan)[:, None], reach)[:, 0]
+    left_over = ease_corrections(np.where(foot.heel, excess, np.nan)[:, None], reach)[:, 0]
     span = _span(np.abs(before + left_over), bones)
 
     lever = rot.rotate(path.sole, -foot.lever)
@@ -168,8 +168,8 @@ def relieved(
     lateral /= np.maximum(np.linalg.norm(lateral, axis=-1, keepdims=True), 1e-9)
     pitch = _turn_to_span(lever, lateral, hip - np.where(foot.ball[:, None], spots, 0.0), span)
     known = np.where(foot.ball, pitch, np.nan)
-    turn = rot.from_axis_angle(lateral, eased(known[:, None], reach)[:, 0])
-    path = held_path(foot, rot.multiply(turn, path.sole), spots, reach)
+    turn = rot.from_axis_angle(lateral, ease_corrections(known[:, None], reach)[:, 0])
+    path = locked_path(foot, rot.multiply(turn, path.sole), spots, reach)
 
     line = path.ankle - hip
     length = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
@@ -179,11 +179,11 @@ def relieved(
     return replace(path, ankle=ankle)
 
 
-def toes_above(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
-    """Local rotations (T, J, 4) of `after`, its toes bent up where they sink into the ground.
+def raise_toes(before: Motion, after: Motion, side: str, grounds: tuple[Array, Array]) -> Array:
+    """Local rotations (T, J, 4) of `after`, toes bent up where they penetrate the ground.
 
     `grounds` are the heights (T,) of the ground under the ball before and after. Toes may be
-    as far below it as they were, and no further.
+    as far below it as captured, and no further.
     """
     q = after.rotations.astype(np.float64)
     skeleton, roles = after.skeleton, after.skeleton.roles
@@ -199,9 +199,9 @@ def toes_above(before: Motion, after: Motion, side: str, grounds: tuple[Array, A
     lowest = grounds[1] + sunk - place[:, joint, 1]
     missing = np.arcsin(np.clip(lowest / length, -0.9, 0.9)) - np.arcsin(toes[:, 1] / length)
     axis = np.cross(toes, [0.0, 1.0, 0.0])
-    bend = rot.from_axis_angle(axis, np.clip(missing, 0.0, _MOST_TOE_BEND))
+    bend = rot.from_axis_angle(axis, np.clip(missing, 0.0, _MAX_TOE_BEND))
     world = global_rotations(q, skeleton.parents)[:, joint].astype(np.float64)
-    return with_world_rotations(q, skeleton, {int(joint): rot.multiply(bend, world)})
+    return with_global_rotations(q, skeleton, {int(joint): rot.multiply(bend, world)})
 
 
 def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
@@ -213,16 +213,16 @@ def ground_under(plants: Sequence[Plant], levels: Array, frames: int) -> Array:
 
 
 def _lift(ankle: Array, sole: Array, foot: Foot, grounds: tuple[Array, Array]) -> Array:
-    """How far (T,) an ankle must rise for its ball to be no deeper in the ground than it was."""
+    """How far (T,) an ankle must rise for its ball to be no deeper below ground than captured."""
     before = foot.limb.end[:, 1] + rot.rotate(foot.sole, foot.lever)[:, 1]
     after = ankle[:, 1] + rot.rotate(sole, foot.lever)[:, 1]
     sunk = np.maximum(grounds[1] - after, 0.0) - np.maximum(grounds[0] - before, 0.0)
     sunk = np.where(np.isfinite(sunk), np.maximum(sunk, 0.0), 0.0)
-    return sunk**2 / (sunk + _LIFT_ONSET)
+    return sunk**2 / (sunk + LIFT_ONSET)
 
 
 def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
-    """Turn (T, 3) from `mean` about the foot's lateral axis alone, without its noise.
+    """Rotation vectors (T, 3) from `mean` about the foot's lateral axis alone, without noise.
 
     A sole that is down may rock slowly from heel to ball, but not turn or tilt sideways.
     """
@@ -234,27 +234,27 @@ def _slow_pitch(sole: Array, mean: Array, ahead: Array) -> Array:
     slow = np.polynomial.polynomial.polyval(
         times, np.polynomial.polynomial.polyfit(times, pitch, degree)
     )
-    return _MOST_ROCK * np.tanh(slow / _MOST_ROCK)[:, None] * lateral
+    return _MAX_ROCK * np.tanh(slow / _MAX_ROCK)[:, None] * lateral
 
 
-def _given_way(rise: Array, most: float | None) -> Array:
-    """How high (T,) a ball is held above its ground that was captured `rise` above it.
+def _softened_rise(rise: Array, most: float | None) -> Array:
+    """Height (T,) above its ground at which a ball is held that was captured `rise` above it.
 
-    Next to nothing at first, all but a few millimetres later: the ball stands firm and still
-    rolls off over the toes. A ball captured below the ground comes up, from a few
-    centimetres all the way, from further down as much as the leg can bear. With `most` it
-    is never further from the ground than that.
+    A small rise is nearly removed, a large one nearly kept: the ball stands firm and still
+    rolls off over the toes. A ball captured below the ground is raised, by a few centimetres
+    completely, from deeper as far as the leg allows. With `most` it is never further from the
+    ground than that.
     """
-    firm = np.where(rise > 0.0, _FIRM, _FIRM_BELOW)
+    firm = np.where(rise > 0.0, _FIRM_RISE, _FIRM_DEPTH)
     way = rise * np.abs(rise) / (np.abs(rise) + firm)
     return way if most is None else most * np.tanh(way / most)
 
 
 def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
-    """Angle (T,) to turn `lever` about `axis` so that its tip is at distance `span` of `hip`.
+    """Angle (T,) by which to rotate `lever` about `axis` to have its tip `span` from `hip`.
 
     All (T, 3) and relative to the ball. |hip - lever|^2 is a sine of the angle; of the two
-    solutions the smaller is taken, and where there is none, the nearest there is.
+    solutions the smaller is taken; where there is none, the nearest angle.
     """
     square = np.cross(axis, lever)
     level = np.sum(hip**2, axis=-1) + np.sum(lever**2, axis=-1) - span**2
@@ -264,7 +264,7 @@ def _turn_to_span(lever: Array, axis: Array, hip: Array, span: Array) -> Array:
     angles = np.stack([phase + open_, phase - open_])
     angles = (angles + np.pi) % (2.0 * np.pi) - np.pi
     smaller = np.where(np.abs(angles[0]) < np.abs(angles[1]), angles[0], angles[1])
-    return _MOST_PITCH * np.tanh(smaller / _MOST_PITCH)
+    return _MAX_PITCH * np.tanh(smaller / _MAX_PITCH)
 
 
 def _bones(limb: Limb) -> tuple[Array, Array]:
@@ -282,6 +282,6 @@ def _bend(span: Array, bones: tuple[Array, Array]) -> Array:
 
 
 def _span(bend: Array, bones: tuple[Array, Array]) -> Array:
-    """How far apart (T,) the ends of two bones are that are bent by `bend`."""
+    """Distance (T,) between the ends of two bones bent by `bend`."""
     a, b = bones
     return np.sqrt(a**2 + b**2 + 2.0 * a * b * np.cos(bend))

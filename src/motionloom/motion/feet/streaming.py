@@ -1,12 +1,12 @@
-"""Feet that stay where they stand, while the motion is still being made.
+"""Streaming foot lock: feet held in contact one block of frames at a time.
 
 `Motion.clean_feet` sees the whole motion and eases each foot towards where it will stand. A
-player cannot: it knows only what it has played. Here a foot is held at the place where its
-contact begins, and what was added to hold it there is given back after the contact, by a
-critically damped spring, so that nothing jumps. The root goes along with the feet that are
-held, as far and as fast as another spring lets it, and is lowered where a leg is too short.
+player knows only the frames played so far. Here a foot is held where its contact begins, and
+the correction that holds it is released after the contact by a critically damped spring, so that
+nothing jumps. The root follows the held feet by another spring, and is lowered where a leg is
+too short.
 
-The state is two dozen numbers per character; it does not grow with what is played.
+The state is fifty numbers per character; it does not grow with time.
 """
 
 from __future__ import annotations
@@ -20,46 +20,48 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.easing import critically_damped_spring
 from motionloom.motion.feet.contacts import SIDES
-from motionloom.motion.kinematics.two_bone_kernels import (
-    STRAIGHT,
-    least_turn,
-    set_world,
-    solve_limb,
+from motionloom.motion.feet.foot_lock import LIFT_ONSET
+from motionloom.motion.kinematics.two_bone import (
+    MAX_EXTENSION,
+    set_global_rotation,
+    shortest_rotation_into,
+    solve_two_bone,
 )
-from motionloom.motion.rotations.kernels import turned, turned_vector
+from motionloom.motion.rotations.kernels import multiply_into, rotate_into
 from motionloom.motion.skeleton import Skeleton
 
-_GIVE_BACK = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
-_FOLLOW = 9.0  # 1/s: the root goes along with held feet
-_SHARE = 0.7  # of what is added to held feet that the root takes over
-_LOWER = 18.0  # 1/s: the root is lowered for legs that cannot reach
-_SETTLE = _LOWER  # 1/s: a ball that stands comes down to its ground, and the root with it
-_FIRM = 0.04  # metres of rise within which a ball in contact is all but held down
-_LIFT_ONSET = 0.003  # metres of depth over which a ball in the ground begins to be lifted
-_LOWEST = 0.08  # metres by which the root is lowered at most
-_FARTHEST = 0.35  # metres: a foot that would be held farther from its path is let go
+_RELEASE_RATE = 12.0  # 1/s: a correction is gone about 0.4 s after its contact
+_FOLLOW_RATE = 9.0  # 1/s: the root follows held feet
+_ROOT_SHARE = 0.7  # fraction of the correction of held feet that the root takes over
+_LOWER_RATE = 18.0  # 1/s: the root is lowered for legs that cannot reach
+_SETTLE_RATE = _LOWER_RATE  # 1/s: a ball in contact comes down to its ground, with the root
+# Metres of rise within which a ball in contact is held down. Four times the value for whole
+# motions (`foot_lock`): the height of the contact is not known in advance.
+_FIRM_RISE_STREAMING = 0.04
+_MAX_LOWERING = 0.08  # metres by which the root is lowered at most
+_MAX_CORRECTION = 0.35  # metres: a foot that would be held farther from its path is released
 
-# Rows of the state: per foot ankle and ball (place and speed of the correction, the spot, held
-# or not), then the root's correction.
+# Rows of the state: per foot ankle and ball (correction, its velocity, position held, phase), then
+# the correction of the root.
 _POINTS = 4
 _STATE = (_POINTS + 1, 10)
 
 
-class FootPlanter:
-    """Holds the feet of one character, or of many of one skeleton, block by block.
+class StreamingFootLock:
+    """Foot lock for one character, or for many with the same skeleton, block by block.
 
     Parameters
     ----------
     skeleton : Skeleton
-        Needs hips' joints, knees, ankles and balls of the feet (role ``foot``).
+        Needs the roles ``hip``, ``knee``, ``ankle`` and ``foot`` (the ball) on both sides.
     fps : float
         Frames per second.
     floor : float, optional
         Height in metres below which no ball may go. Default: none.
     characters : int
-        How many there are, for `plant_all`.
-    leash : float, optional
-        Metres over the floor by which the root goes along at most. Default: no limit.
+        Number of characters, for `lock_all`.
+    max_root_shift : float, optional
+        Horizontal distance in metres by which the root follows at most. Default: no limit.
 
     Examples
     --------
@@ -67,8 +69,9 @@ class FootPlanter:
     >>> walk = ml.demo.clip("walk")
     >>> contacts = walk.contacts()
     >>> standing = contacts.standing_parts()
-    >>> slow = 0.9 * walk.root  # slides: shorter way, same steps
-    >>> rotations, root = FootPlanter(walk.skeleton, walk.fps).plant(walk.rotations, slow, standing)
+    >>> slow = 0.9 * walk.root  # the feet slide: a shorter path, the same steps
+    >>> foot_lock = StreamingFootLock(walk.skeleton, walk.fps)
+    >>> rotations, root = foot_lock.lock(walk.rotations, slow, standing)
     >>> rotations.shape == walk.rotations.shape
     True
     """
@@ -80,15 +83,15 @@ class FootPlanter:
         *,
         floor: float | None = None,
         characters: int = 1,
-        leash: float | None = None,
+        max_root_shift: float | None = None,
     ) -> None:
         legs, balls = [], []
         for side in SIDES:
             joints = skeleton.points([f"{side}_hip", f"{side}_knee", f"{side}_ankle"])
             if np.any(joints >= len(skeleton)):
                 raise RoleError(
-                    f"a {side} hip, knee or ankle is played by an end site, which cannot turn; "
-                    "joints are needed. Say which in a mapping file"
+                    f"roles {side}_hip, {side}_knee and {side}_ankle must be joints; one is an end "
+                    "site, which has no rotation. Name joints in a mapping file"
                 )
             legs.append(joints)
             balls.append(skeleton.point(f"{side}_foot"))
@@ -99,53 +102,53 @@ class FootPlanter:
         self._floor = -np.inf if floor is None else float(floor)
         self._chain = _ancestors(skeleton, self._ball_parents)
         self._fps = float(fps)
-        self._leash = np.inf if leash is None else float(leash)
+        self._max_root_shift = np.inf if max_root_shift is None else float(max_root_shift)
         self._state = np.zeros((characters, *_STATE))
 
-    def forget(self) -> None:
-        """Start anew: the next frame stands somewhere else."""
+    def reset(self) -> None:
+        """Reset the state: the next frame does not continue the last one."""
         self._state[:] = 0.0
 
-    def plant(
+    def lock(
         self,
         rotations: ArrayLike,
         root: ArrayLike,
         contacts: ArrayLike,
         *,
-        grounds: ArrayLike | None = None,
+        ground_heights: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The next frames, with their feet held.
+        """The next frames, feet locked.
 
         Parameters
         ----------
         rotations : array_like, shape (n, J, 4)
         root : array_like, shape (n, 3)
         contacts : array_like of bool, shape (n, 4)
-            Which foot parts should stand, in the order of
+            Which foot parts are in contact, in the order of
             `motionloom.motion.feet.contacts.FOOT_PARTS`.
-        grounds : array_like, shape (n, 2), optional
-            Height in metres at which the left and the right ball stand, where that is known
-            (not NaN): a ball in contact comes down to it, and none goes below.
+        ground_heights : array_like, shape (n, 2), optional
+            Height of the ground in metres under the left and the right ball; NaN where it is not
+            known. A ball in contact comes down to it, and none goes below.
 
         Returns
         -------
         rotations : ndarray of float32, shape (n, J, 4)
         root : ndarray of float32, shape (n, 3)
         """
-        levels = None if grounds is None else np.asarray(grounds)[None]
-        turned, moved = self.plant_all(
+        levels = None if ground_heights is None else np.asarray(ground_heights)[None]
+        turned, moved = self.lock_all(
             np.asarray(rotations)[None], np.asarray(root)[None], np.asarray(contacts)[None],
-            grounds=levels,
+            ground_heights=levels,
         )  # fmt: skip
         return turned[0], moved[0]
 
-    def plant_all(
+    def lock_all(
         self,
         rotations: ArrayLike,
         root: ArrayLike,
         contacts: ArrayLike,
         *,
-        grounds: ArrayLike | None = None,
+        ground_heights: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The same for all characters at once; arrays have one more axis, the first."""
         turned = np.array(rotations, np.float32, order="C")
@@ -163,14 +166,14 @@ class FootPlanter:
                 f"character; got {moved.shape} and {standing.shape}"
             )
         levels = np.full((count, size, 2), np.nan)
-        if grounds is not None:
-            levels = np.ascontiguousarray(grounds, np.float64)
+        if ground_heights is not None:
+            levels = np.ascontiguousarray(ground_heights, np.float64)
             if levels.shape != (count, size, 2):
                 raise InvalidInput(
-                    f"grounds must have shape ({size}, 2) for each character, one height per "
-                    f"ball; got {levels.shape}"
+                    f"ground_heights must have shape ({size}, 2) for each character, one height "
+                    f"per ball; got {levels.shape}"
                 )
-        _plant_all(
+        _lock_all(
             turned,
             moved,
             standing,
@@ -182,7 +185,7 @@ class FootPlanter:
             self._ball_parents,
             self._ball_offsets,
             self._floor,
-            self._leash,
+            self._max_root_shift,
             1.0 / self._fps,
             self._state,
         )
@@ -190,7 +193,7 @@ class FootPlanter:
 
 
 def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The joints and all above them, from the root on."""
+    """The joints and all their ancestors, from the root on."""
     found: set[int] = set()
     for start in joints:
         joint = int(start)
@@ -201,18 +204,18 @@ def _ancestors(skeleton: Skeleton, joints: NDArray[np.int64]) -> NDArray[np.int6
 
 
 @njit(cache=True)
-def _sprung(state, c, target, rate, dt):
-    """One frame of a spring: place in column c, speed in column 3 + c."""
+def _spring_step(state, c, target, rate, dt):
+    """One frame of a spring: position in column c, velocity in column 3 + c."""
     away, speed = critically_damped_spring(state[c] - target, state[3 + c], rate, dt)
     state[c], state[3 + c] = target + away, speed
 
 
 @njit(cache=True)
-def _hold(state, place, stands, other, other_held, dt):
-    """Move one point's correction on by a frame.
+def _hold_point(state, place, stands, other, other_held, dt):
+    """Advance the correction of one point by a frame.
 
-    Columns: 0-2 correction, 3-5 its speed, 6-8 the spot, 9 whether the point is held (1),
-    free (0), or let go until the contact ends (2).
+    Columns: 0-2 correction, 3-5 its velocity, 6-8 position held, 9 phase: held (1), free (0),
+    or released until the contact ends (2).
     """
     if stands and state[9] == 0.0:
         state[9] = 1.0
@@ -221,7 +224,7 @@ def _hold(state, place, stands, other, other_held, dt):
         state[9] = 0.0
     if state[9] == 1.0:
         far = math.hypot(state[6] - place[0], state[8] - place[2])
-        if far > _FARTHEST:
+        if far > _MAX_CORRECTION:
             state[9] = 2.0
     for c in (0, 2):
         if state[9] == 1.0:
@@ -229,44 +232,44 @@ def _hold(state, place, stands, other, other_held, dt):
             state[3 + c] = (held - state[c]) / dt
             state[c] = held
         else:
-            _sprung(state, c, other[c] if other_held else 0.0, _GIVE_BACK, dt)
+            _spring_step(state, c, other[c] if other_held else 0.0, _RELEASE_RATE, dt)
 
 
 @njit(cache=True)
-def _settle(state, rise, stands, first, dt):
-    """Move a ball's vertical correction on: down to its ground in contact, never below it.
+def _settle_ball(state, rise, stands, first, dt):
+    """Advance the vertical correction of a ball: down to its ground in contact, never below.
 
-    A ball that rises off its ground in contact is held down firmly at first and gives way
-    later, so that it can roll off over the toes.
+    A ball that rises in contact is held down firmly at first and released gradually, so that it
+    can roll off over the toes.
     """
-    target = rise * abs(rise) / (abs(rise) + _FIRM) - rise if stands else 0.0
+    target = rise * abs(rise) / (abs(rise) + _FIRM_RISE_STREAMING) - rise if stands else 0.0
     before = state[1]
     if first:
         state[1] = target
     else:
-        _sprung(state, 1, target, _SETTLE if stands else _GIVE_BACK, dt)
+        _spring_step(state, 1, target, _SETTLE_RATE if stands else _RELEASE_RATE, dt)
     deep = -(rise + state[1])
     if deep > 0.0:
-        state[1] += deep * deep / (deep + _LIFT_ONSET)
+        state[1] += deep * deep / (deep + LIFT_ONSET)
         state[4] = 0.0 if first else (state[1] - before) / dt
 
 
 @njit(cache=True, nogil=True)
-def _plant_all(
-    q, root, contacts, grounds, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
-    leash, dt, states,
+def _lock_all(
+    q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
+    max_root_shift, dt, states,
 ):  # fmt: skip
     for n in range(len(q)):
-        _plant(
-            q[n], root[n], contacts[n], grounds[n], parents, offsets, chain, legs, ball_parents,
-            ball_offsets, floor, leash, dt, states[n],
+        _lock(
+            q[n], root[n], contacts[n], levels[n], parents, offsets, chain, legs, ball_parents,
+            ball_offsets, floor, max_root_shift, dt, states[n],
         )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
-def _plant(
-    q, root, contacts, grounds, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
-    leash, dt, state,
+def _lock(
+    q, root, contacts, levels, parents, offsets, chain, legs, ball_parents, ball_offsets, floor,
+    max_root_shift, dt, state,
 ):  # fmt: skip
     joints = q.shape[1]
     turn, place = np.zeros((joints, 4)), np.zeros((joints, 3))
@@ -282,25 +285,25 @@ def _plant(
                 turn[j] = local
                 place[j] = root[t]
             else:
-                turned(turn[parents[j]], local, turn[j])
-                turned_vector(turn[parents[j]], offsets[j], bone)
+                multiply_into(turn[parents[j]], local, turn[j])
+                rotate_into(turn[parents[j]], offsets[j], bone)
                 place[j] = place[parents[j]] + bone
-        # Where ankles and balls should be.
+        # Targets of ankles and balls.
         first = pelvis[9] == 0.0
         held, down, wanted = 0, 0, np.zeros(3)
         for side in range(2):
             ankle = place[legs[side, 2]]
-            turned_vector(turn[ball_parents[side]], ball_offsets[side], bone)
+            rotate_into(turn[ball_parents[side]], ball_offsets[side], bone)
             balls[side] = place[ball_parents[side]] + bone
             heel_state, ball_state = state[2 * side], state[2 * side + 1]
             heel_stands, ball_stands = contacts[t, 2 * side], contacts[t, 2 * side + 1]
-            _hold(ball_state, balls[side], ball_stands, heel_state, heel_state[9] == 1.0, dt)
-            _hold(heel_state, ankle, heel_stands, ball_state, ball_state[9] == 1.0, dt)
-            if math.isnan(grounds[t, side]):
+            _hold_point(ball_state, balls[side], ball_stands, heel_state, heel_state[9] == 1.0, dt)
+            _hold_point(heel_state, ankle, heel_stands, ball_state, ball_state[9] == 1.0, dt)
+            if math.isnan(levels[t, side]):
                 ball_state[1] = max(0.0, floor - balls[side, 1])
             else:
-                rise = balls[side, 1] - grounds[t, side]
-                _settle(ball_state, rise, ball_stands, first, dt)
+                rise = balls[side, 1] - levels[t, side]
+                _settle_ball(ball_state, rise, ball_stands, first, dt)
                 if ball_stands:
                     down += 1
                     wanted[1] += ball_state[1]
@@ -310,19 +313,21 @@ def _plant(
                     held += 1
                     wanted[0] += point[0]
                     wanted[2] += point[2]
-            # The foot keeps its length; the ball has the first word.
+            # The foot keeps its length; the ball takes precedence.
             lever = balls[side] - ankle
             aim = (balls[side] + ball_state[:3]) - (ankle + heel_state[:3])
             aim *= math.sqrt((lever @ lever) / max(aim @ aim, 1e-12))
             goals[side] = balls[side] + ball_state[:3] - aim
-        # The root goes along.
-        share = _SHARE / held if held > 0 else 0.0
+        # The root follows.
+        share = _ROOT_SHARE / held if held > 0 else 0.0
         for c in (0, 2):
-            _sprung(pelvis, c, share * wanted[c], _FOLLOW if held > 0 else _GIVE_BACK, dt)
+            _spring_step(
+                pelvis, c, share * wanted[c], _FOLLOW_RATE if held > 0 else _RELEASE_RATE, dt
+            )
         far = math.hypot(pelvis[0], pelvis[2])
-        if far > leash:
+        if far > max_root_shift:
             for c in (0, 2):
-                pelvis[c] *= leash / far
+                pelvis[c] *= max_root_shift / far
                 pelvis[3 + c] = 0.0
         short = 0.0
         for side in range(2):
@@ -331,7 +336,7 @@ def _plant(
             thigh = place[legs[side, 1]] - place[legs[side, 0]]
             shank = place[legs[side, 2]] - place[legs[side, 1]]
             line = place[legs[side, 2]] - place[legs[side, 0]]
-            length = STRAIGHT * (math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank))
+            length = MAX_EXTENSION * (math.sqrt(thigh @ thigh) + math.sqrt(shank @ shank))
             length = max(length, math.sqrt(line @ line))
             aside = (goals[side, 0] - hip[0]) ** 2 + (goals[side, 2] - hip[2]) ** 2
             if aside < length * length:
@@ -340,9 +345,9 @@ def _plant(
         if down > 0:  # a straight leg cannot go down to its ground alone
             short = min(short, wanted[1] / down)
         if first:
-            pelvis[1] = max(short, -_LOWEST)
+            pelvis[1] = max(short, -_MAX_LOWERING)
         else:
-            _sprung(pelvis, 1, max(short, -_LOWEST), _LOWER, dt)
+            _spring_step(pelvis, 1, max(short, -_MAX_LOWERING), _LOWER_RATE, dt)
         pelvis[9] = 1.0  # the first frame is over
         for c in range(3):
             root[t, c] += pelvis[c]
@@ -355,12 +360,13 @@ def _plant(
                 continue
             ahead = balls[side] - place[f]
             ahead /= math.sqrt(ahead @ ahead) + 1e-12
-            arrived = solve_limb(
+            arrived = solve_two_bone(
                 place[h] + shifted, place[k] + shifted, place[f] + shifted, goals[side], ahead,
                 upper, lower,
             )  # fmt: skip
             target = balls[side] + state[2 * side + 1, :3]
-            least_turn(balls[side] - place[f], target - arrived, sole)
-            set_world(q, t, h, turn, parents, upper, np.array([1.0, 0.0, 0.0, 0.0]), around, world)
-            set_world(q, t, k, turn, parents, lower, upper, around, world)
-            set_world(q, t, f, turn, parents, sole, lower, around, world)
+            shortest_rotation_into(balls[side] - place[f], target - arrived, sole)
+            still = np.array([1.0, 0.0, 0.0, 0.0])
+            set_global_rotation(q, t, h, turn, parents, upper, still, around, world)
+            set_global_rotation(q, t, k, turn, parents, lower, upper, around, world)
+            set_global_rotation(q, t, f, turn, parents, sole, lower, around, world)

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.body_height import leg_length
 from motionloom.motion.easing import smooth_step
-from motionloom.motion.kinematics.limbs import Limb, limb_of, reaching, with_world_rotations
+from motionloom.motion.kinematics.body import leg_length
+from motionloom.motion.kinematics.two_bone import Limb, limb_of, reach_target, with_global_rotations
 from motionloom.motion.rotations import quaternions as rot
 
 if TYPE_CHECKING:
@@ -74,14 +74,14 @@ def hands_placed(
             continue
         joints, arm = limb_of(moved, (f"{side}_shoulder", f"{side}_elbow", f"{side}_wrist"))
         wrist = moved.global_rotations()[:, joints[2]].astype(np.float64)
-        reached = reaching(arm, arm.start, _in_reach(arm, arm.end + shift))
+        reached = reach_target(arm, arm.start, _in_reach(arm, arm.end + shift))
         still = np.all(np.abs(shift) < 1e-6, axis=-1)[:, None]
         turned = {
             joints[0]: np.where(still, arm.upper, reached.upper),
             joints[1]: np.where(still, arm.lower, reached.lower),
             joints[2]: wrist,
         }
-        q = with_world_rotations(q, moved.skeleton, turned)
+        q = with_global_rotations(q, moved.skeleton, turned)
     return replace(moved, rotations=rot.unroll(q))
 
 

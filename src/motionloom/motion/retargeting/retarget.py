@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion.body_height import leg_length
-from motionloom.motion.feet.clean import planted
+from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
+from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.retargeting.end_effectors import hands_placed
 from motionloom.motion.retargeting.rest_alignment import TRUNK, global_rest_rotations, into_posture
 from motionloom.motion.rotations import quaternions as rot
@@ -110,7 +110,7 @@ def retarget(
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     if contacts is not None and keep_contacts:
         heights = {part: scale * level for part, level in levels.items()}
-        moved = planted(moved, _contacts_on(moved, contacts), heights=heights)
+        moved = lock_feet(moved, _contacts_on(moved, contacts), heights=heights)
     floor = contacts.floor if contacts is not None else None
     return hands_placed(motion, moved, scale=scale, floor=floor, importance=importance)
 

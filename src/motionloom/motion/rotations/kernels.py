@@ -1,4 +1,4 @@
-"""Rotations one at a time, for the kernels: quaternions ``wxyz`` written into given arrays."""
+"""Scalar rotation kernels for Numba code: one quaternion ``wxyz`` at a time, into given arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numba as nb
 
 
 @nb.njit(cache=True, nogil=True)
-def turned(a, b, out):
-    """``out = a * b``: first `b`, then `a`. `out` must be neither."""
+def multiply_into(a, b, out):
+    """``out = a * b``: first `b`, then `a`. `out` must be neither of them."""
     out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
     out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
     out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
@@ -17,8 +17,8 @@ def turned(a, b, out):
 
 
 @nb.njit(cache=True, nogil=True)
-def turned_vector(q, v, out):
-    """``out``: the vector `v` (3,) turned by `q` (4,)."""
+def rotate_into(q, v, out):
+    """``out``: the vector `v` (3,) rotated by `q` (4,)."""
     tx = 2.0 * (q[2] * v[2] - q[3] * v[1])
     ty = 2.0 * (q[3] * v[0] - q[1] * v[2])
     tz = 2.0 * (q[1] * v[1] - q[2] * v[0])
@@ -29,7 +29,7 @@ def turned_vector(q, v, out):
 
 
 @nb.njit(cache=True, nogil=True)
-def log_turn(q, out):
+def log_into(q, out):
     """``out``: the rotation vector (3,) of `q`, of at most half a turn."""
     sign = 1.0 if q[0] >= 0.0 else -1.0
     square = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
@@ -45,7 +45,7 @@ def log_turn(q, out):
 
 
 @nb.njit(cache=True, nogil=True)
-def exp_turn(v, out):
+def exp_into(v, out):
     """``out``: the quaternion (4,) of the rotation vector `v` (3,)."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     factor = math.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5
@@ -54,7 +54,7 @@ def exp_turn(v, out):
 
 
 @nb.njit(cache=True, nogil=True)
-def turn_derivative(v, out):
+def right_jacobian_into(v, out):
     """``out`` (3, 3): ``exp(v + d) = exp(v) * exp(out @ d)`` for a small `d` (right Jacobian)."""
     x, y, z = v[0], v[1], v[2]
     square = x * x + y * y + z * z

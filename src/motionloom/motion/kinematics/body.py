@@ -1,8 +1,21 @@
-"""How tall a skeleton stands, from the lengths of its bones.
+"""Which way a body faces on the floor.
+
+How tall a skeleton stands, from the lengths of its bones.
 
 Bones are added up along the leg and the trunk, so the answer does not depend on the rest
 pose or on which way the file's axes point. What no bone measures (below the ankle, above
 the head joint where no end site marks the top) is a fixed share of the stature.
+
+Where the weight of a body is.
+
+Segment masses as shares of the whole, and where each segment's own centre lies between its
+two ends, after de Leva (1996), mean of women and men; hands go with the forearms and feet
+with the ankles where a skeleton has none.
+
+References
+----------
+P. de Leva. Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters. Journal of
+Biomechanics 29(9), 1996.
 """
 
 from __future__ import annotations
@@ -10,12 +23,59 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from motionloom.errors import RoleError
 from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.roles.joint_names import split_words
+from motionloom.motion.rotations import quaternions as rot
 
 if TYPE_CHECKING:
+    from motionloom.motion.motion import Motion
     from motionloom.motion.skeleton import Skeleton
+
+
+_SIDES = ("hip", "shoulder")
+
+
+def headings(motion: Motion) -> NDArray[np.float64]:
+    """Facing direction of every frame, shape (T,); see `Motion.headings`."""
+    return np.unwrap(np.angle(facing(motion)))
+
+
+def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray[np.complex128]:
+    """Facing direction of every frame as a number on the unit circle, shape (T,).
+
+    Parameters
+    ----------
+    motion : Motion
+    points : ndarray, shape (T, J + E, 3), optional
+        ``motion.positions(end_sites=True)``, where the caller has them already.
+
+    Returns
+    -------
+    facing : ndarray of complex, shape (T,)
+        ``cos(h) + i sin(h)`` of the heading `h`: 1 faces +Z, ``1j`` faces +X. A frame with
+        missing values is NaN, and spoils no other.
+    """
+    roles = motion.skeleton.roles
+    sides = [side for side in _SIDES if f"left_{side}" in roles and f"right_{side}" in roles]
+    if not sides:
+        return np.exp(1j * rot.yaw_angle(motion.rotations[:, 0]))
+    if points is None:
+        points = motion.positions(end_sites=True)
+    across = np.zeros((len(points), 3))
+    for side in sides:
+        across += points[:, motion.skeleton.point(f"left_{side}")]
+        across -= points[:, motion.skeleton.point(f"right_{side}")]
+    # Square to the line from right to left, on the floor: across x up.
+    direction = across[:, 0] - 1j * across[:, 2]
+    length = np.abs(direction)
+    upright = length > 0.0
+    return np.where(
+        upright | np.isnan(length), direction / np.where(upright, length, 1.0), 1.0 + 0.0j
+    )
+
 
 # Shares of the stature. The ankle joint's height above the sole is from Winter, Biomechanics
 # and Motor Control of Human Movement (2009), figure 4.1; skull base to crown as in SMPL's mean.
@@ -23,7 +83,7 @@ _BELOW_ANKLE = 0.039
 _ABOVE_HEAD = 0.10
 
 
-def standing_height(skeleton: Skeleton) -> float | None:
+def body_height(skeleton: Skeleton) -> float | None:
     """Standing height in the skeleton's own unit, or None where roles are missing.
 
     Needs the roles ``hips``, ``head`` and one whole leg.
@@ -33,7 +93,7 @@ def standing_height(skeleton: Skeleton) -> float | None:
     >>> from motionloom.motion import Skeleton
     >>> names = ["Hips", "LeftUpLeg", "LeftLeg", "LeftFoot", "Spine", "Neck", "Head"]
     >>> bones = [[0, 0, 0], [9, -8, 0], [0, -42, 0], [0, -43, 0], [0, 20, 0], [0, 30, 0], [0, 9, 0]]
-    >>> round(standing_height(Skeleton(names, [-1, 0, 1, 2, 0, 4, 5], bones)))
+    >>> round(body_height(Skeleton(names, [-1, 0, 1, 2, 0, 4, 5], bones)))
     177
     """
     roles = skeleton.roles
@@ -134,3 +194,68 @@ def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> fl
 def _offset(skeleton: Skeleton, tree: BodyTree, top: int, bottom: int):
     """Offset from one point down to another, bones laid end to end in their own frames."""
     return sum((skeleton.point_offsets[p] for p in tree.between(top, bottom)), np.zeros(3))
+
+
+# Share of the mass, where the centre lies from the first end to the second, and the ends: each
+# the first of some roles that the skeleton has.
+_SEGMENTS = (
+    (0.068, 0.60, ("neck", "head"), ("head_top", "head")),
+    (0.430, 0.55, ("hips",), ("neck", "chest", "spine", "head")),
+    *(
+        segment
+        for side in ("left", "right")
+        for segment in (
+            (0.026, 0.58, (f"{side}_shoulder",), (f"{side}_elbow",)),
+            (0.015, 0.46, (f"{side}_elbow",), (f"{side}_wrist", f"{side}_hand")),
+            (0.006, 0.75, (f"{side}_wrist",), (f"{side}_hand", f"{side}_wrist")),
+            (0.145, 0.38, (f"{side}_hip",), (f"{side}_knee",)),
+            (0.046, 0.44, (f"{side}_knee",), (f"{side}_ankle",)),
+            (0.013, 0.42, (f"{side}_ankle",), (f"{side}_toe", f"{side}_foot", f"{side}_ankle")),
+        )
+    ),
+)
+_NEEDED = 0.8  # of the mass: with less the centre would be a guess
+
+
+def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
+    """Centre of mass of the body in every frame.
+
+    Parameters
+    ----------
+    motion : Motion
+        Segments whose roles the skeleton lacks are left out.
+
+    Returns
+    -------
+    centre : ndarray, shape (T, 3)
+        Metres.
+
+    Raises
+    ------
+    RoleError
+        If what is left would be less than four fifths of the body.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> walk = ml.demo.clip("walk")
+    >>> bool(np.all(abs(centre_of_mass(walk) - walk.root) < 0.25))
+    True
+    """
+    roles = motion.skeleton.roles
+    places = motion.positions(end_sites=True).astype(np.float64)
+    total = np.zeros((len(motion), 3))
+    mass = 0.0
+    for share, part, *ends in _SEGMENTS:
+        found = [next((role for role in names if role in roles), None) for names in ends]
+        if None in found:
+            continue
+        first, second = (places[:, motion.skeleton.point(str(role))] for role in found)
+        total += share * (first + part * (second - first))
+        mass += share
+    if mass < _NEEDED:
+        raise RoleError(
+            f"the centre of mass needs the joints of trunk, arms and legs; the skeleton has "
+            f"roles for {100 * mass:.0f} % of the body only: {', '.join(roles) or 'none'}"
+        )
+    return total / mass

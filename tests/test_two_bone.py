@@ -8,7 +8,7 @@ from naive.inverse_kinematics import middle_joint
 
 from motionloom.errors import InvalidInput
 from motionloom.motion.kinematics.forward import joint_positions
-from motionloom.motion.kinematics.two_bone import soft_reach, swung_direction, two_bone_pose
+from motionloom.motion.kinematics.two_bone import soft_reach, swing_direction, two_bone_pose
 from motionloom.motion.rotations import quaternions as rot
 
 THIGH, SHIN = np.array([0.0, -0.42, 0.0]), np.array([0.0, -0.40, 0.0])
@@ -98,7 +98,7 @@ def test_a_target_on_the_joint_itself_still_gives_finite_rotations():
 
 
 def test_a_pole_follows_its_limb():
-    forward = swung_direction([0, -1, 0], [[0, -1, 0], [0, 0, 1], [1, 0, 0]], [0, 0, 1])
+    forward = swing_direction([0, -1, 0], [[0, -1, 0], [0, 0, 1], [1, 0, 0]], [0, 0, 1])
     assert np.allclose(forward, [[0, 0, 1], [0, 1, 0], [0, 0, 1]], atol=1e-9)
 
 

@@ -8,8 +8,8 @@ import pytest
 import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.diagnostics.quality import foot_slide, joint_accelerations
-from motionloom.motion.feet.streaming import FootPlanter
-from motionloom.motion.kinematics.two_bone_kernels import solve_limb
+from motionloom.motion.feet.streaming import StreamingFootLock
+from motionloom.motion.kinematics.two_bone import solve_two_bone
 from motionloom.motion.rotations import quaternions as rot
 
 
@@ -26,10 +26,10 @@ def with_longer_way(motion, factor):
 
 
 def planted(motion, feet, blocks=None, **options):
-    planter = FootPlanter(motion.skeleton, motion.fps, **options)
+    foot_lock = StreamingFootLock(motion.skeleton, motion.fps, **options)
     cuts = [0, len(motion)] if blocks is None else [*range(0, len(motion), blocks), len(motion)]
     parts = [
-        planter.plant(motion.rotations[a:b], motion.root[a:b], feet[a:b])
+        foot_lock.lock(motion.rotations[a:b], motion.root[a:b], feet[a:b])
         for a, b in zip(cuts, cuts[1:], strict=False)
     ]
     rotations, root = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
@@ -99,25 +99,25 @@ def test_a_foot_carried_away_is_let_go_rather_than_torn_off():
 def test_a_planter_that_forgets_starts_anew():
     walk = with_longer_way(ml.demo.clip("walk"), 0.9)
     feet = standing(ml.demo.clip("walk"))
-    planter = FootPlanter(walk.skeleton, walk.fps)
-    first = planter.plant(walk.rotations, walk.root, feet)[0]
-    planter.forget()
-    np.testing.assert_array_equal(planter.plant(walk.rotations, walk.root, feet)[0], first)
+    foot_lock = StreamingFootLock(walk.skeleton, walk.fps)
+    first = foot_lock.lock(walk.rotations, walk.root, feet)[0]
+    foot_lock.reset()
+    np.testing.assert_array_equal(foot_lock.lock(walk.rotations, walk.root, feet)[0], first)
 
 
 def test_arrays_that_do_not_fit_are_refused():
     walk = ml.demo.clip("walk")
-    planter = FootPlanter(walk.skeleton, walk.fps)
+    foot_lock = StreamingFootLock(walk.skeleton, walk.fps)
     with pytest.raises(InvalidInput, match=r"rotations must have shape \(frames, 21, 4\)"):
-        planter.plant(walk.rotations[:, :5], walk.root, standing(walk))
+        foot_lock.lock(walk.rotations[:, :5], walk.root, standing(walk))
     with pytest.raises(InvalidInput, match="root and contacts must have shapes"):
-        planter.plant(walk.rotations, walk.root[:-1], standing(walk))
+        foot_lock.lock(walk.rotations, walk.root[:-1], standing(walk))
 
 
 def test_a_skeleton_without_legs_is_refused():
     stick = ml.Skeleton(["Hips", "Spine"], [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
     with pytest.raises(RoleError, match="left_hip"):
-        FootPlanter(stick, 30.0)
+        StreamingFootLock(stick, 30.0)
 
 
 @pytest.mark.cmu
@@ -137,7 +137,7 @@ def test_a_bent_knee_stays_where_it_is_wherever_the_toes_point(toes):
     ahead = np.array(toes) / np.linalg.norm(toes)
     upper, lower = np.zeros(4), np.zeros(4)
     goal = ankle + [0.01, 0.0, 0.01]
-    arrived = solve_limb(hip, knee, ankle, goal, ahead, upper, lower)
+    arrived = solve_two_bone(hip, knee, ankle, goal, ahead, upper, lower)
     np.testing.assert_allclose(arrived, goal, atol=1e-6)
     bent = hip + rot.rotate(upper, knee - hip)
     assert np.linalg.norm(bent - knee) < 0.03

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.diagnostics.measure import VitalSigns
+from motionloom.motion.diagnostics.measurements import Measurements
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
@@ -21,45 +21,45 @@ Array = NDArray[np.float64]
 _LONGEST_FLIP = 0.2  # seconds; a longer one is no glitch, and what to put there a guess
 
 
-def mend(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
+def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
     """The motion with flips and floor put right, and what was done, a sentence each.
 
     Examples
     --------
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk").transform(shift=(0, 0.3, 0))
-    >>> mended, done = mend(walk)
+    >>> repaired, done = repair(walk)
     >>> done
     ('set down by 0.30 m on the floor',)
     """
     done: list[str] = []
-    signs = VitalSigns(motion)
-    if len(signs.jump_frames):
-        motion, frames = _without_flips(signs)
+    measured = Measurements(motion)
+    if len(measured.jump_frames):
+        motion, frames = _without_flips(measured)
         if frames:
             done.append(f"{frames} flipped frames replaced by what lies between their neighbours")
-            signs = VitalSigns(motion)
-    ground = signs.ground_offset
+            measured = Measurements(motion)
+    ground = measured.ground_offset
     if ground is not None:
         motion = motion.transform(shift=(0.0, -ground, 0.0))
         done.append(f"set {'down' if ground > 0 else 'up'} by {abs(ground):.2f} m on the floor")
     return motion, tuple(done)
 
 
-def _without_flips(signs: VitalSigns) -> tuple[Motion, int]:
-    motion = signs.motion
+def _without_flips(measured: Measurements) -> tuple[Motion, int]:
+    motion = measured.motion
     rotations = motion.rotations.astype(np.float64)
     root = motion.root.astype(np.float64)
     longest = max(1, round(_LONGEST_FLIP * motion.fps))
     changed: set[int] = set()
-    for role, frames in signs.turns.items():
+    for role, frames in measured.turns.items():
         for start, end in _flips(frames, longest, len(motion)):
-            if not np.isin([start, end], signs.jump_frames).any():
+            if not np.isin([start, end], measured.jump_frames).any():
                 continue  # unseen: a joint below turns back what this one turns
             if role == "root path":
                 root[start:end] = _between(root, start, end, _straight)
             else:
-                joint = motion.skeleton.joint(signs.roles[role])
+                joint = motion.skeleton.joint(measured.roles[role])
                 rotations[start:end, joint] = _between(rotations[:, joint], start, end, rot.slerp)
             changed.update(range(start, end))
     return replace(motion, rotations=rotations, root=root), len(changed)

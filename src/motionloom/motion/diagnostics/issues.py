@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.motion.body_height import standing_height
-from motionloom.motion.diagnostics.measure import VitalSigns
+from motionloom.motion.diagnostics.measurements import Measurements
+from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.motion import Motion
 
 # Limits on the acceleration of the centre of mass, in g, set on the CMU database at its true
@@ -31,7 +31,7 @@ _SLIDE_LIMIT = 0.08  # metres per contact
 
 
 @dataclass(frozen=True)
-class Finding:
+class Issue:
     """One thing that was seen.
 
     Attributes
@@ -39,7 +39,7 @@ class Finding:
     code : str
         What kind: ``unit, up, tpose, rate, sides, jumps, twists, floor, roles, bones,
         slide, reader``.
-    severity : {"fault", "doubt", "note"}
+    severity : {"error", "warning", "info"}
         A fault needs mending, a doubt a second look, a note is good to know.
     message : str
         What was seen.
@@ -53,14 +53,14 @@ class Finding:
     advice: str = ""
 
 
-def examine(motion: Motion, *, signs: VitalSigns | None = None) -> tuple[Finding, ...]:
+def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tuple[Issue, ...]:
     """Everything that looks wrong, or should be known, about a motion; faults first.
 
     Parameters
     ----------
     motion : Motion
         T frames; checks that need roles the skeleton lacks are left out, and that is told.
-    signs : VitalSigns, optional
+    measured : Measurements, optional
         Its measurements, where they are at hand already.
 
     Examples
@@ -71,63 +71,63 @@ def examine(motion: Motion, *, signs: VitalSigns | None = None) -> tuple[Finding
     >>> import motionloom as ml
     >>> from dataclasses import replace
     >>> walk = ml.demo.clip("walk")
-    >>> [finding.code for finding in examine(walk)]
+    >>> [issue.code for issue in find_issues(walk)]
     []
     >>> hasty = replace(ml.demo.clip("jump_up"), fps=60.0)
-    >>> [finding.code for finding in examine(hasty)]
+    >>> [issue.code for issue in find_issues(hasty)]
     ['rate']
     """
-    signs = signs or VitalSigns(motion)
-    found = [finding for check in _CHECKS for finding in [check(signs)] if finding is not None]
-    rank = {"fault": 0, "doubt": 1, "note": 2}
-    return tuple(sorted(found, key=lambda finding: rank[finding.severity]))
+    measured = measured or Measurements(motion)
+    found = [issue for check in _CHECKS for issue in [check(measured)] if issue is not None]
+    rank = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(found, key=lambda issue: rank[issue.severity]))
 
 
 # --- the checks ---------------------------------------------------------------------------
 
 
-def _unit(signs: VitalSigns) -> Finding | None:
-    height = standing_height(signs.motion.skeleton)
+def _unit(measured: Measurements) -> Issue | None:
+    height = body_height(measured.motion.skeleton)
     if height is None or 1.4 <= height <= 2.1:
         return None
-    unit = signs.motion.origin.unit_m
-    return Finding(
+    unit = measured.motion.origin.unit_m
+    return Issue(
         "unit",
-        "fault" if not 1.0 <= height <= 2.5 else "doubt",
+        "error" if not 1.0 <= height <= 2.5 else "warning",
         f"the figure stands {height:.2f} m tall with 1 unit = {unit:g} m",
         "a child or a creature? If not, give the unit: --unit cm, mm, inch, or metres per unit",
     )
 
 
-def _up(signs: VitalSigns) -> Finding | None:
-    origin = signs.motion.origin
+def _up(measured: Measurements) -> Issue | None:
+    origin = measured.motion.origin
     if origin.up != "y":
-        return Finding("up", "note", f"the file's up axis is {origin.up}; it was turned to stand")
+        return Issue("up", "info", f"the file's up axis is {origin.up}; it was turned to stand")
     for warning in origin.warnings:
         if "up axis" in warning:
-            return Finding("up", "doubt", warning, "--up z turns it")
+            return Issue("up", "warning", warning, "--up z turns it")
     return None
 
 
-def _tpose(signs: VitalSigns) -> Finding | None:
-    if signs.motion.origin.tpose_frame is None:
+def _tpose(measured: Measurements) -> Issue | None:
+    if measured.motion.origin.tpose_frame is None:
         return None
-    return Finding(
-        "tpose", "note", "frame 0 of the file is a T-pose; it became the rest pose, not motion"
+    return Issue(
+        "tpose", "info", "frame 0 of the file is a T-pose; it became the rest pose, not motion"
     )
 
 
-def _rate(signs: VitalSigns) -> Finding | None:
+def _rate(measured: Measurements) -> Issue | None:
     """Ground pushes, it does not pull: the body cannot fall, nor dart, faster than that."""
-    if signs.acceleration is None:
+    if measured.acceleration is None:
         return None
-    known = np.isfinite(signs.acceleration[:, 0])
+    known = np.isfinite(measured.acceleration[:, 0])
     fall, push, dip = (
-        _percentile(-signs.acceleration[known, 1], 99.0),
-        _percentile(np.hypot(*signs.acceleration[known][:, [0, 2]].T), 95.0),
-        _percentile(-signs.acceleration[known & _standing(signs), 1], 95.0),
+        _percentile(-measured.acceleration[known, 1], 99.0),
+        _percentile(np.hypot(*measured.acceleration[known][:, [0, 2]].T), 95.0),
+        _percentile(-measured.acceleration[known & _standing(measured), 1], 95.0),
     )
-    fps = signs.motion.fps
+    fps = measured.motion.fps
     if fall > _FALL_LIMIT:
         what = f"the body falls with {fall:.1f} g"
     elif push > _PUSH_LIMIT:
@@ -136,48 +136,48 @@ def _rate(signs: VitalSigns) -> Finding | None:
         what = f"the body drops with {dip:.1f} g while a foot stands"
     else:
         return None
-    return Finding(
+    return Issue(
         "rate",
-        "fault" if fall > _FALL_LIMIT else "doubt",
+        "error" if fall > _FALL_LIMIT else "warning",
         f"at {fps:g} fps {what}; nobody does. The take is too fast",
         f"probably captured at {fps / 2:g} fps: give the rate, --fps {fps / 2:g}",
     )
 
 
-def _standing(signs: VitalSigns) -> NDArray[np.bool_]:
+def _standing(measured: Measurements) -> NDArray[np.bool_]:
     """Frames in which a foot stands, shape (T,)."""
-    if signs.contacts is None:
-        return np.zeros(len(signs.motion), np.bool_)
-    return signs.contacts.standing("left") | signs.contacts.standing("right")
+    if measured.contacts is None:
+        return np.zeros(len(measured.motion), np.bool_)
+    return measured.contacts.standing("left") | measured.contacts.standing("right")
 
 
 def _percentile(values: NDArray[np.float64], share: float) -> float:
     return float(np.percentile(values, share)) if len(values) > 4 else 0.0
 
 
-def _sides(signs: VitalSigns) -> Finding | None:
+def _sides(measured: Measurements) -> Issue | None:
     """Toes point forward; forward is square to the line from right hip to left hip."""
     needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
-    if not signs.has(*needed) or not len(signs.motion):
+    if not measured.has(*needed) or not len(measured.motion):
         return None
-    rest = VitalSigns(signs.motion.rest_pose())
+    rest = Measurements(measured.motion.rest_pose())
     if _legs_down(rest) and _toes_ahead(rest) < -0.3:
         what = "at rest the toes point backwards"
-    elif not _legs_down(rest) and _toes_ahead(signs) < -0.3:
+    elif not _legs_down(rest) and _toes_ahead(measured) < -0.3:
         what = "the toes point backwards half of the time"
-    elif (apart := _ankles_apart(signs)) > _SPLAYED:
+    elif (apart := _ankles_apart(measured)) > _SPLAYED:
         what = f"the ankles are {apart:.1f} leg lengths apart half of the time"
     else:
         return None
-    return Finding(
+    return Issue(
         "sides",
-        "fault",
+        "error",
         f"{what}: left and right seem to be swapped",
         "exchange the names of left and right joints, or give a role map: --roles",
     )
 
 
-def _legs_down(rest: VitalSigns) -> bool:
+def _legs_down(rest: Measurements) -> bool:
     """Whether a rest pose stands. LAFAN1's has every bone along X, legs beside the head."""
     for side in ("left", "right"):
         leg = rest.place(f"{side}_hip")[0] - rest.place(f"{side}_ankle")[0]
@@ -186,36 +186,37 @@ def _legs_down(rest: VitalSigns) -> bool:
     return True
 
 
-def _toes_ahead(signs: VitalSigns) -> float:
+def _toes_ahead(measured: Measurements) -> float:
     """Median cosine between where the toes point and where the body faces."""
-    heading = signs.motion.headings()
-    toes = signs.place("left_foot") + signs.place("right_foot")
-    toes -= signs.place("left_ankle") + signs.place("right_ankle")
+    heading = measured.motion.headings()
+    toes = measured.place("left_foot") + measured.place("right_foot")
+    toes -= measured.place("left_ankle") + measured.place("right_ankle")
     length = np.maximum(np.hypot(toes[:, 0], toes[:, 2]), 1e-6)
     ahead = toes[:, 0] * np.sin(heading) + toes[:, 2] * np.cos(heading)
     return float(np.median(ahead / length))
 
 
-def _ankles_apart(signs: VitalSigns) -> float:
+def _ankles_apart(measured: Measurements) -> float:
     """Median way from right to left ankle along the line of the hips, in lengths of a leg."""
-    across = signs.place("left_hip") - signs.place("right_hip")
+    across = measured.place("left_hip") - measured.place("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
-    ankles = signs.place("left_ankle") - signs.place("right_ankle")
-    chain = [signs.place(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
+    ankles = measured.place("left_ankle") - measured.place("right_ankle")
+    chain = [measured.place(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
     leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     return float(np.median(np.sum(ankles * across, axis=1))) / max(leg, 1e-6)
 
 
-def _jumps(signs: VitalSigns) -> Finding | None:
-    if not signs.turns:
+def _jumps(measured: Measurements) -> Issue | None:
+    if not measured.turns:
         return None
-    if not len(signs.jump_frames):
-        shown = _some(signs.turn_frames)
-        return Finding("twists", "note", f"joints flip about their own bone at frame {shown}")
-    return Finding(
+    if not len(measured.jump_frames):
+        shown = _some(measured.turn_frames)
+        return Issue("twists", "info", f"joints flip about their own bone at frame {shown}")
+    return Issue(
         "jumps",
-        "fault",
-        f"the body jumps or flips ({', '.join(signs.turns)}) at frame {_some(signs.jump_frames)}",
+        "error",
+        f"the body jumps or flips ({', '.join(measured.turns)}) "
+        f"at frame {_some(measured.jump_frames)}",
         "look at these frames; --fix replaces short flips by what lies between their neighbours",
     )
 
@@ -224,60 +225,60 @@ def _some(frames: NDArray[np.intp]) -> str:
     return ", ".join(str(frame) for frame in frames[:5]) + (", ..." if len(frames) > 5 else "")
 
 
-def _floor(signs: VitalSigns) -> Finding | None:
-    ground = signs.ground_offset
+def _floor(measured: Measurements) -> Issue | None:
+    ground = measured.ground_offset
     if ground is None:
         return None
-    return Finding(
+    return Issue(
         "floor",
-        "fault",
+        "error",
         f"the ground lies {100 * abs(ground):.0f} cm {'above' if ground > 0 else 'below'} y = 0",
         "--fix sets the body down on it; leave it if the take has a beam, a ball or a ledge",
     )
 
 
-def _roles(signs: VitalSigns) -> Finding | None:
-    assignment = signs.motion.skeleton.role_assignment
+def _roles(measured: Measurements) -> Issue | None:
+    assignment = measured.motion.skeleton.role_assignment
     if not assignment.missing:
         return None
     limbs = [role for role in assignment.missing if not role.endswith(("collar", "_top", "toe"))]
-    return Finding(
+    return Issue(
         "roles",
-        "doubt" if limbs else "note",
+        "warning" if limbs else "info",
         f"no joint found for {', '.join(assignment.missing)}",
         "give them with a mapping file: --roles",
     )
 
 
-def _bones(signs: VitalSigns) -> Finding | None:
-    if signs.motion.translations is None:
+def _bones(measured: Measurements) -> Issue | None:
+    if measured.motion.translations is None:
         return None
-    return Finding("bones", "note", "bones change their length, or a still root carries the figure")
+    return Issue("bones", "info", "bones change their length, or a still root carries the figure")
 
 
-def _slide(signs: VitalSigns) -> Finding | None:
-    if signs.contacts is None or len(signs.motion) < 2:
+def _slide(measured: Measurements) -> Issue | None:
+    if measured.contacts is None or len(measured.motion) < 2:
         return None
     from motionloom.motion.diagnostics.quality import foot_slide
 
-    slide = foot_slide(signs.motion, signs.contacts)
+    slide = foot_slide(measured.motion, measured.contacts)
     if slide.per_contact_m <= _SLIDE_LIMIT:
         return None
-    return Finding(
+    return Issue(
         "slide",
-        "note",
+        "info",
         f"the feet slide {100 * slide.per_contact_m:.1f} cm per contact",
         "motionloom clean plants them",
     )
 
 
-def _reader(signs: VitalSigns) -> Finding | None:
-    repairs = signs.motion.origin.repairs
+def _reader(measured: Measurements) -> Issue | None:
+    repairs = measured.motion.origin.repairs
     if not repairs:
         return None
-    return Finding("reader", "note", f"repaired while reading: {'; '.join(repairs)}")
+    return Issue("reader", "info", f"repaired while reading: {'; '.join(repairs)}")
 
 
-_CHECKS: tuple[Callable[[VitalSigns], Finding | None], ...] = (
+_CHECKS: tuple[Callable[[Measurements], Issue | None], ...] = (
     _unit, _up, _tpose, _rate, _sides, _jumps, _floor, _roles, _bones, _slide, _reader,
 )  # fmt: skip

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-import planted_faults as faults
 import pytest
+import seeded_issues as faults
 
 import motionloom as ml
 from motionloom.formats.posture import facing
-from motionloom.motion.diagnostics.check import examine
+from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.rotations import quaternions as rot
 
 
@@ -23,12 +23,12 @@ def jump():
 
 
 def alarms(motion):
-    return {finding.code for finding in examine(motion) if finding.severity != "note"}
+    return {issue.code for issue in find_issues(motion) if issue.severity != "info"}
 
 
 def only(motion, code):
-    (finding,) = [finding for finding in examine(motion) if finding.code == code]
-    return finding
+    (issue,) = [issue for issue in find_issues(motion) if issue.code == code]
+    return issue
 
 
 def saved(motion, path, **options):
@@ -42,16 +42,16 @@ ACTIONS = sorted({name.rsplit("_p", 1)[0] for name in ml.demo.names()})
 def test_the_built_in_corpus_is_healthy(third):
     for number, action in enumerate(ACTIONS[third::3]):
         motion = ml.demo.clip(action, performer=number % 4)
-        assert examine(motion) == (), motion.name
+        assert find_issues(motion) == (), motion.name
 
 
 @pytest.mark.parametrize("metres", [0.2, -0.2, 1.0])
 def test_a_floor_that_is_off_is_told_with_how_far(walk, metres):
-    finding = only(faults.raised(walk, metres), "floor")
-    assert finding.severity == "fault"
+    issue = only(faults.raised(walk, metres), "floor")
+    assert issue.severity == "error"
     where = "above" if metres > 0 else "below"
-    assert where in finding.message
-    told = float(finding.message.split(" cm")[0].rsplit(" ", 1)[1]) / 100
+    assert where in issue.message
+    told = float(issue.message.split(" cm")[0].rsplit(" ", 1)[1]) / 100
     assert told == pytest.approx(abs(metres), abs=0.05)
 
 
@@ -60,9 +60,9 @@ def test_someone_on_a_step_still_has_a_floor():
 
 
 def test_free_fall_tells_a_doubled_rate(jump):
-    finding = only(faults.twice_as_fast(jump), "rate")
-    assert "falls with" in finding.message
-    assert f"--fps {jump.fps:g}" in finding.advice
+    issue = only(faults.twice_as_fast(jump), "rate")
+    assert "falls with" in issue.message
+    assert f"--fps {jump.fps:g}" in issue.advice
 
 
 def test_rates_are_judged_alike_at_any_true_rate(jump):
@@ -73,8 +73,8 @@ def test_rates_are_judged_alike_at_any_true_rate(jump):
 
 
 def test_swapped_names_are_told_by_the_toes(walk):
-    finding = only(faults.with_swapped_names(walk), "sides")
-    assert "toes point backwards" in finding.message
+    issue = only(faults.with_swapped_names(walk), "sides")
+    assert "toes point backwards" in issue.message
 
 
 def test_a_rest_pose_that_does_not_stand_is_no_fault(walk):
@@ -114,18 +114,18 @@ def test_swapped_angles_are_told_by_the_splayed_legs(walk):
         joint = skeleton.joint(skeleton.roles[f"{side}_hip"])
         splay = rot.from_axis_angle([0.0, 0.0, 1.0], sign * np.radians(28.0))
         rotations[:, joint] = rot.multiply(splay, rotations[:, joint])
-    finding = only(replace(walk, rotations=rotations), "sides")
-    assert "leg lengths apart" in finding.message
+    issue = only(replace(walk, rotations=rotations), "sides")
+    assert "leg lengths apart" in issue.message
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5])
 @pytest.mark.parametrize("role", ["hips", "left_shoulder", "right_hip"])
 def test_flipped_frames_are_named(walk, length, role):
     axis = (0.0, 1.0, 0.0) if role == "hips" else (1.0, 0.0, 0.0)
-    finding = only(faults.flipped(walk, 40, 40 + length, role=role, axis=axis), "jumps")
-    assert finding.severity == "fault"
-    assert "40" in finding.message
-    assert role in finding.message
+    issue = only(faults.flipped(walk, 40, 40 + length, role=role, axis=axis), "jumps")
+    assert issue.severity == "error"
+    assert "40" in issue.message
+    assert role in issue.message
 
 
 def test_flips_at_both_ends_are_found(walk):
@@ -149,8 +149,8 @@ def test_a_turn_nobody_sees_is_a_note_only(walk):
     rotations = walk.rotations.astype(np.float64)
     half = rot.from_axis_angle(along / np.linalg.norm(along), np.pi)
     rotations[40, joint] = rot.multiply(rotations[40, joint], half)
-    finding = only(replace(walk, rotations=rotations), "twists")
-    assert finding.severity == "note"
+    issue = only(replace(walk, rotations=rotations), "twists")
+    assert issue.severity == "info"
 
 
 @pytest.mark.parametrize("factor", [100.0, 0.01])
@@ -166,23 +166,23 @@ def test_a_giant_is_a_fault_and_a_child_a_doubt(walk):
     scaled = lambda factor: replace(  # noqa: E731
         walk, skeleton=walk.skeleton.scaled(factor), root=walk.root * factor
     )
-    assert only(scaled(10.0), "unit").severity == "fault"
-    assert only(scaled(0.7), "unit").severity == "doubt"
+    assert only(scaled(10.0), "unit").severity == "error"
+    assert only(scaled(0.7), "unit").severity == "warning"
     assert "unit" not in alarms(scaled(0.9))
 
 
 def test_a_file_that_stands_on_z_is_turned_and_told(walk, tmp_path):
     motion = saved(walk, tmp_path / "walk.bvh", up="z")
     assert motion.origin.up == "z"
-    assert only(motion, "up").severity == "note"
+    assert only(motion, "up").severity == "info"
     assert alarms(motion) == set()
 
 
 def test_a_root_turned_to_z_is_doubted(walk, tmp_path):
     motion = saved(faults.with_turned_root(walk), tmp_path / "walk.bvh")
-    finding = only(motion, "up")
-    assert finding.severity == "doubt"
-    assert "up='z'" in finding.message
+    issue = only(motion, "up")
+    assert issue.severity == "warning"
+    assert "up='z'" in issue.message
 
 
 def test_someone_asleep_on_the_floor_is_not_doubted(walk, tmp_path):
@@ -198,21 +198,21 @@ def test_someone_asleep_on_the_floor_is_not_doubted(walk, tmp_path):
 def test_a_tpose_in_front_is_told(walk, tmp_path):
     motion = saved(walk, tmp_path / "walk.bvh", rest_frame=True)
     assert motion.origin.tpose_frame == 0
-    assert only(motion, "tpose").severity == "note"
+    assert only(motion, "tpose").severity == "info"
     assert alarms(motion) == set()
 
 
 def test_faults_come_first(walk):
     bad = faults.raised(faults.flipped(walk, 30, 31), 0.5)
-    kinds = [finding.severity for finding in examine(bad)]
-    assert kinds == sorted(kinds, key=["fault", "doubt", "note"].index)
+    kinds = [issue.severity for issue in find_issues(bad)]
+    assert kinds == sorted(kinds, key=["error", "warning", "info"].index)
     assert {"jumps", "floor"} <= alarms(bad)
 
 
 def test_missing_limbs_are_doubted_and_other_checks_left_out():
     skeleton = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     motion = ml.Motion(skeleton, np.tile([1.0, 0, 0, 0], (20, 2, 1)), np.zeros((20, 3)), 30)
-    assert only(motion, "roles").severity == "doubt"
+    assert only(motion, "roles").severity == "warning"
     assert alarms(motion) == {"roles"}
 
 
@@ -224,6 +224,6 @@ def test_very_short_motions_are_examined_too(walk, frames):
 def test_sliding_feet_are_a_note():
     reach = ml.demo.clip("reach_front_mid_left")
     drift = np.linspace(0.0, 0.3, len(reach))[:, None] * [1.0, 0.0, 0.0]
-    finding = only(replace(reach, root=reach.root + drift), "slide")
-    assert finding.severity == "note"
-    assert "motionloom clean" in finding.advice
+    issue = only(replace(reach, root=reach.root + drift), "slide")
+    assert issue.severity == "info"
+    assert "motionloom clean" in issue.advice

@@ -14,7 +14,7 @@ from scipy.signal import savgol_filter
 
 from motionloom.errors import RoleError
 from motionloom.motion.feet.contacts import FootContacts, foot_contacts
-from motionloom.motion.kinematics.centre_of_mass import centre_of_mass
+from motionloom.motion.kinematics.body import centre_of_mass
 from motionloom.motion.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
@@ -37,7 +37,7 @@ _BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
 _VISIBLE_LEAP = 0.20  # metres in one frame, beyond the steps before and after
 
 
-class VitalSigns:
+class Measurements:
     """Measurements on a motion of T frames, each computed when first asked for."""
 
     def __init__(self, motion: Motion) -> None:

@@ -13,11 +13,11 @@ import motionloom as ml
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide
-from motionloom.motion.easing import eased
-from motionloom.motion.feet.clean import clean_feet, planted, root_shift
+from motionloom.motion.easing import ease_corrections
+from motionloom.motion.feet.clean import clean_feet, lock_feet, root_shift
 from motionloom.motion.feet.contacts import FOOT_PARTS, SIDES, foot_contacts, part_path
-from motionloom.motion.feet.foot_lock import toes_above
-from motionloom.motion.kinematics.limbs import Limb, limb_of, reaching
+from motionloom.motion.feet.foot_lock import raise_toes
+from motionloom.motion.kinematics.two_bone import Limb, limb_of, reach_target
 from motionloom.motion.rotations import quaternions as rot
 
 
@@ -185,7 +185,7 @@ def test_the_motion_given_is_not_changed():
 
 def test_says_what_is_wrong():
     walk = ml.demo.clip("walk")
-    with pytest.raises(InvalidInput, match="ease must be a time in seconds above zero; got 0"):
+    with pytest.raises(InvalidInput, match="ease must be a positive time in seconds; got 0"):
         walk.clean_feet(ease=0)
     with pytest.raises(InvalidInput, match="got contacts of 20"):
         walk.clean_feet(contacts=walk[:20].contacts())
@@ -198,7 +198,7 @@ def test_a_knee_that_is_an_end_site_cannot_turn():
         role_map={"left_hip": "thigh", "left_knee": "knee", "left_ankle": "ankle"},
     )  # fmt: skip
     motion = Motion(stump, np.tile(rot.IDENTITY, (2, 2, 1)), np.zeros((2, 3)), 30)
-    with pytest.raises(RoleError, match="left_knee is played by the end site 'knee'"):
+    with pytest.raises(RoleError, match="left_knee must be a joint; 'knee' is an end site"):
         limb_of(motion, ("left_hip", "left_knee", "left_ankle"))
 
 
@@ -210,14 +210,14 @@ def test_the_least_bent_curve_matches_its_definition(seed, frames, reach):
     rng = np.random.default_rng(seed)
     known = np.where(rng.random(frames) < 0.25, rng.normal(size=frames), np.nan)
     known[rng.integers(frames)] = 1.0
-    curve = eased(known[:, None], reach)[:, 0]
+    curve = ease_corrections(known[:, None], reach)[:, 0]
     assert curve == pytest.approx(least_bent(known, reach), abs=1e-4)
     given_rows = np.isfinite(known)
     assert np.array_equal(curve[given_rows], known[given_rows])
 
 
 def test_nothing_known_gives_no_correction():
-    assert not eased(np.full((5, 3), np.nan), 2.0).any()
+    assert not ease_corrections(np.full((5, 3), np.nan), 2.0).any()
 
 
 def random_leg(rng, frames=50):
@@ -233,7 +233,7 @@ def random_leg(rng, frames=50):
 def test_a_limb_reaches_its_target_without_stretching(rng):
     leg = random_leg(rng)
     target = leg.start + rng.uniform(0.3, 0.9, (50, 1)) * (leg.end - leg.start)
-    moved = reaching(leg, leg.start, target)
+    moved = reach_target(leg, leg.start, target)
     assert moved.end == pytest.approx(target, abs=1e-6)
     for limb in (leg, moved):
         assert np.linalg.norm(limb.middle - limb.start, axis=-1) == pytest.approx(0.42)
@@ -249,7 +249,7 @@ def test_a_limb_reaches_its_target_without_stretching(rng):
 
 def test_a_limb_that_is_where_it_should_be_hardly_changes(rng):
     leg = random_leg(rng)
-    moved = reaching(leg, leg.start, leg.end)
+    moved = reach_target(leg, leg.start, leg.end)
     assert np.abs(moved.end - leg.end).max() < 1e-6
     assert np.abs(moved.middle - leg.middle).max() < 1e-3
 
@@ -257,7 +257,7 @@ def test_a_limb_that_is_where_it_should_be_hardly_changes(rng):
 def test_a_target_out_of_reach_gets_the_straight_limb(rng):
     leg = random_leg(rng)
     target = leg.start + 3.0 * (leg.end - leg.start)
-    moved = reaching(leg, leg.start, target)
+    moved = reach_target(leg, leg.start, target)
     assert np.linalg.norm(moved.end - moved.start, axis=-1) == pytest.approx(0.82, abs=1e-6)
 
 
@@ -298,7 +298,7 @@ def test_a_knee_bent_the_wrong_way_by_a_hair_bends_the_right_way(rng):
     middle = start + [0.0, -0.4, 0.0]
     leg = Limb(upper, lower, start, middle, middle + rot.rotate(lower, [0.0, -0.4, 0.0]))
     assert leg.middle[0, 2] < (leg.start + 0.5 * (leg.end - leg.start))[0, 2]  # behind the line
-    moved = reaching(leg, start, 0.9 * leg.end)
+    moved = reach_target(leg, start, 0.9 * leg.end)
     line = moved.start + 0.5 * (moved.end - moved.start)
     assert np.all(moved.middle[:, 2] > line[:, 2] + 0.05)
 
@@ -308,7 +308,7 @@ def test_toes_bend_up_rather_than_sink():
     sunk = replace(walk, root=walk.root - [0.0, 0.02, 0.0])
     ground = np.full(len(walk), walk.contacts().floor)
     tip = walk.skeleton.point("left_toe")
-    q = toes_above(walk, sunk, "left", (ground, ground - 0.005))
+    q = raise_toes(walk, sunk, "left", (ground, ground - 0.005))
     heights = [m.positions(end_sites=True)[:, tip, 1] for m in (walk, replace(sunk, rotations=q))]
     allowed = np.minimum(heights[0] - ground, 0.0)
     assert sunk.positions(end_sites=True)[:, tip, 1].min() < ground[0] - 0.015
@@ -322,7 +322,7 @@ def test_a_foot_in_the_air_stays_above_raised_ground():
         part: np.array([plant.height + 0.13 for plant in contacts.plants[part]])
         for part in ("left_ball", "right_ball")
     }
-    lifted = planted(walk, contacts, ease=0.05, heights=raised)
+    lifted = lock_feet(walk, contacts, ease=0.05, heights=raised)
     for side in SIDES:
         part = f"{side}_ball"
         inner = slice(contacts.intervals(part)[0][0], contacts.intervals(part)[-1][1])

@@ -3,11 +3,11 @@
 import csv
 
 import numpy as np
-import planted_faults as faults
 import pytest
+import seeded_issues as faults
 
 import motionloom as ml
-from motionloom.motion.diagnostics.check import examine
+from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.rotations import quaternions as rot
 
 pytestmark = pytest.mark.cmu
@@ -40,7 +40,7 @@ def sample(files, size, seed=3):
 
 
 def alarms(motion):
-    return {finding.code for finding in examine(motion) if finding.severity != "note"}
+    return {issue.code for issue in find_issues(motion) if issue.severity != "info"}
 
 
 def share(found):
