@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from motionloom.cli.arguments import motion_from
-from motionloom.cli.options import JSON, LIB, ONLY, WITHIN, WITHOUT, listed, open_library
+from motionloom.cli.options import JSON, LIB, WITHIN, listed, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
@@ -96,10 +96,6 @@ def movements(
     library: Annotated[Path, LIB],
     *,
     takes: Takes = None,
-    label: Label = None,
-    within: OldLabel = None,
-    only: Annotated[str | None, ONLY] = None,
-    exclude: Annotated[str | None, WITHOUT] = None,
     graph: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Edit this choreography (.json).")
     ] = None,
@@ -140,23 +136,18 @@ def movements(
     lib = open_library(library)
     if graph is not None:
         made = lib.load_choreography(graph)
-    elif saved or kept:
-        made = lib.saved_choreography(saved or kept)
+    elif source := saved or kept:
+        made = lib.saved_choreography(source)
     else:
         with progress("analysing takes", len(lib), quiet=json) as advance:
             made = lib.choreography(
-                **settings.arguments(),
-                takes=takes_from(takes),
-                label=label or within or None,
-                only=listed(only),
-                exclude=listed(exclude),
-                progress=advance,
+                **settings.arguments(), takes=takes_from(takes), progress=advance
             )
     made = _edited(made, add or [], remove or [], weigh or [], rules)
     for path in output or []:
         _write(made, path)
-    if name or keep:
-        lib.save_choreography(made, name or keep)
+    if target := name or keep:
+        lib.save_choreography(made, target)
     facts = {
         "movements": len(made.movements),
         "nodes": len(made.graph),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from motionloom.cli.beats import Label, OldLabel, print_left_out
-from motionloom.cli.options import JSON, LIB, ONLY, check_picture, listed, open_library
+from motionloom.cli.beats import print_left_out
+from motionloom.cli.options import JSON, LIB, check_picture, open_library
 from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark
 from motionloom.crowd.settings import BallroomSettings, DanceFloorSettings, MarchSettings
@@ -121,9 +121,6 @@ def dancefloor(
         Path, typer.Option("-o", "--output", help="A .glb or .gltf file with all characters.")
     ],
     settings: DanceFloorSettings,
-    label: Label = None,
-    within: OldLabel = None,
-    only: Annotated[str | None, ONLY] = None,
     floor: Annotated[
         str | None,
         typer.Option(metavar="WIDTHxDEPTH", help="Size of the floor (m). [as large as needed]"),
@@ -146,9 +143,7 @@ def dancefloor(
     if view is not None:
         check_picture(view)
     size = None if floor is None else _size(floor, "floor")
-    made = open_library(library).dance_floor(
-        **settings.arguments() | {"floor": size}, label=label or within or None, only=listed(only)
-    )
+    made = open_library(library).dance_floor(**settings.arguments() | {"floor": size})
     save(made.scene, output)
     if view is not None:
         from motionloom.plots.top_view import write_floor_plan
@@ -204,8 +199,6 @@ def _plan(kind: str, given: dict[str, Any], description: Path | None) -> CrowdPl
     from motionloom.cli.arguments import motion_from
     from motionloom.library.crowd_plan import CrowdPlan
 
-    if "takes" in given:
-        given["takes"] = [name for text in given["takes"] for name in listed(text)]
     return CrowdPlan(kind, given, description, read=motion_from)
 
 

@@ -112,12 +112,8 @@ def _optional_parameters(cls: type[Settings]) -> list[inspect.Parameter]:
 def _typed(cls: type[Settings], given: dict[str, Any]) -> dict[str, Any]:
     """Field name to value of the options that were typed; takes them out of `given`."""
     named = [name for name, (_, about) in described(cls).items() if about.command]
-    values = {name: _taken(name, given) for name in named}
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in values.items()
-        if value is not None and value != []
-    }
+    values = {name: _listed(_taken(name, given), described(cls)[name][1]) for name in named}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _options(
@@ -163,14 +159,6 @@ def _option_type(kind: Any, *, optional: bool) -> Any:
 
 def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
     """The settings object of what was typed; takes its options out of `given`."""
-
-    def taken(name: str) -> Any:
-        value = given.pop(name)
-        for key in [key for key in given if key.startswith(f"{name}__old")]:
-            old = given.pop(key)
-            value = value if old is None or old == [] else old
-        return value or None if isinstance(value, list) else value
-
     values: dict[str, Any] = {}
     for each in fields(cls):
         _, about = described(cls)[each.name]
@@ -186,11 +174,7 @@ def _settings(cls: type[Settings], given: dict[str, Any]) -> Settings:
             }
             values[each.name] = chosen(each.name, choice, methods, options)
         else:
-            value = _taken(each.name, given)
-            if isinstance(value, list):
-                parts = [part.split(",") if about.commas else [part] for part in value]
-                value = tuple(name.strip() for part in parts for name in part if name.strip())
-            values[each.name] = value
+            values[each.name] = _listed(_taken(each.name, given), about)
     return cls(**values)
 
 
@@ -199,5 +183,13 @@ def _taken(name: str, given: dict[str, Any]) -> Any:
     value = given.pop(name)
     for key in [key for key in given if key.startswith(f"{name}__old")]:
         old = given.pop(key)
-        value = old if old not in (None, []) else value
-    return value
+        value = value if old is None or old == [] else old
+    return value or None if isinstance(value, list) else value
+
+
+def _listed(value: Any, about: Setting) -> Any:
+    """A repeated option as a tuple, its parts split at commas if the setting says so."""
+    if not isinstance(value, list):
+        return value
+    parts = [part.split(",") if about.commas else [part] for part in value]
+    return tuple(name.strip() for part in parts for name in part if name.strip())

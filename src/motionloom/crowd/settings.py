@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.errors import InvalidInput
 from motionloom.rhythm.settings import TUNE
-from motionloom.settings import Settings, setting
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,12 +67,9 @@ class CrowdSettings(Settings):
     fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
     library: str | None = setting(None, "Use takes of this library.", metavar="LIB")
     takes: tuple[str, ...] = setting(
-        (), "Names of takes, or files if no library is given.", metavar="NAME,..."
+        (), "Names of takes, or files if no library is given.", metavar="NAME,...", commas=True
     )
-    label: tuple[str, ...] = setting(
-        (), "Only takes with this label. May be repeated.", metavar="LABEL",
-        old_options=("--within",),
-    )  # fmt: skip
+    label: Names = setting(None, LABEL)
     meter: int | None = setting(
         None, "Beats per movement of the takes. [estimated]", least=1, greatest=32
     )
@@ -89,7 +86,7 @@ class CrowdSettings(Settings):
         if self.library == "":
             raise InvalidInput("library must be the path of a library; got ''")
         for name in ("takes", "label"):
-            given = getattr(self, name)
+            given = getattr(self, name) or ()
             if not _is_list(given) or not all(isinstance(one, str) and one for one in given):
                 raise InvalidInput(f"{name} must be a list of names; got {given!r}")
         if self.label and self.library is None:
@@ -307,6 +304,9 @@ class DanceFloorSettings(Settings):
         None, "Width and depth of the floor. [as large as needed]", unit="m", command=False
     )
     width: float = setting(BODY_WIDTH, "Least distance of two bodies.", unit="m", above=0.0)
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
 
     def check(self) -> None:
         """Check the size of the floor."""

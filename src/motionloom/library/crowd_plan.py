@@ -14,7 +14,6 @@ from motionloom.crowd.settings import (
     SPEED,
     STREET,
     BallroomSettings,
-    MarchSettings,
     file_values,
     settings_from,
 )
@@ -64,9 +63,8 @@ class CrowdPlan:
         self._read = read or _read
         self.given = _merged(kind, given, description)
         defaults = {} if self._described else _defaults(kind, self.given)
-        self.settings: BallroomSettings | MarchSettings = settings_from(
-            kind, defaults | self.given, description
-        )
+        # Any: a BallroomSettings or a MarchSettings, by kind.
+        self.settings: Any = settings_from(kind, defaults | self.given, description)
         self.names = list(self.settings.takes)
         if self.settings.library is not None:
             self._look_up()
@@ -97,7 +95,7 @@ class CrowdPlan:
 
         return marching_steps(takes, fps=fps, progress=progress)
 
-    def fitted(self, choreography: Choreography) -> BallroomSettings | MarchSettings:
+    def fitted(self, choreography: Choreography) -> Any:
         """The settings with tempo, radius, speed and street that suit the choreography."""
         settings = self.settings
         if settings.has_takes and not (self._described or self.given.keys() & _MUSIC):

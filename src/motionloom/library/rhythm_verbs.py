@@ -15,6 +15,7 @@ from motionloom.rhythm.settings import (
     BeatSettings,
     ChoreographySettings,
 )
+from motionloom.settings import names
 from motionloom.store import Store
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ class RhythmVerbs(Store):
         """
         from motionloom.rhythm.motion_beats.beats import analyse_beats
 
-        names = [take] if isinstance(take, str) else list(take)
+        together = [take] if isinstance(take, str) else list(take)
         settings = BeatSettings(tempo_bpm=tempo_bpm, steady=steady, weights=weights, kind=kind)
-        return analyse_beats([self[name] for name in names], settings)
+        return analyse_beats([self[name] for name in together], settings)
 
     def choreography(
         self,
@@ -131,7 +132,7 @@ class RhythmVerbs(Store):
         settings = ChoreographySettings(
             meter=meter, groups=groups, radius=radius, mirror=mirror, behaviour=behaviour,
             sigma=sigma, min_likelihood=min_likelihood, min_confidence=min_confidence, kind=kind,
-            seed=seed,
+            seed=seed, label=names(label), only=names(only), exclude=names(exclude),
         )  # fmt: skip
         if takes is None:
             takes = chosen_names(self, within=label or None, only=only, without=exclude)
@@ -202,7 +203,7 @@ class RhythmVerbs(Store):
         seed: int = 0,
         fps: float = 30.0,
         takes: Sequence[str] = (),
-        label: Names = (),
+        label: Names = None,
         meter: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Ballroom:
@@ -267,7 +268,7 @@ class RhythmVerbs(Store):
         seed: int = 0,
         fps: float = 30.0,
         takes: Sequence[str] = (),
-        label: Names = (),
+        label: Names = None,
         meter: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> March:
@@ -365,10 +366,11 @@ class RhythmVerbs(Store):
         from motionloom.search.filters import chosen_names
 
         settings = DanceFloorSettings(
-            count=count, seconds=seconds, seed=seed, method=method, floor=floor, width=width
-        )
+            count=count, seconds=seconds, seed=seed, method=method, floor=floor, width=width,
+            label=names(label), only=names(only), exclude=names(exclude),
+        )  # fmt: skip
         if label is None and only is None and exclude is None:
-            names = dance_takes(self.names, self.labels)
+            chosen = dance_takes(self.names, self.labels)
         else:
-            names = chosen_names(self, within=label, only=only, without=exclude)
-        return dance_floor([self[name] for name in names], settings)
+            chosen = chosen_names(self, within=label, only=only, without=exclude)
+        return dance_floor([self[name] for name in chosen], settings)

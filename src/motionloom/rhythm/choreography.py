@@ -195,7 +195,7 @@ class Choreography:
         *,
         seed: int | np.random.Generator = 0,
         first_beat: int = 0,
-        place: Sequence[float] = (0.0, 0.0, 0.0),
+        place: tuple[float, float, float] = (0.0, 0.0, 0.0),
         lock_feet: bool = True,
     ) -> DancePlayer:
         """A player that is steered while it plays; see `DancePlayer`.

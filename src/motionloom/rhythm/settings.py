@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from motionloom.errors import InvalidInput
-from motionloom.settings import Settings, setting
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 SHORTEST, LONGEST = 0.28, 1.5  # seconds between beats: 214 and 40 beats per minute
 TUNE = "tune"  # instead of a music file: a generated tune
@@ -72,6 +72,9 @@ class ChoreographySettings(Settings):
     min_confidence: float = setting(RHYTHMIC, "Skip takes whose beats are less certain.")
     kind: str = setting("", "Name of the dance, for example waltz.")
     seed: int = setting(0, "Random seed for clustering.", least=0)
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -158,8 +158,6 @@ def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
     return states, pairs
 
 
-Array = NDArray[np.float64]
-
 _ROUNDS = 100
 
 
