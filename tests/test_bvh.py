@@ -6,7 +6,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats.units import UNITS, infer_unit
+from motionloom.formats.inference import UNITS, infer_unit
 from motionloom.motion.kinematics.body import body_height
 
 PERSON = """HIERARCHY

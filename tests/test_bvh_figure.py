@@ -8,7 +8,7 @@ import naive.rotations as naive
 import numpy as np
 import pytest
 
-from motionloom.formats.bvh.hierarchy import Node
+from motionloom.formats.bvh.hierarchy import BvhNode
 from motionloom.formats.bvh.layout import Layout
 from motionloom.formats.bvh.reader import Figure
 from motionloom.formats.conventions import Repairs
@@ -20,7 +20,7 @@ ORDERS = ["".join(axes) for axes in permutations("XYZ")] + ["ZXZ", "XY", "Z", ""
 def rotations(order, degrees):
     """Local rotations of a figure of one joint whose channels are turns."""
     channels = [f"{axis}rotation" for axis in order]
-    node = Node("root", "hips", -1, 1, (0.0, 0.0, 0.0), channels, True)
+    node = BvhNode("root", "hips", -1, 1, (0.0, 0.0, 0.0), channels, True)
     table = np.asarray(degrees, float).reshape(len(degrees), len(order))
     return Figure(Layout([node]), table, "x.bvh", Repairs("x.bvh", strict=False)).rotations()
 
@@ -54,9 +54,9 @@ PLACE = ["Xposition", "Yposition", "Zposition"]
 def warnings(table):
     """What is said of a root, hips and a knee that all have three positions and no turns."""
     nodes = [
-        Node("root", "world", -1, 1, (0.0, 0.0, 0.0), PLACE, True),
-        Node("joint", "hips", 0, 4, (0.0, 90.0, 0.0), PLACE, True),
-        Node("joint", "knee", 1, 7, (0.0, -40.0, 0.0), PLACE, True),
+        BvhNode("root", "world", -1, 1, (0.0, 0.0, 0.0), PLACE, True),
+        BvhNode("joint", "hips", 0, 4, (0.0, 90.0, 0.0), PLACE, True),
+        BvhNode("joint", "knee", 1, 7, (0.0, -40.0, 0.0), PLACE, True),
     ]
     table = np.asarray(table, float)
     return Figure(Layout(nodes), table, "x.bvh", Repairs("x.bvh", strict=False)).warnings

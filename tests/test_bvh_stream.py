@@ -24,7 +24,7 @@ def test_pieces_are_the_whole(tmp_path):
 def test_a_wrong_number_of_frames_leaves_no_file(tmp_path):
     walk = ml.demo.clip("walk")
     with (
-        pytest.raises(InvalidInput, match="40 frames were announced, 10 were written"),
+        pytest.raises(InvalidInput, match="expected 40 frames, but 10 were written"),
         bvh_stream(tmp_path / "walk.bvh", walk.skeleton, frames=40, fps=30) as out,
     ):
         out.write(walk.rotations[:10], walk.root[:10])

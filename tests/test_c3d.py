@@ -291,13 +291,13 @@ def patched(place, value, **options):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "this is no C3D file"),
+        (b"", "not a C3D file"),
         (b"x" * 5000, "its second byte must be 50"),
-        (patched(0, b"\xff"), "should begin in block 255"),
-        (patched(0, b"\x01"), "should begin in block 1"),
-        (patched(512 + 3, b"\x00"), "processor type 0 is none of 84"),
+        (patched(0, b"\xff"), "should start in block 255"),
+        (patched(0, b"\x01"), "should start in block 1"),
+        (patched(512 + 3, b"\x00"), "processor type must be 84 .*got 0"),
         (patched(2, b"\x00\x00"), "holds no points"),
-        (patched(16, b"\xff\xff"), "the data should begin at byte 33553408"),
+        (patched(16, b"\xff\xff"), "the data should start at byte 33553408"),
         (patched(8, b"\xf0\x00"), "240 frames are announced, the file has room for 8.*partial"),
         (patched(6, b"\x09\x00", frames_told=0), "first frame 9, last frame 0: no frames"),
         (c3d_bytes(POINTS, LABELS, rate=float("nan")), "the frame rate is missing; .*fps="),
@@ -321,7 +321,7 @@ def test_whole_frames_of_a_cut_file(file):
 
 def test_a_failed_write_leaves_nothing(tmp_path):
     markers = ml.Markers(["x" * 250 + str(k) for k in range(1000)], np.zeros((1, 1000, 3)), 60.0)
-    with pytest.raises(InvalidInput, match="more than the 255 blocks"):
+    with pytest.raises(InvalidInput, match="exceed the 255 blocks"):
         markers.save(tmp_path / "a.c3d")
     with pytest.raises(InvalidInput, match="a C3D file is in m, dm, cm, mm; got 'inch'"):
         ml.Markers(["a"], np.zeros((1, 1, 3)), 60.0).save(tmp_path / "a.c3d", unit="inch")

@@ -149,5 +149,5 @@ def test_buffers_lie_beside_the_file_and_nowhere_else(tmp_path):
             ml.load(with_uri(uri))
     with pytest.raises(MotionFormatError, match="only files beside this one are read"):
         ml.load(with_uri("https://example.org/a.bin"))
-    with pytest.raises(MotionFormatError, match="buffer 0 is no valid base64"):
+    with pytest.raises(MotionFormatError, match="buffer 0 is not valid base64"):
         ml.load(with_uri("data:;base64,???"))

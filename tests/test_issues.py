@@ -7,7 +7,7 @@ import pytest
 import seeded_issues as faults
 
 import motionloom as ml
-from motionloom.formats.posture import facing
+from motionloom.formats.inference import facing
 from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.rotations import quaternions as rot
 

@@ -307,7 +307,7 @@ def write(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tables: dict[str, _Rows] = {}
+    tables: dict[str, _TableRows] = {}
     work = partial(_write_one, folder=folder, fps=fps, seed=seed)
     # Start with the long takes, which take longest.
     chosen = names() if only is None else tuple(only)
@@ -332,7 +332,7 @@ def write(
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _TableRows:
     """Rows of the tables for one motion."""
 
     truth: list[list[object]]
@@ -340,11 +340,11 @@ class _Rows:
     label: list[object]
 
 
-def _write_one(name: str, *, folder: Path, fps: float, seed: int) -> _Rows:
+def _write_one(name: str, *, folder: Path, fps: float, seed: int) -> _TableRows:
     made = annotated(name, seed=seed, fps=fps)
     file = f"{made.name}.bvh"
     made.motion.save(folder / file)
-    return _Rows(
+    return _TableRows(
         truth=[[file, *row] for row in _truth_rows(made)],
         contacts=[
             [file, foot, start, end]

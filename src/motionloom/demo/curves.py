@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 GRAVITY = 9.81  # m/s^2
 
 
-class Curve:
+class ControlCurve:
     """A scalar or vector over time, defined by keys in order of time.
 
     Parameters
@@ -27,7 +27,7 @@ class Curve:
 
     Examples
     --------
-    >>> curve = Curve(0.0)
+    >>> curve = ControlCurve(0.0)
     >>> curve.ease(1.0, 2.0, 10.0)
     >>> curve.sample([0.0, 1.5, 3.0])
     array([ 0.,  5., 10.])

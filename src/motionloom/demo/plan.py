@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.demo.curves import Curve
+from motionloom.demo.curves import ControlCurve
 from motionloom.demo.performers import SIDES, Performer
 from motionloom.motion.rotations import quaternions as rot
 
@@ -96,22 +96,22 @@ class MotionPlan:
         self.rng = rng
         self.noise_seed = int(rng.integers(2**31))
         self.time = 0.0
-        self.curves: dict[str, Curve] = {
-            **{name: Curve() for name in _SCALARS},
-            "offset": Curve(np.zeros(3)),
-            "pelvis_place": Curve(np.zeros(3)),
-            "look_level": Curve(1.0),
-            "weight": Curve(0.5),
+        self.curves: dict[str, ControlCurve] = {
+            **{name: ControlCurve() for name in _SCALARS},
+            "offset": ControlCurve(np.zeros(3)),
+            "pelvis_place": ControlCurve(np.zeros(3)),
+            "look_level": ControlCurve(1.0),
+            "weight": ControlCurve(0.5),
         }
         self.steps: dict[str, list[Step]] = {side: [] for side in SIDES}
         self.aims: list[Aim] = []
         self.actions: list[PlannedAction] = []
         for side in SIDES:
             place, yaw = self.slot(side, position, heading)
-            self.curves[f"{side}_place"] = Curve(place)
-            self.curves[f"{side}_yaw"] = Curve(yaw)
-            self.curves[f"{side}_arm"] = Curve(REST_ARM)
-            self.curves[f"{side}_free_leg"] = Curve(HANGING_LEG)
+            self.curves[f"{side}_place"] = ControlCurve(place)
+            self.curves[f"{side}_yaw"] = ControlCurve(yaw)
+            self.curves[f"{side}_arm"] = ControlCurve(REST_ARM)
+            self.curves[f"{side}_free_leg"] = ControlCurve(HANGING_LEG)
 
     # --- foot placement -----------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class MotionPlan:
     def ease(
         self, name: str, start: float, end: float, value: ArrayLike, *, push: float = 0.0
     ) -> None:
-        """Minimum-jerk transition of one curve; see `Curve.ease`."""
+        """Minimum-jerk transition of one curve; see `ControlCurve.ease`."""
         self.curves[name].ease(start, end, value, push=push)
 
     def step(
@@ -178,7 +178,7 @@ class MotionPlan:
         toes are raised by `toe` (a heel strike) or the heel by `tiptoe`, and come down within
         `toe_time`. The weight moves to the other foot within `shift` seconds before lift-off;
         ``None`` leaves the weight to the caller. `push` adds acceleration at both ends (see
-        `Curve.ease`); a foot in `flight` rises and falls with the body.
+        `ControlCurve.ease`); a foot in `flight` rises and falls with the body.
         """
         if shift is not None:
             start = max(lift - shift, self.curves["weight"].last_time)

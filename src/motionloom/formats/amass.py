@@ -1,16 +1,13 @@
-"""AMASS and its kind: ``.npz`` files with poses of SMPL, SMPL-H or SMPL-X.
+"""AMASS files: ``.npz`` with poses of SMPL, SMPL-H or SMPL-X.
 
-The poses go onto one neutral skeleton with approximate lengths (see
-`motionloom.formats.amass`): rotations and the path are the file's, the body shape
-(``betas``) is not used. Nothing in the file is unpickled, and what it claims to unpack to
-must be in proportion to its size.
+Rotations and root path come from the file; the skeleton is neutral, the body shape (``betas``)
+is not used. Nothing in the file is unpickled, and its unpacked size must be in proportion to its
+size on disk.
 
-The neutral skeleton of SMPL, SMPL-H and SMPL-X.
-
-Joint positions of an average adult in the models' rest pose (a T-pose that faces +Z, y up,
-left at +X), in metres from the pelvis, rounded and made symmetric. The true ones follow
-from the body shape and the models' own data, which are not free to share: take lengths
-here as approximate, to a few centimetres.
+The neutral skeleton has the joint positions of an average adult in the models' rest pose (a
+T-pose facing +Z, y up, left at +X), in metres from the pelvis, rounded and made symmetric. The
+true positions follow from the body shape and the data of the models, which cannot be
+redistributed: lengths are accurate to a few centimetres only.
 """
 
 from __future__ import annotations
@@ -35,14 +32,13 @@ from motionloom.formats.conventions import (
     check_up,
     nominal_rate,
     refuse_folder,
-    with_given_roles,
+    with_user_roles,
 )
-from motionloom.formats.posture import turn_upright
-from motionloom.formats.units import unit_from
+from motionloom.formats.inference import rotation_to_y_up, unit_from
 from motionloom.motion import Motion, Origin, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
-# Joint, parent, position from the pelvis. "left_" stands for both sides: right has -x.
+# Joint, parent, position from the pelvis; None: the mirror image of the left side.
 _BODY = [
     ("pelvis", "", (0.0, 0.0, 0.0)),
     ("left_hip", "pelvis", (0.06, -0.09, -0.01)),
@@ -76,7 +72,7 @@ _FACE = [
     ("left_eye", "head", (0.03, 0.655, 0.085)),
     ("right_eye", "head", None),
 ]
-# Fingers from the wrist: where the first joint is, and the step from joint to joint.
+# Fingers: offset of the first joint from the wrist, and from joint to joint.
 _FINGERS = {
     "index": ((0.095, -0.005, 0.025), (0.03, -0.002, 0.002)),
     "middle": ((0.1, 0.0, 0.0), (0.031, -0.002, -0.002)),
@@ -84,7 +80,7 @@ _FINGERS = {
     "ring": ((0.093, -0.003, -0.025), (0.029, -0.003, -0.003)),
     "thumb": ((0.035, -0.02, 0.03), (0.025, -0.006, 0.02)),
 }
-# Tips that the models do not name: they give feet and head their length.
+# End sites that the models do not have: they give feet and head their length.
 _TIPS = {
     "head": ("head_top", (0.0, 0.17, 0.02)),
     "left_foot": ("left_toe", (0.01, -0.02, 0.1)),
@@ -93,10 +89,10 @@ _TIPS = {
     "right_hand": ("right_hand_tip", (-0.1, -0.005, -0.01)),
 }
 
-# Where the models put the pelvis before it is moved: `trans` counts from there.
+# Position of the pelvis in the models; `trans` is relative to it.
 PELVIS = np.array([0.0, -0.24, 0.03])
 
-# Joints of a pose -> model and the parts it is made of.
+# Number of joints -> model and its parts.
 MODELS = {
     22: ("SMPL body", ("body",)),
     24: ("SMPL", ("body", "palms")),
@@ -162,14 +158,14 @@ def _finger_rows(side: str) -> list[tuple[str, str, tuple[float, float, float] |
 
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
 _ROOM = 16_000_000  # bytes that any file may unpack to
-_GROWTH = 200  # ... and that a large one may, per byte
-_LIMIT = 1e5  # radians or metres; beyond it a value is a fault
-# What zipfile, its decompressors and the header of an array raise on damaged bytes.
+_GROWTH = 200  # or, for larger files, per byte
+_LIMIT = 1e5  # radians or metres; larger values are errors
+# Raised by zipfile, its decompressors and the array header for damaged bytes.
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, ValueError, EOFError, OSError,
     RuntimeError, TypeError, SyntaxError, OverflowError, KeyError, tokenize.TokenError,
 )  # fmt: skip
-# SMPL-X files may hold the parts of a pose instead of the whole.
+# SMPL-X files may hold the parts of a pose instead.
 _PARTS = (("root_orient", 3), ("pose_body", 63), ("pose_jaw", 3), ("pose_eye", 6),
           ("pose_hand", 90))  # fmt: skip
 
@@ -190,15 +186,15 @@ def read(
     path : str or Path
         With ``poses`` (T, 66, 72, 156 or 165), axis-angle, and ``trans`` (T, 3).
     fps : float, optional
-        Overrules ``mocap_framerate``.
+        Overrides ``mocap_framerate``.
     up : {"z", "y", "x", "-y", "-z", "-x"}, optional
         Up axis of the world. Default: z, as in AMASS.
     unit : str or float, optional
         Unit of ``trans``. Default: metres.
     roles : mapping or path of a mapping file, optional
-        Role to joint name, on top of what the names tell.
+        Role to joint name, in addition to the roles recognised from the names.
     strict : bool
-        Refuse everything that would be repaired.
+        Raise instead of repairing.
 
     Returns
     -------
@@ -208,7 +204,7 @@ def read(
     Raises
     ------
     MotionFormatError
-        If the file has no one sensible reading.
+        If the file cannot be read unambiguously.
     """
     path = Path(path)
     check_up(up)
@@ -234,11 +230,11 @@ def read(
     warnings = ["lengths are those of a neutral skeleton, to a few centimetres"]
     if has_shape:
         warnings[0] += "; the body shape (betas) is not used"
-    turn = turn_upright(up or "z")
+    turn = rotation_to_y_up(up or "z")
     rotations = rot.exp(poses.reshape(len(poses), joints, 3))
     rotations[:, 0] = rot.multiply(turn, rotations[:, 0])
     root = rot.rotate(turn, trans * metres + PELVIS)
-    skeleton = with_given_roles(smpl_skeleton(joints), roles)
+    skeleton = with_user_roles(smpl_skeleton(joints), roles)
     motion = Motion(skeleton, rotations, root, nominal_rate(rate), path.stem)
     if up is None and len(motion):
         head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
@@ -258,7 +254,7 @@ def read(
 
 
 class _Archive:
-    """Arrays of an ``.npz``, by name; sizes are checked before anything is unpacked."""
+    """Arrays of an ``.npz`` file by name; sizes are checked before unpacking."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -268,7 +264,7 @@ class _Archive:
         try:
             self.zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            self.refuse(f"this is no .npz file ({str(error)[:80]})")
+            self.refuse(f"not an .npz file ({str(error)[:80]})")
         self.members = {
             info.filename.removesuffix(".npy"): info
             for info in self.zip.infolist()
@@ -292,8 +288,7 @@ class _Archive:
         info = self.members[name]
         if info.file_size > self.room:
             self.refuse(
-                f"{name} claims to unpack to {info.file_size} bytes, out of all proportion to "
-                "the file"
+                f"{name} claims to unpack to {info.file_size} bytes, out of proportion to the file"
             )
         try:
             with self.zip.open(info) as file:
@@ -308,16 +303,16 @@ class _Archive:
                 for length in shape:
                     count *= length
                 if any(length < 0 for length in shape) or count * dtype.itemsize > info.file_size:
-                    self.refuse(f"{name} says it has the shape {shape}; its data are shorter")
+                    self.refuse(f"{name} has the shape {shape}, but less data")
                 data = file.read(count * dtype.itemsize)
         except MotionFormatError:
             raise
         except _DAMAGE as error:
             self.refuse(f"{name} cannot be unpacked ({str(error)[:80] or type(error).__name__})")
         if len(data) < count * dtype.itemsize:
-            self.refuse(f"{name} breaks off")
+            self.refuse(f"{name} is truncated")
         values = np.frombuffer(data, dtype).reshape(shape, order="F" if is_fortran else "C")
-        with np.errstate(invalid="ignore"):  # any bit pattern may stand there
+        with np.errstate(invalid="ignore"):  # any bit pattern is possible
             return values.astype(np.float64)
 
 
@@ -335,7 +330,7 @@ def _poses(archive: _Archive) -> NDArray[np.float64]:
         poses = np.concatenate(parts, axis=1)
     else:
         known = ", ".join(sorted(archive.members)[:12]) or "nothing"
-        archive.refuse(f"there are no poses, so this is no motion; the file holds {known}")
+        archive.refuse(f"there are no poses, so this is not a motion; the file holds {known}")
     if poses.ndim == 3 and poses.shape[2] == 3:
         poses = poses.reshape(len(poses), -1)
     if poses.ndim != 2 or poses.shape[1] // 3 not in MODELS or poses.shape[1] % 3:

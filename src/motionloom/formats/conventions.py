@@ -1,9 +1,4 @@
-"""A figure as its file has it, brought to our conventions: roles, y up, metres.
-
-Nominal frame rates: what ``Frame Time: .0083333`` means to people.
-
-What a reader mends, and remembers; or refuses, when it was asked to be strict.
-"""
+"""Helpers shared by the formats: conversion to our conventions, frame rates, repairs."""
 
 from __future__ import annotations
 
@@ -16,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats.posture import UP_AXES, turn_upright
+from motionloom.formats.inference import UP_AXES, rotation_to_y_up
 from motionloom.motion import Markers, Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import positive_rate
 
 
-def with_given_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
-    """The skeleton with the user's roles: a mapping, a mapping file, or none."""
+def with_user_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] | None) -> Skeleton:
+    """The skeleton with roles from a mapping or a mapping file; unchanged for None."""
     if roles is None:
         return skeleton
     from motionloom.motion.roles.assignment import load_role_map
@@ -31,21 +26,18 @@ def with_given_roles(skeleton: Skeleton, roles: str | Path | Mapping[str, str] |
     return skeleton.with_roles(roles if isinstance(roles, Mapping) else load_role_map(roles))
 
 
-def upright(motion: Motion, up: str) -> Motion:
-    """A motion from a file whose up axis is `up`, with +Y up; the rest pose turns with it."""
-    return motion if up == "y" else _turned(motion, turn_upright(up))
+def to_y_up(motion: Motion, up: str) -> Motion:
+    """A motion from a file whose up axis is `up`, rotated to +Y up, including the rest pose."""
+    return motion if up == "y" else _turned(motion, rotation_to_y_up(up))
 
 
-def laid_along(motion: Motion, up: str) -> Motion:
-    """A motion for a file whose up axis is `up`: the opposite of `upright`."""
-    return motion if up == "y" else _turned(motion, rot.inverse(turn_upright(up)))
+def from_y_up(motion: Motion, up: str) -> Motion:
+    """A motion for a file whose up axis is `up`: the inverse of `to_y_up`."""
+    return motion if up == "y" else _turned(motion, rot.inverse(rotation_to_y_up(up)))
 
 
 def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
-    """Every offset turned and every rotation conjugated: all local frames go along.
-
-    So the rest pose of the turned skeleton stands, too.
-    """
+    """Rotate every offset and conjugate every rotation, so that the rest pose stands, too."""
 
     def conjugate(q):
         return rot.multiply(rot.multiply(turn, q), rot.inverse(turn))
@@ -65,8 +57,8 @@ def _turned(motion: Motion, turn: NDArray[np.float64]) -> Motion:
     )
 
 
-def in_metres(motion: Motion, metres: float) -> Motion:
-    """The same motion, all lengths multiplied by `metres` per unit."""
+def scaled_to_metres(motion: Motion, metres: float) -> Motion:
+    """The motion with all lengths multiplied by `metres` per unit."""
     moved = motion.translations
     return replace(
         motion,
@@ -78,7 +70,7 @@ def in_metres(motion: Motion, metres: float) -> Motion:
 
 @lru_cache(maxsize=64)
 def _scaled(skeleton: Skeleton, metres: float) -> Skeleton:
-    """One object for the motions of one performer: they share its roles, too."""
+    """Cached, so that the motions of one performer share a skeleton and its roles."""
     return skeleton.scaled(metres)
 
 
@@ -101,7 +93,7 @@ def refuse_folder(path: Path, kind: str) -> None:
 
 
 def file_bytes(path: Path, kind: str) -> bytes:
-    """All bytes of a file; a folder is refused by name of the format."""
+    """All bytes of a file; `kind` is for the message about a folder."""
     refuse_folder(path, kind)
     return path.read_bytes()
 
@@ -135,16 +127,16 @@ def characters(motion: Motion | Scene | Sequence[Motion]) -> list[tuple[str, Mot
     return [(one.name, one) for one in motions]
 
 
-def free_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """`names` in their order, with a number behind those that come again or are `taken`.
+def unique_names(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """`names` in order, with a number appended to duplicates and to names in `taken`.
 
     Examples
     --------
-    >>> free_names(["arm", "leg", "arm"], taken=["leg"])
+    >>> unique_names(["arm", "leg", "arm"], taken=["leg"])
     ['arm', 'leg_2', 'arm_2']
     """
     used = set(taken)
-    numbers: dict[str, int] = {}  # given last: ten thousand equal names take no longer than others
+    numbers: dict[str, int] = {}  # last number used: linear time even for ten thousand equal names
     free = []
     for name in names:
         number, candidate = numbers.get(name, 1), name
@@ -166,7 +158,7 @@ _TOLERANCE = 3e-4  # .0083333 is 4e-6 off 1/120, 0.0083 is 4e-3 off; 59.94 is 1e
 
 
 def nominal_rate(fps: float) -> float:
-    """The rate people mean, if one is near enough; else `fps` itself.
+    """The nominal frame rate nearest to `fps` if it is close enough, else `fps` itself.
 
     Examples
     --------
@@ -178,24 +170,24 @@ def nominal_rate(fps: float) -> float:
 
 
 class Repairs:
-    """Collects repairs as sentences; in strict mode the first one is an error instead."""
+    """Repairs made by a reader, as sentences; in strict mode the first one raises instead."""
 
     def __init__(self, path: str | Path, *, strict: bool = False) -> None:
         self.path = path
         self.strict = strict
-        self._told: dict[str, tuple[int | None, int]] = {}
+        self._found: dict[str, tuple[int | None, int]] = {}
 
     def add(self, sentence: str, *, line: int | None = None) -> None:
-        """Record one repair; the same sentence again only counts up."""
+        """Record one repair; repeated sentences are counted."""
         if self.strict:
             raise MotionFormatError(f"strict reading: {sentence}", path=self.path, line=line)
-        first, count = self._told.get(sentence, (line, 0))
-        self._told[sentence] = (first, count + 1)
+        first, count = self._found.get(sentence, (line, 0))
+        self._found[sentence] = (first, count + 1)
 
     def sentences(self) -> tuple[str, ...]:
-        """All repairs in the order they were made, with the first line and how often."""
+        """All repairs in order, with the first line and the number of occurrences."""
         out = []
-        for sentence, (line, count) in self._told.items():
+        for sentence, (line, count) in self._found.items():
             place = f"line {line}: " if line is not None else ""
             often = f" ({count} times)" if count > 1 else ""
             out.append(f"{place}{sentence}{often}")

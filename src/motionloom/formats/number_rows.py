@@ -1,9 +1,9 @@
-"""Rows of numbers from bytes, at memory speed.
+"""Parser of whitespace-separated numbers in bytes, at memory speed.
 
-The kernel walks over the bytes once, adds digits up in a 64-bit integer and scales by a
-power of ten from a table: the result is within one unit in the last place of Python's
-``float`` (two roundings instead of one). It notes where each line begins, so that the
-caller can judge the shape of the rows, and stops at the first thing that is no number.
+The kernel makes one pass over the bytes, accumulates digits in a 64-bit integer and scales by a
+power of ten from a table: the result is within one unit in the last place of Python's ``float``
+(two roundings instead of one). It records where each line starts, so that the caller can check
+the shape of the rows, and stops at the first word that is not a number.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _POWERS = np.array([float(f"1e{k}") for k in range(309)])
 
 @dataclass(frozen=True)
 class NumberRows:
-    """Numbers of a text and the lines they stand on.
+    """Numbers of a text, and their lines.
 
     Attributes
     ----------
@@ -30,9 +30,9 @@ class NumberRows:
     line_numbers : ndarray of int, shape (L,)
         Number of each such line, counted from 0 at the start of the text.
     glued_at : int
-        Line of the first pair of numbers run together (``0.0-7.509``); -1 for none.
+        Line of the first pair of numbers without a space (``0.0-7.509``); -1 for none.
     stopped_at : int
-        Byte where something stands that is no number; -1 if all was read.
+        Byte of the first word that is not a number; -1 if all was read.
     """
 
     values: NDArray[np.float64]
@@ -52,7 +52,7 @@ def number_rows(data: NDArray[np.uint8], start: int = 0) -> NumberRows:
     (array([  1. , -25. ,   0.5]), array([0, 2, 3], dtype=int32))
     """
     body = data[start:]
-    # Reserved, not used: pages that no number reaches are never touched.
+    # Virtual memory only: pages beyond the last number are never touched.
     values = np.empty(len(body) // 2 + 2, np.float64)
     lines = int(np.count_nonzero(body == 10)) + 2
     index: type[np.integer] = np.int32 if len(body) < 2**31 else np.int64

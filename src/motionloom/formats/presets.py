@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from motionloom.errors import InvalidInput
-from motionloom.formats.conventions import free_names
+from motionloom.formats.conventions import unique_names
 from motionloom.formats.registry import writer_options
 from motionloom.motion import Markers, Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
@@ -214,7 +214,7 @@ def rename_joints(motion: Motion, names: Mapping[str, str]) -> Motion:
             new.setdefault(skeleton.roles[role], name)  # a joint with two roles has one name
     others = [name for name in skeleton.point_names if name not in new]
     # A joint without a role must not use one of these names.
-    new.update(zip(others, free_names(others, taken=new.values()), strict=True))
+    new.update(zip(others, unique_names(others, taken=new.values()), strict=True))
     changed = replace(
         skeleton,
         names=tuple(new[name] for name in skeleton.names),
@@ -239,7 +239,7 @@ def add_ground_root(motion: Motion, *, name: str = "root") -> Motion:
     skeleton = motion.skeleton
     if skeleton.names[0] == name and skeleton.roles.get("hips") != name:
         return motion
-    (name,) = free_names([name], taken=skeleton.point_names)
+    (name,) = unique_names([name], taken=skeleton.point_names)
     heading = motion.headings()
     turn = rot.yaw(heading)
     way = motion.root.astype(np.float64) * [1.0, 0.0, 1.0]

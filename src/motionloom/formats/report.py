@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from motionloom.formats.posture import facing
+from motionloom.formats.inference import facing
 from motionloom.motion import Motion
 from motionloom.motion.diagnostics.issues import find_issues
 from motionloom.motion.diagnostics.measurements import Measurements

@@ -1,14 +1,11 @@
-"""Tables of positions, for spreadsheets, pandas, R: ``.csv`` and ``.parquet``.
+"""Tables of positions for spreadsheets, pandas and R: ``.csv`` and ``.parquet``.
 
 One row per frame: its number, its time in seconds, and x, y and z of every joint and end
-site (or marker) in metres. A gap in the markers is an empty cell. Read back, they are markers
-(see `motionloom.formats.tables`).
+site (or marker) in metres. An empty cell is a gap.
 
-Tables of positions read back as markers: ``.csv`` and ``.parquet``.
-
-Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with ``_`` or a space in the
-place of the dot), in any order; one called ``time`` holds seconds. Other columns are passed
-over. An empty cell is a gap.
+Tables are read as markers. Columns are called ``LABEL.x``, ``LABEL.y`` and ``LABEL.z`` (or with
+``_`` or a space instead of the dot), in any order; the column ``time`` holds seconds. Other
+columns are ignored.
 """
 
 from __future__ import annotations
@@ -24,11 +21,11 @@ from numpy.typing import NDArray
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra, MotionFormatError
 from motionloom.formats.conventions import check_fps, file_bytes, labelled_points
-from motionloom.formats.units import unit_from
+from motionloom.formats.inference import unit_from
 from motionloom.motion import Markers, Motion, Origin
 
 _AXIS = re.compile(r"^(?P<label>.+)[._ ](?P<axis>[xyzXYZ])$")
-_UNEVEN = 0.02  # share of a frame by which times may be off an even rate
+_UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 
 
 def read(path: str | Path, *, unit: str | float | None = None, fps: float | None = None) -> Markers:
@@ -41,12 +38,12 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
     unit : str or float, optional
         ``"mm"``, ``"cm"``, ... or metres per unit. Default: metres.
     fps : float, optional
-        Frames per second, where there is no column of times.
+        Frames per second, if there is no column of times.
 
     Raises
     ------
     MotionFormatError
-        If there are no positions, a cell is no number, or the rate is not known.
+        If there are no positions, a cell is not a number, or the rate is unknown.
     """
     check_fps(fps)
     path = Path(path)
@@ -68,7 +65,7 @@ def read(path: str | Path, *, unit: str | float | None = None, fps: float | None
 
 
 def require_extra():
-    """pyarrow, with its module for Parquet; `MissingExtra` if it is not installed."""
+    """The package pyarrow with its Parquet module; raises `MissingExtra` if not installed."""
     try:
         import pyarrow
         import pyarrow.parquet  # noqa: F401
@@ -106,9 +103,9 @@ def _number(cell: str, name: str, path: Path, line: int) -> float:
     except ValueError:
         if _AXIS.match(name) or name.lower() == "time":
             raise MotionFormatError(
-                f"column {name!r}: {cell.strip()[:40]!r} is no number", path=path, line=line
+                f"column {name!r}: {cell.strip()[:40]!r} is not a number", path=path, line=line
             ) from None
-        return np.nan  # a column of words: not ours
+        return np.nan  # a column of text is ignored
 
 
 def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
@@ -130,7 +127,7 @@ def _parquet(path: Path) -> tuple[list[str], NDArray[np.float64]]:
 
 
 def _labels(names: list[str], path: Path) -> tuple[tuple[str, ...], list[int]]:
-    """Labels, and the columns of their coordinates, three for each."""
+    """Labels, and the three columns of each."""
     found: dict[str, dict[str, int]] = {}
     for column, name in enumerate(names):
         match = _AXIS.match(name)
@@ -150,19 +147,19 @@ def _rate(names: list[str], values: NDArray[np.float64], path: Path) -> float:
     lower = [name.lower() for name in names]
     if "time" not in lower or len(values) < 2:
         raise MotionFormatError(
-            "the rate is not known: a column 'time' in seconds is needed, or fps", path=path
+            "the frame rate is unknown: give fps, or a column 'time' in seconds", path=path
         )
     times = values[:, lower.index("time")]
     steps = np.diff(times)
     step = float((times[-1] - times[0]) / len(steps))
     if not (np.isfinite(step) and step > 0.0 and np.abs(steps - step).max() <= _UNEVEN * step):
         raise MotionFormatError(
-            "times must rise evenly, one row per frame, gaps as empty cells", path=path
+            "times must increase evenly, one row per frame, with gaps as empty cells", path=path
         )
     return float(np.round(1.0 / step, 4))
 
 
-_ROWS = 4_096  # frames turned into text at a time
+_ROWS = 4_096  # frames formatted at a time
 
 
 def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> None:
@@ -175,7 +172,7 @@ def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> N
     path : str or Path
         ``.csv`` or ``.parquet`` (the latter needs the extra ``parquet``).
     decimals : int
-        Digits after the point in CSV; six are micrometres. Parquet holds full precision.
+        Digits after the decimal point in CSV; six are micrometres. Parquet has full precision.
     """
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")

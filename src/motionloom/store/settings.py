@@ -50,12 +50,12 @@ class ImportSettings(Settings):
         """
         options: dict[str, Any] = {}
         if self.unit is not None:
-            from motionloom.formats.units import unit_from
+            from motionloom.formats.inference import unit_from
 
             unit_from(self.unit)
             options["unit"] = self.unit
         if self.up is not None:
-            from motionloom.formats.posture import UP_AXES
+            from motionloom.formats.inference import UP_AXES
 
             if self.up not in UP_AXES:
                 raise InvalidInput(f"up must be one of {', '.join(UP_AXES)}; got {self.up!r}")

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Path:
+class FloorPath:
     """A path on the floor, sampled by arc length: positions (x, z) and headings."""
 
     length: Array
@@ -31,7 +31,7 @@ class Path:
 
 def path_from(
     plan: MotionPlan, distance: float, curvature: Callable[[Array], Array] | float = 0.0
-) -> Path:
+) -> FloorPath:
     """A path from the current position of `plan`, with a curvature (1/m, left is positive)."""
     ds = 0.01
     length = np.arange(0.0, distance + 3.0, ds)
@@ -42,7 +42,7 @@ def path_from(
     heading = np.concatenate([[plan.heading], heading[:-1]])
     steps = ds * np.stack([np.sin(heading), np.cos(heading)], axis=-1)
     places = plan.middle + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)[:-1]])
-    return Path(length, places, heading)
+    return FloorPath(length, places, heading)
 
 
 def walk(

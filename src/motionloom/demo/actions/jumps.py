@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from motionloom.demo.curves import GRAVITY, Curve
+from motionloom.demo.curves import GRAVITY, ControlCurve
 from motionloom.demo.performers import SIDES
 from motionloom.demo.plan import OTHER, SIGN, Aim, MotionPlan, PlannedAction
 from motionloom.motion.rotations import quaternions as rot
@@ -166,7 +166,7 @@ def cartwheel(plan: MotionPlan, *, side: str = "left", action: str = "cartwheel"
     roll.hold(begin)
     roll.key(end, -sign * 2.0 * np.pi)
     grid = np.linspace(begin, end, 4001)
-    angle = Curve(0.0)
+    angle = ControlCurve(0.0)
     angle.ease(begin, end, 360.0)
     degrees = angle.sample(grid)
 

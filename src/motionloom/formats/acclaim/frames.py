@@ -1,8 +1,8 @@
-"""The frames of an Acclaim take: an AMC file, a block of lines per frame.
+"""Frames of an AMC file.
 
-A block is a line with the frame's number, then one line per bone: its name and one value
-per degree of freedom. The names are read and blanked out in one pass over the bytes; what
-is left is rows of numbers.
+A frame is a line with its number, then one line per bone: its name and one value per degree of
+freedom. The names are parsed and blanked out in one pass over the bytes; the rest is rows of
+numbers.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from motionloom.formats.conventions import Repairs
 from motionloom.formats.number_rows import number_rows
 from motionloom.ragged import offsets_of, row_of
 
-_LIMIT = 1e7  # units or degrees; beyond it a value is a fault, not a place or an angle
-_ROOM = 10_000_000  # values that any file may give
-_GROWTH = 20  # ... and that a file of many values may give, per value
-_BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; a bone's number otherwise
+_LIMIT = 1e7  # units or degrees; larger values are errors
+_ROOM = 10_000_000  # values that any file may expand to
+_GROWTH = 20  # or, for larger files, per value in the file
+_BLANK, _NUMBERS, _UNKNOWN = -1, -2, -3  # kinds of lines; otherwise the index of a bone
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class AcclaimFrames:
     Attributes
     ----------
     numbers : ndarray of int, shape (F,)
-        Frame numbers, rising; a gap means that frames are missing.
+        Frame numbers, increasing; frames may be missing.
     values : ndarray, shape (F, C)
         One column per degree of freedom, bone by bone; NaN where a bone has no line.
     degrees : bool or None
-        What the header says about angles, if it does.
+        Whether angles are in degrees, if the header says so.
     """
 
     numbers: NDArray[np.int64]
@@ -70,7 +70,7 @@ def read_frames(data: bytes, bones: list[Bone], path: Path, repairs: Repairs) ->
     if heads.size == 0:
         _refuse("there are no frames", path, None)
     if heads[0] != 0:
-        _refuse("a bone before the first frame number", path, int(rows.line_numbers[0]) + 1)
+        _refuse("a bone line before the first frame number", path, int(rows.line_numbers[0]) + 1)
     numbers = _frame_numbers(rows, heads, path)
     values = _table(rows, kinds, heads, bones, path)
     return AcclaimFrames(numbers, values, degrees)
@@ -82,7 +82,7 @@ def columns_of(bones: list[Bone]) -> NDArray[np.int64]:
 
 
 def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
-    """What the lines before the first frame say, and where they end."""
+    """Angle unit in the lines before the first frame, and the end of these lines."""
     degrees, full, place = None, False, 0
     for match in re.finditer(rb"[^\n]*\n?", data):
         word = match[0].split(b"#", 1)[0].strip().lstrip(b"\xef\xbb\xbf").upper()
@@ -98,7 +98,7 @@ def _header(data: bytes, repairs: Repairs) -> tuple[bool | None, int]:
 
 
 def _lines(body: NDArray[np.uint8], bones: list[Bone]) -> tuple[NDArray[np.int64], int]:
-    """Kind of every line, and the byte of the first unknown name; names are blanked out."""
+    """Kind of every line, and the byte of the first unknown name; blanks out names."""
     names = [bone.name.encode() for bone in bones]
     starts = offsets_of([len(name) for name in names])
     letters = np.frombuffer(b"".join(names), np.uint8)
@@ -132,7 +132,7 @@ def _blank_names(body, letters, starts, lines):
         if (c >= 48 and c <= 57) or c == 43 or c == 45 or c == 46:
             lines[line] = -2
         else:
-            # Blocks repeat the same bones in the same order: try the next one first.
+            # Frames repeat the bones in the same order: try the next one first.
             found = -3
             for step in range(bones):
                 bone = (expected + step) % bones
@@ -161,7 +161,7 @@ def _blank_names(body, letters, starts, lines):
 
 
 def _check_counts(rows, kinds, lines, bones: list[Bone], path: Path) -> None:
-    """Every line must hold as many values as its bone has degrees of freedom."""
+    """Raise unless every line has one value per degree of freedom of its bone."""
     lengths = np.diff(rows.line_starts)
     wanted = np.array([*(len(bone.dof) for bone in bones), 0, 1, 0])  # -2: a frame number
     odd = np.flatnonzero(lengths != wanted[kinds])
@@ -169,17 +169,17 @@ def _check_counts(rows, kinds, lines, bones: list[Bone], path: Path) -> None:
         row = int(odd[0])
         kind, line = int(kinds[row]), int(rows.line_numbers[row]) + 1
         what = "a frame number" if kind == _NUMBERS else f"bone {bones[kind].name!r}"
-        _refuse(f"{what} has {wanted[kind]} values in its place, found {lengths[row]}", path, line)
+        _refuse(f"{what} needs {wanted[kind]} values, found {lengths[row]}", path, line)
     named = lines >= 0
     if int(np.count_nonzero(named)) != int(np.count_nonzero(kinds >= 0)):
-        # A name with no value at all; fine only for a bone that has none.
+        # A name without values is valid only for a bone without degrees of freedom.
         bare = named.copy()
         bare[rows.line_numbers] = False
         for bare_line in np.flatnonzero(bare):
             bone = bones[lines[bare_line]]
             if bone.dof:
                 _refuse(
-                    f"bone {bone.name!r} has {len(bone.dof)} values, found none",
+                    f"bone {bone.name!r} needs {len(bone.dof)} values, found none",
                     path,
                     int(bare_line) + 1,
                 )
@@ -195,7 +195,8 @@ def _frame_numbers(rows, heads, path: Path) -> NDArray[np.int64]:
     back = np.flatnonzero(np.diff(numbers) <= 0)
     if back.size:
         _refuse(
-            f"frame {numbers[back[0] + 1]} after frame {numbers[back[0]]}: frame numbers must rise",
+            f"frame {numbers[back[0] + 1]} after frame {numbers[back[0]]}: "
+            "frame numbers must increase",
             path,
             line_of(back[0] + 1),
         )
@@ -221,14 +222,14 @@ def _table(rows, kinds, heads, bones: list[Bone], path: Path) -> NDArray[np.floa
         first = rows.line_starts[own]
         for place in range(len(bones[bone].dof)):
             values[frames, starts[bone] + place] = rows.values[first + place]
-    wild = np.abs(values) >= _LIMIT  # False for NaN, which marks a missing line
+    wild = np.abs(values) >= _LIMIT  # False for NaN, a missing line
     if wild.any():
         frame, column = (int(place) for place in np.argwhere(wild)[0])
         bone = int(row_of(starts, column))
         line = int(rows.line_numbers[heads[frame]]) + 1
         _refuse(
             f"{values[frame, column]:g} in bone {bones[bone].name!r} of the frame that starts "
-            "here is no sensible value",
+            "here is not a plausible value",
             path,
             line,
         )

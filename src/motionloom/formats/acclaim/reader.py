@@ -1,8 +1,8 @@
-"""Acclaim: a skeleton in an ``.asf`` file and its takes in ``.amc`` files.
+"""Reader of Acclaim files: a skeleton in an ``.asf`` file and motions in ``.amc`` files.
 
-Bones become joints: a joint stands where its bone starts and has the bone's name, and the
-tip of the last bone of a limb is an end site. An AMC file has no frame rate; 120 is taken,
-as in the CMU database, unless told otherwise, and ``motion.origin.warnings`` says so.
+Bones become joints: a joint is at the start of its bone and has its name; the end of the last
+bone of a limb is an end site. An AMC file has no frame rate; the default is 120 as in the CMU
+database, with a warning in ``motion.origin.warnings``.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.acclaim.frames import AcclaimFrames, columns_of, read_frames
-from motionloom.formats.acclaim.skeleton import AcclaimSkeleton, read_skeleton, turn_order
+from motionloom.formats.acclaim.skeleton import AcclaimSkeleton, read_skeleton, rotation_order
 from motionloom.formats.conventions import (
     Repairs,
     check_fps,
     check_up,
     file_bytes,
-    free_names,
-    in_metres,
-    upright,
-    with_given_roles,
+    scaled_to_metres,
+    to_y_up,
+    unique_names,
+    with_user_roles,
 )
-from motionloom.formats.posture import infer_up
-from motionloom.formats.units import UNITS, Unit, infer_unit, unit_from
+from motionloom.formats.inference import UNITS, Unit, infer_unit, infer_up, unit_from
 from motionloom.motion import Motion, Origin, Skeleton
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
 
 _USUAL_RATE = 120.0  # the CMU database and HDM05
-_ROOM = 10_000_000  # joints times frames that any file may give
+_ROOM = 10_000_000  # joints times frames that any file may expand to
 _CMU_LENGTH = 0.45  # ":units length" of the CMU database: 1 unit is 1/0.45 inch
 
 
@@ -60,18 +59,18 @@ def read(
         The skeleton. Default: the file beside it with the same stem, else with the stem
         up to an underscore (``01.asf`` for ``01_01.amc``), else the only one in the folder.
     fps : float, optional
-        Frames per second; the file does not say. Default: 120.
+        Frames per second, which the file does not state. Default: 120.
     unit : str or float, optional
-        As for BVH. Default: CMU's where ``:units`` says ``length 0.45``, else inferred
-        from the size of the skeleton.
+        As for BVH. Default: CMU's unit if ``:units`` has ``length 0.45``, else inferred from
+        the size of the skeleton.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis. Default: y unless rest pose and motion both say otherwise.
+        Up axis. Default: y, unless rest pose and motion both indicate another.
     roles : mapping or path of a mapping file, optional
-        Role to joint name, on top of what the names tell.
+        Role to joint name, in addition to the roles recognised from the names.
     max_gap : float
-        Longest run of missing frames to fill in by interpolation, in seconds.
+        Longest run of missing frames to interpolate, in seconds.
     strict : bool
-        Refuse everything that would be repaired.
+        Raise instead of repairing.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def read(
     Raises
     ------
     MotionFormatError
-        With file and line, if the files have no one sensible reading.
+        With file and line, if the files cannot be read unambiguously.
     """
     path = Path(path)
     check_up(up)
@@ -97,7 +96,7 @@ def read(
     frames = read_frames(data, acclaim.bones, path, repairs)
     rate = _USUAL_RATE if fps is None else float(fps)
     rotations, root = _poses(acclaim, frames, path, repairs, most=int(max_gap * rate + 1e-6))
-    skeleton = with_given_roles(_skeleton(acclaim), roles)
+    skeleton = with_user_roles(_skeleton(acclaim), roles)
     motion = Motion(skeleton, rotations, root, rate, path.stem)
     warnings = []
     if fps is None:
@@ -105,7 +104,7 @@ def read(
     if up is None:
         up, doubt = infer_up(motion)
         warnings += [doubt] if doubt else []
-    motion = upright(motion, up)
+    motion = to_y_up(motion, up)
     scale = _unit(acclaim, motion.skeleton) if unit is None else Unit(unit_from(unit), "given")
     warnings += [scale.warning] if scale.warning else []
     origin = Origin(
@@ -121,11 +120,11 @@ def read(
         ),
         warnings=tuple(warnings),
     )
-    return replace(in_metres(motion, scale.metres), origin=origin)
+    return replace(scaled_to_metres(motion, scale.metres), origin=origin)
 
 
 def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
-    """The skeleton that belongs to a take."""
+    """The skeleton file of a motion."""
     if asf is not None:
         if not Path(asf).is_file():
             raise MotionFormatError(f"there is no skeleton {str(asf)!r}", path=path)
@@ -144,18 +143,18 @@ def _skeleton_path(path: Path, asf: str | Path | None) -> Path:
     found = ", ".join(file.name for file in list(beside.values())[:8]) or "none"
     raise MotionFormatError(
         f"an AMC file needs its skeleton, {path.stem}.asf beside it; found {found}. "
-        "Say which with asf=",
+        "Choose one with asf=",
         path=path,
     )
 
 
 def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
-    """Bones to joints: a joint's offset is its parent's bone."""
+    """Joints from bones: the offset of a joint is the bone of its parent."""
     bones, parents = acclaim.bones, acclaim.parents
     offsets = [np.zeros(3) if parent <= 0 else bones[parent].tip for parent in parents]
     leaves = sorted(set(range(1, len(bones))) - set(parents))
     names = tuple(bone.name for bone in bones)
-    end_names = free_names((f"{names[leaf]}_End" for leaf in leaves), taken=names)
+    end_names = unique_names((f"{names[leaf]}_End" for leaf in leaves), taken=names)
     return Skeleton(
         names,
         np.array(parents),
@@ -169,54 +168,54 @@ def _skeleton(acclaim: AcclaimSkeleton) -> Skeleton:
 def _poses(
     acclaim: AcclaimSkeleton, frames: AcclaimFrames, path: Path, repairs: Repairs, *, most: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Rotations (T, J, 4) and root path (T, 3) of every frame, missing ones filled in."""
+    """Rotations (T, J, 4) and root path (T, 3), missing frames interpolated."""
     bones, starts = acclaim.bones, columns_of(acclaim.bones)
     degrees = acclaim.degrees if frames.degrees is None else frames.degrees
     times = frames.numbers - frames.numbers[0]
     count = _full_count(times, path, repairs, most)
     if count * len(bones) > max(_ROOM, 4 * frames.values.size):
         raise MotionFormatError(
-            f"{len(bones)} bones in {count} frames, and hardly any of them moves", path=path
+            f"{len(bones)} bones in {count} frames, hardly any of which moves", path=path
         )
     rotations = np.empty((count, len(bones), 4), np.float32)
     root = np.zeros((count, 3))
     silent = []
     for index, bone in enumerate(bones):
         own = frames.values[:, starts[index] : starts[index + 1]]
-        told = np.logical_not(np.isnan(own).any(axis=1))
-        if bone.dof and not told.any():
+        known = np.logical_not(np.isnan(own).any(axis=1))
+        if bone.dof and not known.any():
             silent.append(bone.name)
-        if not bone.dof or not told.any():
+        if not bone.dof or not known.any():
             if index == 0:
                 raise MotionFormatError("no frame has a line for the root", path=path)
             rotations[:, index] = rot.IDENTITY
             continue
-        _check_still(bone.name, bone.dof, own[told], path, is_root=index == 0)
-        missing = int(np.count_nonzero(~told))
+        _check_still(bone.name, bone.dof, own[known], path, is_root=index == 0)
+        missing = int(np.count_nonzero(~known))
         if missing:
-            longest = max(end - start for start, end in intervals(np.logical_not(told)))
+            longest = max(end - start for start, end in intervals(np.logical_not(known)))
             if longest > max(most, 1):
                 raise MotionFormatError(
-                    f"bone {bone.name!r} has no line in {longest} frames on end; up to {most} "
+                    f"bone {bone.name!r} has no line in {longest} consecutive frames; up to {most} "
                     "are filled in (max_gap=)",
                     path=path,
                 )
             repairs.add(f"bone {bone.name!r} missing in {missing} frames, filled in")
-        columns, axes = turn_order(bone.dof)
-        angles = own[told][:, columns]
+        columns, axes = rotation_order(bone.dof)
+        angles = own[known][:, columns]
         turns = rot.from_euler(np.radians(angles) if degrees else angles, axes)
-        # The angles are told in the bone's own axes: to those, turn, and back.
+        # The angles are in the axes of the bone.
         turns = rot.multiply(rot.multiply(bone.frame, turns), rot.inverse(bone.frame))
-        before, after, share = _places(times[told], count)
+        before, after, share = _places(times[known], count)
         whole = not share.any()  # no frame to fill in
         rotations[:, index] = (
             turns[before] if whole else rot.slerp(turns[before], turns[after], share)
         )
         if index == 0:
-            places = np.zeros((int(told.sum()), 3))
+            places = np.zeros((int(known.sum()), 3))
             for column, word in enumerate(bone.dof):
                 if word in ("tx", "ty", "tz"):
-                    places[:, "xyz".index(word[1])] = own[told][:, column]
+                    places[:, "xyz".index(word[1])] = own[known][:, column]
             root = places[before] + share[:, None] * (places[after] - places[before]) + bone.tip
     if silent:
         repairs.add(f"no frame moves {', '.join(silent)}: kept in the rest pose")
@@ -224,7 +223,7 @@ def _poses(
 
 
 def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: int) -> int:
-    """Frames with the missing ones counted in; too many missing are refused."""
+    """Number of frames including missing ones; raises if too many are missing."""
     count = int(times[-1]) + 1
     missing = count - len(times)
     if missing:
@@ -240,7 +239,7 @@ def _full_count(times: NDArray[np.int64], path: Path, repairs: Repairs, most: in
 
 
 def _places(times: NDArray[np.int64], count: int):
-    """For every frame: the told frames before and after it, and how far along it lies."""
+    """For every frame: the known frames before and after it, and the fraction between them."""
     wanted = np.arange(count)
     after = np.clip(np.searchsorted(times, wanted), 0, len(times) - 1)
     before = np.where(times[after] > wanted, np.maximum(after - 1, 0), after)
@@ -249,7 +248,7 @@ def _places(times: NDArray[np.int64], count: int):
 
 
 def _check_still(name: str, dof, values, path: Path, *, is_root: bool) -> None:
-    """Bones that move apart or stretch have no place in a skeleton of joints."""
+    """Raise if a bone below the root translates or changes length."""
     for column, word in enumerate(dof):
         if not word.startswith("r") and not (is_root and word != "l") and values[:, column].any():
             raise MotionFormatError(

@@ -1,8 +1,8 @@
-"""The skeleton of an Acclaim take: an ASF file, as sections, bones and a hierarchy.
+"""Parser of ASF files: sections, bones and hierarchy of a skeleton.
 
 An ASF file describes bones, not joints. A bone has a direction (in world axes, in the rest
-pose), a length, an `axis` (Euler angles of the frame its rotations are told in) and `dof`,
-the rotations it has. We keep angles in radians and lengths in the file's unit.
+pose), a length, an `axis` (Euler angles of the frame of its rotations) and `dof`, its degrees of
+freedom. Angles are in radians and lengths in the unit of the file.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _DOF = ("rx", "ry", "rz", "tx", "ty", "tz", "l")
 
 @dataclass
 class Bone:
-    """One bone: where it points at rest, and what its rotations mean.
+    """One bone: its direction at rest and the axes of its rotations.
 
     Attributes
     ----------
     tip : ndarray, shape (3,)
-        From start to end in world axes at rest: direction times length.
+        Vector from start to end in world axes at rest: direction times length.
     frame : ndarray, shape (4,)
-        Rotation ``wxyz`` from the bone's own axes to world axes.
+        Rotation ``wxyz`` from the axes of the bone to world axes.
     dof : tuple of str
-        What an AMC line of this bone holds, in its order: ``rx ry rz tx ty tz l``.
+        Values of an AMC line of this bone, in order: ``rx ry rz tx ty tz l``.
     """
 
     name: str
@@ -47,14 +47,14 @@ class Bone:
 
 @dataclass
 class AcclaimSkeleton:
-    """Bones parents first, the root bone at 0; its `tip` is where the root starts.
+    """Bones, parents first; the root bone is at 0, and its `tip` is the position of the root.
 
     Attributes
     ----------
     length_unit : float
         The ``length`` of ``:units``; 0.45 in the CMU database.
     degrees : bool
-        Whether ``:units`` says that angles are degrees.
+        Whether angles are in degrees.
     """
 
     bones: list[Bone]
@@ -69,7 +69,7 @@ def read_skeleton(data: bytes, path: Path, repairs: Repairs) -> AcclaimSkeleton:
 
 
 class _AsfReader:
-    """Lines of words, cut into sections by ``:keywords``."""
+    """Words by line, split into sections by ``:keywords``."""
 
     def __init__(self, data: bytes, path: Path, repairs: Repairs) -> None:
         self.path, self.repairs = path, repairs
@@ -96,7 +96,7 @@ class _AsfReader:
     def skeleton(self) -> AcclaimSkeleton:
         missing = [name for name in ("root", "bonedata", "hierarchy") if name not in self.sections]
         if missing:
-            self.refuse(f"this is no ASF skeleton: there is no section :{missing[0]}")
+            self.refuse(f"not an ASF skeleton: there is no section :{missing[0]}")
         units = self.keyed("units")
         length_unit = self.positive(units, "length", 1.0)
         angle = units.get("angle", (0, ["deg"]))
@@ -145,14 +145,14 @@ class _AsfReader:
                 bones.append(self.bone(entries, start, degrees))
                 entries = None
             elif entries is not None and key[:1].isalpha() and key not in ("inf", "nan"):
-                # Else further limits, one pair on each line.
+                # Otherwise further limits, one pair on each line.
                 if key in entries:
                     self.refuse(f"a second {key[:40]!r} in one bone", line)
                 entries[key] = (line, words[1:])
             if len(bones) > _MOST_BONES:
-                self.refuse(f"more than {_MOST_BONES} bones: this is no skeleton", line)
+                self.refuse(f"more than {_MOST_BONES} bones: this is not a skeleton", line)
         if entries is not None:
-            self.refuse("the file breaks off inside a bone: there is no 'end'", start)
+            self.refuse("the file ends inside a bone: there is no 'end'", start)
         return bones
 
     def bone(self, entries: dict[str, tuple[int, list[str]]], line: int, degrees: bool) -> Bone:
@@ -167,7 +167,7 @@ class _AsfReader:
         if size > 0.0 and abs(size - 1.0) > 1e-3:
             self.repairs.add("directions that are not unit vectors, made so", line=line)
         if length < 0.0 or (size == 0.0 and length > 0.0):
-            self.refuse(f"bone {name!r} has no sensible direction and length", line)
+            self.refuse(f"bone {name!r} has no valid direction and length", line)
         axis_line, axis = entries.get("axis", (line, ["0", "0", "0", "XYZ"]))
         if len(axis) == 3:
             self.repairs.add("an axis without its order, read as XYZ", line=axis_line)
@@ -182,7 +182,7 @@ class _AsfReader:
         return Bone(name, line, direction / (size or 1.0) * length, frame, dof)
 
     def hierarchy(self, bones: dict[str, Bone]) -> tuple[list[str], list[int]]:
-        """Names parents first (depth first, in the file's order), and their parents."""
+        """Names in depth-first order, and their parents."""
         children: dict[str, list[str]] = {}
         parent_of: dict[str, str] = {}
         for line, words in self.sections["hierarchy"]:
@@ -193,7 +193,7 @@ class _AsfReader:
                     self.refuse(f"no bone is called {name[:40]!r}", line)
             for child in words[1:]:
                 if child in parent_of or child == "root":
-                    self.refuse(f"{child!r} hangs from two bones, or the root from one", line)
+                    self.refuse(f"{child!r} has two parents, or is the root", line)
                 parent_of[child] = words[0]
                 children.setdefault(words[0], []).append(child)
         order: list[str] = []
@@ -208,7 +208,7 @@ class _AsfReader:
         loose = [name for name in bones if name not in hanging]
         if loose:
             self.refuse(
-                f"bone {loose[0]!r} does not hang from the root in :hierarchy",
+                f"bone {loose[0]!r} is not connected to the root in :hierarchy",
                 bones[loose[0]].line,
             )
         return order, parents
@@ -249,9 +249,9 @@ class _AsfReader:
 
 
 def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np.float64]:
-    """Rotation of Acclaim angles (x, y, z): ``XYZ`` turns about x first, then y, then z.
+    """Rotation of Acclaim angles (x, y, z): ``XYZ`` rotates about x first, then y, then z.
 
-    The axes stay fixed, so that is the product Rz Ry Rx: the letters are reversed for our
+    The axes are fixed, so this is the product Rz Ry Rx: the letters are reversed for our
     left-to-right order.
     """
     radians = np.radians(angles) if degrees else angles
@@ -259,7 +259,7 @@ def _frame(angles: NDArray[np.float64], order: str, degrees: bool) -> NDArray[np
     return rot.from_euler([radians["XYZ".index(letter)] for letter in letters], letters)
 
 
-def turn_order(dof: tuple[str, ...]) -> tuple[list[int], str]:
+def rotation_order(dof: tuple[str, ...]) -> tuple[list[int], str]:
     """Columns of the rotations among `dof`, and their axes, for our left-to-right product."""
     turns = [(column, word[1].upper()) for column, word in enumerate(dof) if word in _TURNS][::-1]
     return [column for column, _ in turns], "".join(axis for _, axis in turns)

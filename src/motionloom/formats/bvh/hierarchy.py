@@ -1,8 +1,8 @@
-"""The first half of a BVH file: from the word HIERARCHY to the word MOTION.
+"""Parser of the hierarchy of a BVH file, from the word HIERARCHY to the word MOTION.
 
-A scanner over statements, not a recursive parser, so a file nested ten thousand deep is
-no different from any other. Names run to the end of their line (3ds Max writes
-``JOINT Bip01 L Thigh``); everything else is words.
+A scanner over statements, not a recursive parser, so that nesting depth does not matter. Names
+extend to the end of their line (3ds Max writes ``JOINT Bip01 L Thigh``); everything else is
+separated by white space.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import Repairs
 
 MAX_JOINTS = 4096  # the largest rigs with faces and cloth have a few hundred
-MAX_NAME = 1000  # a full path in Maya's scene can be long
+MAX_NAME = 1000  # full paths in a Maya scene can be long
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CHANNEL = re.compile(r"([xyz])(position|rotation|scale)", re.IGNORECASE)
@@ -25,8 +25,8 @@ _KEYWORDS = {"HIERARCHY", "ROOT", "JOINT", "END", "ENDSITE", "OFFSET", "CHANNELS
 
 
 @dataclass
-class Node:
-    """One ROOT, JOINT or End Site as the file has it."""
+class BvhNode:
+    """One ROOT, JOINT or End Site of a file."""
 
     kind: str  # "root", "joint" or "end"
     name: str
@@ -37,7 +37,7 @@ class Node:
     has_channels: bool = False
 
 
-def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repairs) -> list[Node]:
+def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repairs) -> list[BvhNode]:
     r"""Nodes of the hierarchy in file order.
 
     Parameters
@@ -49,7 +49,7 @@ def read_hierarchy(text: str, first_line: int, path: str | Path, repairs: Repair
     path : str or Path
         For messages.
     repairs : Repairs
-        Takes what had to be mended.
+        Records repairs.
     """
     return _Scanner(text, first_line, path, repairs).nodes()
 
@@ -59,17 +59,17 @@ class _Scanner:
         self.text = text
         self.path = path
         self.repairs = repairs
-        self.position = 0  # behind the word read last
+        self.position = 0  # after the last word
         self._word_start = 0
         self._words = _WORD.finditer(text)
         self._ahead: re.Match[str] | None = None
         self._first_line = first_line
         self._line_ends = [match.start() for match in re.finditer("\n", text)]
-        self._nodes: list[Node] = []
+        self._nodes: list[BvhNode] = []
         self._open: list[int] = []  # nodes whose brace is open, outermost first
-        self._pending: int | None = None  # node that waits for its opening brace
+        self._pending: int | None = None  # node whose opening brace is expected next
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[BvhNode]:
         started = False
         while (word := self._next()) is not None:
             keyword = self._keyword(word)
@@ -103,14 +103,14 @@ class _Scanner:
             self._begin_node(keyword)
         elif keyword == "{":
             if self._pending is None:
-                self._fail("an opening brace belongs behind ROOT, JOINT or End Site")
+                self._fail("an opening brace must follow ROOT, JOINT or End Site")
             self._open.append(self._pending)
             self._pending = None
         elif keyword == "}":
             if self._pending is not None:
                 self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
             if not self._open:
-                self._fail("a closing brace too many")
+                self._fail("unexpected closing brace")
             self._close(self._nodes[self._open.pop()])
         elif keyword == "OFFSET":
             self._read_offset(self._current("OFFSET"))
@@ -127,7 +127,7 @@ class _Scanner:
         if self._pending is not None:
             self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
         if len(self._nodes) >= MAX_JOINTS:
-            self._fail(f"more than {MAX_JOINTS} joints and end sites; this is no skeleton")
+            self._fail(f"more than {MAX_JOINTS} joints and end sites; this is not a skeleton")
         parent = self._open[-1] if self._open else -1
         if parent >= 0 and self._nodes[parent].kind == "end":
             self._fail("an End Site cannot hold joints")
@@ -135,7 +135,7 @@ class _Scanner:
         name = self._rest_of_line()
         if kind == "end":
             site, _, name = name.partition(" ") if keyword == "END" else ("Site", "", name)
-            if site.lower() != "site":  # `End LeftToe`: the word Site left out
+            if site.lower() != "site":  # `End LeftToe`: the word Site is missing
                 name = f"{site} {name}".strip()
                 self.repairs.add("an end site without the word Site", line=line)
             elif keyword == "END" and site != "Site":
@@ -152,10 +152,10 @@ class _Scanner:
                 self._fail(f"{keyword} {name!r} lies outside the ROOT's braces")
             self.repairs.add("the first joint is called JOINT, not ROOT", line=line)
             kind = "root"
-        self._nodes.append(Node(kind, name.strip(), parent, line))
+        self._nodes.append(BvhNode(kind, name.strip(), parent, line))
         self._pending = len(self._nodes) - 1
 
-    def _close(self, node: Node) -> None:
+    def _close(self, node: BvhNode) -> None:
         if node.offset is None:
             if node.kind == "joint" and not any("position" in c for c in node.channels):
                 self._fail(f"{node.name!r} of line {node.line} has no OFFSET")
@@ -164,7 +164,7 @@ class _Scanner:
         if node.kind != "end" and not node.has_channels:
             self.repairs.add(f"{node.name!r} has no CHANNELS, taken as none", line=node.line)
 
-    def _read_offset(self, node: Node) -> None:
+    def _read_offset(self, node: BvhNode) -> None:
         line = self.line
         if node.offset is not None:
             self._fail(f"a second OFFSET for {node.name!r}")
@@ -175,7 +175,7 @@ class _Scanner:
                 self._fail(f"OFFSET needs 3 numbers, found {len(numbers)}", line=line)
             self._next()
             numbers += self._numbers_in(word)
-        while (extra := self._peek()) is not None and self._numbers_in(extra, tell=False):
+        while (extra := self._peek()) is not None and self._numbers_in(extra, report=False):
             self._next()
             numbers += self._numbers_in(extra)
         if len(numbers) == 6:
@@ -186,32 +186,32 @@ class _Scanner:
         elif len(numbers) > 3:
             self._fail(f"OFFSET needs 3 numbers, found {len(numbers)}", line=line)
         x, y, z = numbers[:3]
-        if not all(abs(value) < 1e9 for value in (x, y, z)):  # also refuses infinity
-            self._fail(f"OFFSET {x:g} {y:g} {z:g} is not a place", line=line)
+        if not all(abs(value) < 1e9 for value in (x, y, z)):  # also rejects infinity
+            self._fail(f"OFFSET {x:g} {y:g} {z:g} is not a position", line=line)
         node.offset = (x, y, z)
 
-    def _numbers_in(self, word: str, *, tell: bool = True) -> list[float]:
-        """Numbers of one word: usually one; `0.0-7.509` holds two, `1,5` a decimal comma."""
+    def _numbers_in(self, word: str, *, report: bool = True) -> list[float]:
+        """Numbers of one word: usually one; `0.0-7.509` has two, `1,5` a decimal comma."""
         if len(word) > 1 and word[-1] == ",":
             word = word[:-1]
-            if tell:
+            if report:
                 self.repairs.add("values are separated by commas", line=self.line)
         if _NUMBER.fullmatch(word):
             return [float(word)]
         parts = _NUMBER.findall(word)
         if parts and "".join(parts) == word and all(p[0] in "+-" for p in parts[1:]):
-            if tell:
+            if report:
                 self.repairs.add("numbers run together, split at the sign", line=self.line)
             return [float(part) for part in parts]
         if re.fullmatch(r"[+-]?[0-9]*,[0-9]+", word):
-            if tell:
+            if report:
                 self.repairs.add("decimal commas read as points", line=self.line)
             return [float(word.replace(",", "."))]
-        if tell:
+        if report:
             self._fail(f"expected a number, found {_short(word)}")
         return []
 
-    def _read_channels(self, node: Node) -> None:
+    def _read_channels(self, node: BvhNode) -> None:
         line = self.line
         if node.kind == "end" and self._peek() == "0":
             self._next()
@@ -220,7 +220,7 @@ class _Scanner:
         if node.kind == "end":
             self._fail("an End Site has no CHANNELS")
         if self._nodes[-1] is not node:
-            self._fail(f"CHANNELS of {node.name!r} behind its children: which columns are its?")
+            self._fail(f"CHANNELS of {node.name!r} after its children: its columns are ambiguous")
         if node.has_channels:
             self._fail(f"a second CHANNELS for {node.name!r}")
         word = self._next()
@@ -234,7 +234,7 @@ class _Scanner:
             match = _CHANNEL.fullmatch(word_ahead)
             if match is None:
                 if len(names) == int(word):
-                    break  # a statement of its own, for better or worse
+                    break  # the next statement
                 self._next()
                 self._fail(
                     f"unknown channel {_short(word_ahead)}; Xposition, Yposition, Zposition, "
@@ -246,13 +246,13 @@ class _Scanner:
             names.append(name)
             self._next()
         if len(names) != int(word):
-            # The rows of the motion are the judge: they must fit the names, and are checked.
+            # The rows of the motion are checked against the list of names.
             self.repairs.add(
                 f"CHANNELS says {_short(word)} but lists {len(names)}; the list is taken",
                 line=line,
             )
         if len(names) > 9:
-            self._fail(f"{len(names)} channels for {node.name!r}; at most 9 make sense", line=line)
+            self._fail(f"{len(names)} channels for {node.name!r}; the maximum is 9", line=line)
         positions = [name for name in names if not name.endswith("rotation")]
         turns = [name[0] for name in names if name.endswith("rotation")]
         if len(set(positions)) < len(positions) or len(turns) > 3:
@@ -266,7 +266,7 @@ class _Scanner:
             )
         node.channels, node.has_channels = names, True
 
-    def _current(self, keyword: str) -> Node:
+    def _current(self, keyword: str) -> BvhNode:
         if self._pending is not None:
             self._fail(f"{self._nodes[self._pending].name!r} has no opening brace")
         if not self._open:
@@ -277,7 +277,7 @@ class _Scanner:
 
     @property
     def line(self) -> int:
-        """Line of the word read last."""
+        """Line of the last word."""
         return self._first_line + bisect_right(self._line_ends, max(self._word_start, 0) - 1)
 
     def _next(self) -> str | None:
@@ -295,7 +295,7 @@ class _Scanner:
         return self._ahead[0] if self._ahead else None
 
     def _pull(self) -> re.Match[str] | None:
-        """The next word that is neither part of a name nor of a comment."""
+        """The next word that is not part of a name or comment."""
         for match in self._words:
             if match.start() < self.position:
                 continue

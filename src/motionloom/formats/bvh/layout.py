@@ -1,15 +1,11 @@
-"""What follows from the hierarchy of a BVH file alone: its tree, its columns, its skeleton.
+"""Layout of a BVH file: tree, columns and skeleton derived from its hierarchy, with a cache.
 
-A performer's takes share one hierarchy, to the letter. It is understood once: the layouts
-of the hierarchies read last are kept, and with them the skeleton and its roles, so that
-motions of one performer share them.
+The takes of a performer have identical hierarchies. The layouts of the last hierarchies are
+cached with their skeleton and roles, so that motions of one performer share them.
 
-The quick way through a hierarchy in which nothing is odd.
-
-Nearly every file is written by a program, one block like the next. Such a hierarchy is
-read here block by block with one pattern, ten times faster than word by word. The first
-thing that does not fit the pattern, or that would be a repair, ends the attempt: what is
-odd is left to `motionloom.formats.bvh.hierarchy`, which knows what to say about it.
+Nearly every file is written by a program in a regular form. Such a hierarchy is parsed here
+block by block with one regular expression, ten times faster than word by word. Anything
+irregular is left to `motionloom.formats.bvh.hierarchy`, which repairs or reports it.
 """
 
 from __future__ import annotations
@@ -20,8 +16,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from motionloom.formats.bvh.hierarchy import MAX_JOINTS, MAX_NAME, Node
-from motionloom.formats.conventions import free_names
+from motionloom.formats.bvh.hierarchy import MAX_JOINTS, MAX_NAME, BvhNode
+from motionloom.formats.conventions import unique_names
 from motionloom.motion import Skeleton
 
 _NUMBER = r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
@@ -34,8 +30,8 @@ _BLOCK = re.compile(
 )
 
 
-def plain_nodes(text: str, first_line: int) -> list[Node] | None:
-    r"""Nodes of a hierarchy without any oddity, or None.
+def plain_nodes(text: str, first_line: int) -> list[BvhNode] | None:
+    r"""Nodes of a regular hierarchy, or None.
 
     Parameters
     ----------
@@ -61,8 +57,8 @@ def plain_nodes(text: str, first_line: int) -> list[Node] | None:
     match = _HEAD.match(text)
     if match is None:
         return None
-    nodes: list[Node] = []
-    open_nodes: list[int] = []  # whose brace is open, outermost first
+    nodes: list[BvhNode] = []
+    open_nodes: list[int] = []  # nodes whose brace is open, outermost first
     counted, line, tail = 0, first_line, 0
     while match := _BLOCK.match(text, match.end()):
         keyword, name, x, y, z, count, listed, end, *tip = match.groups()
@@ -71,7 +67,7 @@ def plain_nodes(text: str, first_line: int) -> list[Node] | None:
                 return None
             open_nodes.pop()
             continue
-        # The first block is the one ROOT; all others lie within its braces.
+        # The first block is the only ROOT; all others are within its braces.
         if (keyword == "ROOT") == bool(nodes) or bool(nodes) != bool(open_nodes):
             return None
         start, tail = match.start(1 if keyword else 8), match.end()
@@ -85,10 +81,10 @@ def plain_nodes(text: str, first_line: int) -> list[Node] | None:
             place = (float(x), float(y), float(z))
             kind = "joint" if nodes else "root"
             open_nodes.append(len(nodes))
-            nodes.append(Node(kind, name, parent, line, place, channels, True))
+            nodes.append(BvhNode(kind, name, parent, line, place, channels, True))
         else:
             place = (float(tip[0]), float(tip[1]), float(tip[2]))
-            nodes.append(Node("end", "", parent, line, place))
+            nodes.append(BvhNode("end", "", parent, line, place))
         if not max(map(abs, place)) < 1e9:
             return None
     if open_nodes or not 0 < len(nodes) <= MAX_JOINTS:
@@ -106,13 +102,13 @@ _KEPT = 64  # layouts; about 50 kB each
 
 @lru_cache(maxsize=_KEPT)
 def plain_layout(hierarchy: str) -> Layout | None:
-    """Layout of a hierarchy without any oddity, or None."""
+    """Layout of a regular hierarchy, or None."""
     nodes = plain_nodes(hierarchy, 1)
     return None if nodes is None else Layout(nodes)
 
 
 class Layout:
-    """The tree of one figure and the columns of its table; never changed.
+    """The tree of one figure and the columns of its table; immutable.
 
     Attributes
     ----------
@@ -121,20 +117,20 @@ class Layout:
     parents, end_parents : list of int
         Parent joint of each; -1 for the root.
     offsets, end_offsets : ndarray, shapes (J, 3), (E, 3)
-        As OFFSET says, in file units.
+        OFFSET, in file units.
     columns : list of dict, length J
         Column of the table for each channel of a joint.
-    turn_columns, turn_axes : ndarray of int, shape (J, 3)
-        Column and axis of a joint's turns from left to right; column -1 behind the last.
+    rotation_columns, rotation_axes : ndarray of int, shape (J, 3)
+        Column and axis of a joint's rotations from left to right; column -1 after the last.
     order : str or None
         Euler order, if all joints share one.
     moving : list of int
         Joints below the root that have position channels.
     channel_names : list of str, length C
-        What each column is, for messages.
+        Description of each column, for messages.
     """
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[BvhNode]) -> None:
         self.nodes = nodes
         self.joints = [index for index, node in enumerate(nodes) if node.kind != "end"]
         self.ends = [index for index, node in enumerate(nodes) if node.kind == "end"]
@@ -145,8 +141,8 @@ class Layout:
         self.end_offsets = _places(nodes, self.ends)
         self.channel_names = channel_names(nodes)
         self.columns: list[dict[str, int]] = []
-        self.turn_columns = np.full((len(self.joints), 3), -1)
-        self.turn_axes = np.zeros((len(self.joints), 3), np.int64)
+        self.rotation_columns = np.full((len(self.joints), 3), -1)
+        self.rotation_axes = np.zeros((len(self.joints), 3), np.int64)
         orders = set()
         column = 0
         for joint, index in enumerate(self.joints):
@@ -154,8 +150,8 @@ class Layout:
             self.columns.append({name: column + k for k, name in enumerate(names)})
             turns = [(column + k, name[0]) for k, name in enumerate(names) if "rot" in name]
             for place, (turn, letter) in enumerate(turns):
-                self.turn_columns[joint, place] = turn
-                self.turn_axes[joint, place] = "XYZ".index(letter)
+                self.rotation_columns[joint, place] = turn
+                self.rotation_axes[joint, place] = "XYZ".index(letter)
             if turns:
                 orders.add("".join(letter for _, letter in turns))
             column += len(names)
@@ -169,34 +165,34 @@ class Layout:
 
     @cached_property
     def names(self) -> tuple[list[str], list[str], list[tuple[str, int]]]:
-        """Unique names of joints and of end sites, and what had to be mended, with lines."""
+        """Unique names of joints and of end sites, and repairs with their lines."""
         nodes = [self.nodes[index] for index in self.joints]
-        joint_names = free_names(node.name for node in nodes)
-        mended = [
+        joint_names = unique_names(node.name for node in nodes)
+        repairs = [
             (f"a second joint called {node.name!r}, renamed {name!r}", node.line)
             for node, name in zip(nodes, joint_names, strict=True)
             if name != node.name
         ]
         ends = zip(self.end_parents, self.ends, strict=True)
         wanted = [self.nodes[end].name or f"{joint_names[parent]}_End" for parent, end in ends]
-        end_names = free_names(wanted, taken=joint_names)
+        end_names = unique_names(wanted, taken=joint_names)
         leaves = set(range(len(self.joints))) - set(self.parents) - set(self.end_parents)
-        mended += [
+        repairs += [
             (f"{nodes[joint].name!r} ends without an End Site", nodes[joint].line)
             for joint in sorted(leaves)
         ]
-        return joint_names, end_names, mended
+        return joint_names, end_names, repairs
 
     @cached_property
     def skeleton(self) -> Skeleton:
-        """The skeleton with the bones that OFFSET gives, in file units."""
+        """The skeleton with the bones given by OFFSET, in file units."""
         return self.skeleton_with(self.offsets)
 
     def skeleton_with(self, offsets: np.ndarray) -> Skeleton:
         """The skeleton with other bones (J, 3), in file units."""
         names, end_names, _ = self.names
         offsets = offsets.copy()
-        offsets[0] = 0.0  # the root's place is the motion's root path
+        offsets[0] = 0.0  # the position of the root is in the root path
         return Skeleton(
             tuple(names),
             np.array(self.parents),
@@ -207,10 +203,10 @@ class Layout:
         )
 
 
-def channel_names(nodes: Sequence[Node]) -> list[str]:
-    """What each column of a table is, for messages: ``"Zrotation of LeftArm"``."""
+def channel_names(nodes: Sequence[BvhNode]) -> list[str]:
+    """Description of each column, for messages: ``"Zrotation of LeftArm"``."""
     return [f"{channel} of {node.name}" for node in nodes for channel in node.channels]
 
 
-def _places(nodes: Sequence[Node], chosen: list[int]) -> np.ndarray:
+def _places(nodes: Sequence[BvhNode], chosen: list[int]) -> np.ndarray:
     return np.array([nodes[index].offset for index in chosen], dtype=np.float64).reshape(-1, 3)

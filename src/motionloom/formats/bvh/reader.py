@@ -1,15 +1,8 @@
-"""BVH, as found in the wild.
+"""Reader of BVH files.
 
-Reading repairs what has one sensible reading and records each repair; it refuses, with
-file and line, what has none. Position channels replace OFFSET, on every joint, as in
-Blender. Writing uses the dialect all readers agree on: root OFFSET zero, root with six
-channels, positions first, every other joint three rotations in one order, End Site on
-every leaf.
-
-One figure of a BVH file: its tree and its columns of the table, in file units.
-
-Here channels become rotations, and position channels find their meaning: they replace
-OFFSET, on every joint.
+Deviations from the specification that can be read unambiguously are repaired and recorded; all
+others raise an error with file and line. Position channels replace OFFSET on every joint, as in
+Blender.
 """
 
 from __future__ import annotations
@@ -23,7 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.bvh.hierarchy import Node, read_hierarchy
+from motionloom.formats.bvh.hierarchy import BvhNode, read_hierarchy
 from motionloom.formats.bvh.layout import Layout, channel_names, plain_layout
 from motionloom.formats.bvh.text import BvhText, read_rows, split_bvh
 from motionloom.formats.conventions import (
@@ -31,27 +24,26 @@ from motionloom.formats.conventions import (
     check_fps,
     check_up,
     file_bytes,
-    in_metres,
     nominal_rate,
-    upright,
-    with_given_roles,
+    scaled_to_metres,
+    to_y_up,
+    with_user_roles,
 )
-from motionloom.formats.posture import infer_up, is_tpose_frame
-from motionloom.formats.units import Unit, infer_unit, unit_from
+from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_frame, unit_from
 from motionloom.motion import Motion, Origin, Skeleton
 
 
 class Figure:
-    """A figure's layout with its table of channel values (T, C).
+    """Layout and channel values (T, C) of one figure, in file units.
 
     Attributes
     ----------
     root : ndarray, shape (T, 3)
         Path of the root.
     moved : ndarray, shape (T, J, 3), or None
-        Offsets in every frame, where bones change their length.
+        Offsets in every frame, if bones change length.
     warnings : list of str
-        What a user should know about the position channels.
+        Warnings about the position channels.
     """
 
     def __init__(
@@ -76,11 +68,11 @@ class Figure:
         """Local rotations ``wxyz``, shape (T, J, 4)."""
         layout, table = self.layout, np.ascontiguousarray(self.table)
         out = np.empty((len(table), len(layout.joints), 4), np.float32)
-        _rotations(table, layout.turn_columns, layout.turn_axes, out)
+        _rotations(table, layout.rotation_columns, layout.rotation_axes, out)
         return out
 
     def _positions(self, joint: int) -> NDArray[np.float64]:
-        """Place of a joint in its parent's frame in every frame, shape (T, 3)."""
+        """Position of a joint in its parent's frame, shape (T, 3)."""
         place = np.tile(self.offsets[joint], (len(self.table), 1))
         for axis, letter in enumerate("XYZ"):
             column = self.layout.columns[joint].get(f"{letter}position")
@@ -89,21 +81,21 @@ class Figure:
         return place
 
     def _translations(self) -> NDArray[np.float32] | None:
-        """Where position channels below the root say something: new offsets, or (T, J, 3)."""
+        """Apply position channels below the root: sets the offsets; (T, J, 3) if they vary."""
         moving = self.layout.moving
         if not moving:
             return None
         places = {joint: self._positions(joint) for joint in moving}
         size = max(float(np.abs(p[0]).max()) for p in places.values()) or 1.0
         steady = {j: float(np.ptp(p, axis=0).max()) < 1e-5 * size for j, p in places.items()}
-        told = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
-        if told and not any(places[joint].any() for joint in told):
-            # Taken at their word, these bones would have no length at all.
+        constant = [joint for joint in moving if steady[joint] and self.offsets[joint].any()]
+        if constant and not any(places[joint].any() for joint in constant):
+            # Read literally, these bones would have no length.
             self.repairs.add(
                 "position channels below the root are all zero though the OFFSETs are not: "
                 "read as additions to OFFSET"
             )
-            for joint in told:
+            for joint in constant:
                 places[joint] = places[joint] + self.offsets[joint]
         travellers = [joint for joint in moving if not steady[joint]]
         carrier = travellers[0] if travellers and not np.ptp(self.root, axis=0).any() else None
@@ -111,7 +103,7 @@ class Figure:
             joint
             for joint in moving
             if np.abs(places[joint][0] - self.offsets[joint]).max() > 1e-3 * size
-            and joint != carrier  # what carries the motion is not where OFFSET says, of course
+            and joint != carrier  # the joint that carries the motion differs from OFFSET anyway
         ]
         if differ:
             self.warnings.append(
@@ -141,7 +133,7 @@ class Figure:
             node = self._node(joint)
             if np.abs(self.table[:, scales] - 1.0).max() > 1e-3:
                 raise MotionFormatError(
-                    f"{node.name!r} changes its scale; motionloom has no such thing. Bake the "
+                    f"{node.name!r} changes its scale, which is not supported. Bake the "
                     "scale in the program that wrote the file",
                     path=self.path,
                     line=node.line,
@@ -152,13 +144,13 @@ class Figure:
         name = repr(self._node(joints[0]).name)
         return name if len(joints) == 1 else f"{len(joints)} joints, {name} the first"
 
-    def _node(self, joint: int) -> Node:
+    def _node(self, joint: int) -> BvhNode:
         return self.layout.nodes[self.layout.joints[joint]]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _rotations(table, columns, axes, out):
-    """Products of up to three turns about axes; degrees (T, C) in, quaternions (T, J, 4) out."""
+    """Products of up to three axis rotations: degrees (T, C) to quaternions (T, J, 4)."""
     sines = np.empty(table.shape[1], np.float32)
     cosines = np.empty(table.shape[1], np.float32)
     for t in range(out.shape[0]):
@@ -181,16 +173,16 @@ def _rotations(table, columns, axes, out):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _half_angles(degrees, sines, cosines):
-    """Sines and cosines of half the angles, within 1e-7; vector code, unlike the library's.
+    """Sines and cosines of half the angles, within 1e-7; vectorised, unlike the C library's.
 
-    The nearest quarter turn is taken off in double precision, so angles of many turns are
-    as good as small ones. What is left, at most an eighth of a turn, goes through the
+    The nearest quarter turn is subtracted in double precision, so that large angles are as
+    accurate as small ones. The rest, at most an eighth of a turn, is evaluated by the
     polynomials of the Cephes library (sinf, cosf).
     """
     f = np.float32
     for c in range(degrees.shape[0]):
         half = degrees[c] * (np.pi / 360.0)
-        # Adding and taking off 1.5 * 2**52 rounds to the nearest whole number.
+        # Adding and subtracting 1.5 * 2**52 rounds to the nearest integer.
         quarters = (half * (2.0 / np.pi) + 6755399441055744.0) - 6755399441055744.0
         x = f(half - quarters * (np.pi / 2.0))
         q = np.int32(quarters)
@@ -225,31 +217,30 @@ def read(
         ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"``, or metres per
         unit. Default: inferred from the size of the skeleton.
     fps : float, optional
-        Overrules the file's Frame Time.
+        Overrides the file's Frame Time.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: inferred; y unless rest pose and motion both say
-        otherwise.
+        Up axis of the file. Default: y, unless rest pose and motion both indicate another.
     root : str, optional
-        Which ROOT to read, where a file holds several figures.
+        Name of the ROOT to read, if a file has several figures.
     roles : mapping or path of a mapping file, optional
-        Role to joint name, on top of what the names tell.
+        Role to joint name, in addition to the roles recognised from the names.
     tpose : bool, optional
-        Whether frame 0 is a T-pose to be kept as the rest pose and not as motion.
-        Default: recognised.
+        Whether frame 0 is an added T-pose, to be kept as the rest pose and not as motion.
+        Default: detected.
     partial : bool
-        Read the whole rows of a file that was cut off, instead of refusing it.
+        Read the complete rows of a truncated file instead of refusing it.
     strict : bool
-        Refuse everything off the specification.
+        Raise instead of repairing.
 
     Returns
     -------
     motion : Motion
-        T frames, J joints, metres, y up. ``motion.origin`` says what was inferred.
+        T frames, J joints, metres, y up. ``motion.origin`` records what was inferred.
 
     Raises
     ------
     MotionFormatError
-        With file and line, if the file has no one sensible reading.
+        With file and line, if the file cannot be read unambiguously.
     """
     path = Path(path)
     check_up(up)
@@ -266,13 +257,10 @@ def read(
     return _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose)
 
 
-# --- from nodes and table to a motion ----------------------------------------------------
-
-
 def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) -> Motion:
     figure = Figure(layout, table, path, repairs)
     skeleton = figure.skeleton()
-    skeleton = with_given_roles(skeleton, roles)
+    skeleton = with_user_roles(skeleton, roles)
     warnings = list(figure.warnings)
     motion = Motion(
         skeleton, figure.rotations(), figure.root, 1.0 / frame_time, path.stem, figure.moved
@@ -280,7 +268,7 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
     if up is None:
         up, doubt = infer_up(motion)
         warnings += [doubt] if doubt else []
-    motion = upright(motion, up)
+    motion = to_y_up(motion, up)
     is_tpose = is_tpose_frame(motion) if tpose is None else tpose
     if is_tpose and len(motion) > 1:
         rest = motion.rotations[0].astype(np.float64)
@@ -305,21 +293,18 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
         warnings=tuple(warnings),
     )
     return replace(
-        in_metres(motion, scale.metres), fps=nominal_rate(1.0 / frame_time), origin=origin
+        scaled_to_metres(motion, scale.metres), fps=nominal_rate(1.0 / frame_time), origin=origin
     )
 
 
-# --- small decisions ----------------------------------------------------------------------
-
-
 def _one_figure(nodes, table, root, path):
-    """The nodes and columns of one ROOT, when a file holds several."""
+    """Nodes and columns of one ROOT, if a file has several."""
     roots = [index for index, node in enumerate(nodes) if node.kind == "root"]
     names = [nodes[index].name for index in roots]
     if root is None and len(roots) > 1:
         raise MotionFormatError(
             f"the file holds {len(roots)} figures, with roots {', '.join(map(repr, names))}; "
-            "say which with root=",
+            "choose one with root=",
             path=path,
             line=nodes[roots[1]].line,
         )

@@ -1,7 +1,4 @@
-"""The bytes of a BVH file made plain: one encoding, one line end, and where its parts lie.
-
-The second half of a BVH file: the table of channel values, one row per frame.
-"""
+"""Text of a BVH file: encoding, line ends, its parts, and the table of channel values."""
 
 from __future__ import annotations
 
@@ -34,16 +31,16 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class BvhText:
-    """A BVH file in its parts, not yet understood.
+    """The parts of a BVH file before parsing.
 
     Attributes
     ----------
     hierarchy : str
         Everything before MOTION.
     body : ndarray of uint8, shape (N,)
-        The whole file as bytes; the rows begin at byte `rows_start`, on line `rows_line`.
+        The whole file as bytes; the rows start at byte `rows_start`, on line `rows_line`.
     frames, frame_time : str or None
-        What stands behind ``Frames:`` and ``Frame Time:``, with their lines.
+        Words after ``Frames:`` and ``Frame Time:``, with their lines.
     """
 
     hierarchy: str
@@ -57,14 +54,14 @@ class BvhText:
 
 
 def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
-    """Decode and cut the bytes of a file into hierarchy, counts and rows."""
+    """Decode the bytes of a file and split them into hierarchy, counts and rows."""
     data = _plain_text(data, path, repairs)
     motion = _motion_keyword(data)
     if motion is None:
         _refuse_without_motion(data, path, repairs)
     if motion.start() > _MAX_HIERARCHY:
         raise MotionFormatError(
-            f"the hierarchy is longer than {_MAX_HIERARCHY >> 20} MB; this is no skeleton",
+            f"the hierarchy is longer than {_MAX_HIERARCHY >> 20} MB; this is not a skeleton",
             path=path,
             line=1,
         )
@@ -93,7 +90,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
         if not re.match(rb"[-+.0-9]", rest[1]):
             word = rest[1].decode("utf-8", "replace")[:40]
             raise MotionFormatError(
-                f"expected a number alone behind Frame Time, found {word!r} as well",
+                f"expected only a number after Frame Time, found {word!r} as well",
                 path=path,
                 line=place,
             )
@@ -113,7 +110,7 @@ def split_bvh(data: bytes, path: str | Path, repairs: Repairs) -> BvhText:
 
 
 def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
-    """Where the word MOTION stands; the usual spelling is found without a pattern."""
+    """The word MOTION; its usual spelling is found without a regular expression."""
     place = data.find(b"\nMOTION") + 1
     if place and b"motion" not in data[:place].lower():
         match = _MOTION_LINE.match(data, place)
@@ -123,7 +120,7 @@ def _motion_keyword(data: bytes) -> re.Match[bytes] | None:
 
 
 def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
-    r"""UTF-8 (or a one-byte encoding) without mark, with ``\n`` or ``\r\n`` line ends."""
+    r"""UTF-8 (or a one-byte encoding) without byte order mark; line ends ``\n`` or ``\r\n``."""
     if not data or data.isspace():
         raise MotionFormatError("the file is empty", path=path, line=1)
     for mark, encoding in _MARKS:
@@ -150,7 +147,7 @@ def _plain_text(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
 
 
 def _without_padding(data: bytes, path: str | Path, repairs: Repairs) -> bytes:
-    """Without NUL and Ctrl-Z behind the last row; NUL anywhere else is refused."""
+    """Remove NUL and Ctrl-Z after the last row; raise for NUL anywhere else."""
     stripped = data.rstrip(b"\x00\x1a \t\r\n")
     if b"\x00" in stripped:
         line = stripped.count(b"\n", 0, stripped.index(b"\x00")) + 1
@@ -178,11 +175,11 @@ def _decode_names(head: bytes, repairs: Repairs) -> str:
 
 
 def _refuse_without_motion(data: bytes, path: str | Path, repairs: Repairs) -> NoReturn:
-    """Say what is wrong with a file that has no MOTION: not a BVH file, or cut off."""
+    """Raise for a file without MOTION: not a BVH file, or truncated."""
     from motionloom.formats.bvh.hierarchy import read_hierarchy
 
     head = data[:_MAX_HIERARCHY].decode("latin-1").replace("\r\n", "\n")
-    read_hierarchy(head, 1, path, repairs)  # usually knows better where it went wrong
+    read_hierarchy(head, 1, path, repairs)  # usually finds the actual error
     raise MotionFormatError(
         "the word MOTION is missing: the file has no rows of motion",
         path=path,
@@ -190,7 +187,7 @@ def _refuse_without_motion(data: bytes, path: str | Path, repairs: Repairs) -> N
     )
 
 
-_LIMIT = 1e7  # units or degrees; beyond it a value is a fault, not a place or an angle
+_LIMIT = 1e7  # units or degrees; larger values are errors
 
 
 def read_rows(
@@ -208,13 +205,13 @@ def read_rows(
     text : BvhText
         The file.
     columns : list of str, length C
-        What each column is, for messages: ``"Zrotation of LeftArm"``.
+        Description of each column, for messages: ``"Zrotation of LeftArm"``.
     path : str or Path
         For messages.
     repairs : Repairs
-        Takes what had to be mended.
+        Records repairs.
     partial : bool
-        Take the whole rows of a file that was cut off, instead of refusing it.
+        Read the complete rows of a truncated file instead of refusing it.
     """
     rows = _numbers(text, columns, path, repairs)
     line_of = lambda row: text.rows_line + int(rows.line_numbers[row])  # noqa: E731
@@ -228,20 +225,20 @@ def read_rows(
     if odd.size:
         values = _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial)
     table = values.reshape(-1, width)
-    whole = len(values) == len(rows.values)  # no incomplete row was dropped already
-    if whole and declared is not None and len(table) < declared and _breaks_off(text):
-        # Cut off in the middle of a number, perhaps: the last value cannot be trusted.
+    whole = len(values) == len(rows.values)  # no incomplete row was dropped
+    if whole and declared is not None and len(table) < declared and _is_truncated(text):
+        # Possibly truncated within a number: the last value is unreliable.
         if not partial:
             raise MotionFormatError(
-                f"Frames says {declared} but the file breaks off in row {len(table)}. "
-                "To read the whole rows before it, use partial=True",
+                f"Frames says {declared} but the file ends in row {len(table)}. "
+                "To read the complete rows before it, use partial=True",
                 path=path,
                 line=line_of(len(lengths) - 1),
             )
         repairs.add("the last row may be cut off and was dropped")
         table = table[:-1]
         if len(table) == 0:
-            raise MotionFormatError("there is no whole row of motion", path=path, line=line_of(0))
+            raise MotionFormatError("there is no complete row", path=path, line=line_of(0))
     held = len(table)
     if declared is None:
         repairs.add("Frames is missing; the rows were counted", line=text.frames_line)
@@ -259,7 +256,7 @@ def read_rows(
         frame, column = np.argwhere(wild)[0]
         row = int(np.searchsorted(rows.line_starts, frame * width + column, side="right")) - 1
         raise MotionFormatError(
-            f"{table[frame, column]:g} as {columns[column]} is no sensible value",
+            f"{table[frame, column]:g} as {columns[column]} is not a plausible value",
             path=path,
             line=line_of(row),
         )
@@ -267,7 +264,7 @@ def read_rows(
 
 
 def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> NumberRows:
-    """All numbers behind the head; commas are understood, everything else is refused."""
+    """All numbers of the rows; commas are accepted, anything else raises."""
     body, start = text.body, text.rows_start
     rows = number_rows(body, start)
     if rows.stopped_at >= 0:
@@ -275,7 +272,7 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
         line = text.rows_line + int(np.count_nonzero(body[start:place] == 10))
         word = re.match(rb"\S*", body[place : place + 200].tobytes())[0]  # type: ignore[index]
         if place + len(word) == len(body) and re.fullmatch(rb"[+-]?\d*\.?\d*([eE][+-]?)?", word):
-            return number_rows(body[:place], start)  # cut off within a number
+            return number_rows(body[:place], start)  # truncated within a number
         if b"," not in word:
             _refuse_word(word.decode("utf-8", "replace"), rows, columns, path, line)
         tail = body[start:].tobytes()
@@ -295,7 +292,7 @@ def _numbers(text: BvhText, columns: list[str], path, repairs: Repairs) -> Numbe
     return rows
 
 
-def _breaks_off(text: BvhText) -> bool:
+def _is_truncated(text: BvhText) -> bool:
     return text.body[-1] not in b"\r\n"
 
 
@@ -331,11 +328,11 @@ def _declared_frames(text: BvhText, path, repairs: Repairs) -> int | None:
 
 
 def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, partial):
-    """Values of a table whose lines are not its rows, if there is one way to cut it."""
+    """Values of a table whose lines are not its rows, if they can be split unambiguously."""
     total = len(rows.values)
     last = len(lengths) - 1
     whole = total // width
-    # A cut-off last row behind whole ones.
+    # A truncated last row.
     if odd.size == 1 and odd[0] == last and lengths[last] < width and last > 0:
         enough = declared is not None and last >= declared
         if enough or partial:
@@ -343,7 +340,7 @@ def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, parti
             return rows.values[: last * width]
         raise MotionFormatError(
             f"the last row has {lengths[last]} of {width} values: the file was cut off. "
-            "To read the whole rows before it, use partial=True",
+            "To read the complete rows before it, use partial=True",
             path=path,
             line=line_of(last),
         )
@@ -355,7 +352,7 @@ def _reflowed(rows, lengths, width, declared, odd, line_of, path, repairs, parti
         if np.all(lengths % width == 0):
             repairs.add("several rows on one line", line=line_of(odd[0]))
             return rows.values
-        # Wrapped at a fixed count, whatever the rows: no line is longer or shorter by itself.
+        # Wrapped at a fixed number of values per line.
         if whole == declared and last > 0 and np.all(lengths[:-1] == lengths[0]):
             repairs.add("values wrapped without regard to rows", line=line_of(odd[0]))
             return rows.values

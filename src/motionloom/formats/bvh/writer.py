@@ -1,6 +1,7 @@
-"""Writing BVH in the dialect that all readers agree on.
+"""Writers of BVH files: a whole motion, or block by block with little memory.
 
-Writing BVH while the motion is still being made: hours of it in little memory.
+They use the dialect that all readers accept: root OFFSET zero, root with six channels,
+positions first, every other joint with three rotations in one order, End Site on every leaf.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
-from motionloom.formats.conventions import check_up, free_names, laid_along
-from motionloom.formats.units import unit_from
+from motionloom.formats.conventions import check_up, from_y_up, unique_names
+from motionloom.formats.inference import unit_from
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
@@ -48,15 +49,15 @@ def write(
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
         Up axis of the file. Default: y, which nearly all readers expect.
     order : str, optional
-        Order of the rotation channels. Default: the source's if it has one for all
-        joints, else ``"ZYX"``.
+        Order of the rotation channels. Default: that of the source if all joints share it,
+        else ``"ZYX"``.
     rest_frame : bool
-        Put the rest pose in front as a frame of its own, as CMU's conversion does.
+        Write the rest pose as a first frame, as CMU's conversion does.
 
     Notes
     -----
-    Joints are written depth first. Names lose spaces and colons, which some readers stumble
-    over. Joints whose bones change length get position channels; all others do not.
+    Joints are written depth first. Spaces and colons in names, which some readers do not accept,
+    are replaced. Only joints whose bones change length get position channels.
     """
     if len(motion) == 0:
         raise InvalidInput(f"{path}: a BVH file needs at least one frame; this motion has none")
@@ -67,9 +68,9 @@ def write(
         raise InvalidInput(f"order must be X, Y and Z in some order; got {order!r}")
     arrays = [motion.rotations, motion.root, motion.translations]
     if not all(np.isfinite(array).all() for array in arrays if array is not None):
-        raise InvalidInput(f"{path}: the motion holds NaN or infinite values; mend it first")
+        raise InvalidInput(f"{path}: the motion holds NaN or infinite values; repair it first")
     check_up(up)
-    motion = laid_along(motion, up or "y")
+    motion = from_y_up(motion, up or "y")
     if rest_frame:
         motion = _with_rest_frame(motion)
     moving = _moving_joints(motion)
@@ -83,13 +84,13 @@ def write(
 
 @contextmanager
 def bvh_file(path: str | Path) -> Iterator[TextIO]:
-    """A text file that appears when it is complete."""
+    """A text file, written atomically."""
     with atomic_write(path) as scratch, scratch.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 def head(skeleton, moving, order, metres, frames: int, seconds: str) -> Iterator[str]:
-    """The lines before the rows; `moving` (J,): joints that have position channels."""
+    """The lines before the rows; `moving` (J,): joints with position channels."""
     yield "HIERARCHY\n"
     yield from _hierarchy(skeleton, moving, order, metres)
     yield f"MOTION\nFrames: {frames}\nFrame Time: {seconds}\n"
@@ -100,7 +101,7 @@ def _source_unit(motion: Motion) -> float:
 
 
 def frame_time(fps: float, exact: float | None = None) -> str:
-    """Seconds per frame: the source's exact value if the rate is still the same."""
+    """Seconds per frame: the exact value of the source if the rate is unchanged."""
     if exact is None or abs(exact * fps - 1.0) > 3e-4:
         exact = 1.0 / fps
     whole, _, decimals = f"{exact:.12f}".partition(".")
@@ -119,7 +120,7 @@ def _with_rest_frame(motion: Motion) -> Motion:
 
 
 def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
-    """Joints whose offset changes over time, or differs from the skeleton's; shape (J,)."""
+    """Joints whose offset varies or differs from the skeleton; shape (J,)."""
     if motion.translations is None:
         return np.zeros(len(motion.skeleton), bool)
     away = np.abs(motion.translations - motion.skeleton.offsets).max(axis=(0, 2))
@@ -128,7 +129,7 @@ def _moving_joints(motion: Motion) -> NDArray[np.bool_]:
 
 
 def depth_first(skeleton: Skeleton) -> list[int]:
-    """Joints in the order in which they are written."""
+    """Joints in depth-first order."""
     children = _children(skeleton)
     visit, stack = [], [0]
     while stack:
@@ -165,7 +166,9 @@ def _channel_table(motion, visit, moving, order, metres) -> NDArray[np.float64]:
 
 
 def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterator[str]:
-    names = free_names(re.sub(r"[\s:{}]+", "_", name.strip()) or "joint" for name in skeleton.names)
+    names = unique_names(
+        re.sub(r"[\s:{}]+", "_", name.strip()) or "joint" for name in skeleton.names
+    )
     children = _children(skeleton)
     ends: list[list[int]] = [[] for _ in skeleton.names]
     for end, parent in enumerate(skeleton.end_parents):
@@ -176,7 +179,7 @@ def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterato
     def offset(values) -> str:
         return " ".join(f"{value:.6f}" for value in np.round(values / metres, 6) + 0.0)
 
-    # A stack of lines to write and joints to open, so that deep trees need no recursion.
+    # A stack of lines and joints: deep trees need no recursion.
     stack: list[tuple[int, int] | str] = [(0, 0)]
     while stack:
         item = stack.pop()
@@ -194,7 +197,7 @@ def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterato
             yield f"{tab}\tCHANNELS 3 {rotations}\n"
         tips = [skeleton.end_offsets[end] for end in ends[joint]]
         if not tips and not children[joint]:
-            tips = [np.zeros(3)]  # a leaf without a tip still needs its End Site
+            tips = [np.zeros(3)]  # a leaf without an end site still needs one in the file
         for tip in tips:
             yield f"{tab}\tEnd Site\n{tab}\t{{\n{tab}\t\tOFFSET {offset(tip)}\n{tab}\t}}\n"
         stack.append(f"{tab}}}\n")
@@ -202,7 +205,7 @@ def _hierarchy(skeleton: Skeleton, moving, order: str, metres: float) -> Iterato
 
 
 class BvhStream:
-    """A BVH file that is being written; `bvh_stream` opens one."""
+    """An open BVH file; see `bvh_stream`."""
 
     def __init__(self, file: TextIO, skeleton: Skeleton) -> None:
         self._file, self._visit = file, depth_first(skeleton)
@@ -210,16 +213,16 @@ class BvhStream:
         self.frames = 0
 
     def write(self, rotations: ArrayLike, root: ArrayLike) -> None:
-        """Add frames: rotations (n, J, 4) ``wxyz`` and root (n, 3) in metres."""
+        """Append frames: rotations (n, J, 4) ``wxyz`` and root (n, 3) in metres."""
         turned = np.asarray(rotations, np.float64)
         if not len(turned):
             return
         if not (np.isfinite(turned).all() and np.isfinite(root).all()):
             raise InvalidInput(
-                f"frames from {self.frames} on hold NaN or infinite values; mend them first"
+                f"frames from {self.frames} on hold NaN or infinite values; repair them first"
             )
         angles = rot.to_euler(turned, DEFAULT_ORDER)
-        # Angles go on from those of the frame before, without jumps of a whole turn.
+        # Unwrapped from the angles of the previous frame.
         before = angles[:1] if self._last is None else self._last
         angles = np.unwrap(np.concatenate([before, angles]), axis=0)[1:]
         self._last = angles[-1:]
@@ -234,7 +237,7 @@ class BvhStream:
 def bvh_stream(
     path: str | Path, skeleton: Skeleton, *, frames: int, fps: float
 ) -> Iterator[BvhStream]:
-    """Open a BVH file to be written block by block; it appears when it is complete.
+    """Open a BVH file to be written block by block; it appears when complete.
 
     Parameters
     ----------
@@ -242,13 +245,13 @@ def bvh_stream(
     skeleton : Skeleton
         J joints.
     frames : int
-        How many there will be: the file says so before the first of them.
+        Total number of frames, which the file states before the first one.
     fps : float
 
     Raises
     ------
     InvalidInput
-        If other than `frames` frames were written; no file is left then.
+        If the number of written frames is not `frames`; no file is left then.
 
     Examples
     --------
@@ -271,5 +274,5 @@ def bvh_stream(
         yield stream
         if stream.frames != frames:
             raise InvalidInput(
-                f"{path}: {frames} frames were announced, {stream.frames} were written"
+                f"{path}: expected {frames} frames, but {stream.frames} were written"
             )

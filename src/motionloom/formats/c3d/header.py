@@ -1,7 +1,7 @@
-"""The head of a C3D file: its header block and its parameters, in any of three byte orders.
+"""Header block and parameters of a C3D file, in any of three byte orders.
 
-Everything here works on a slice of the file's bytes; no size is taken on the word of the
-file. A parameter is a value with up to seven dimensions in a named group.
+Everything is read from a slice of the file's bytes; sizes stated by the file are never trusted.
+A parameter is a value with up to seven dimensions in a named group.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import Repairs
 
 BLOCK = 512
-FULL = 0xFFFF  # a 16-bit counter that ran full
+FULL = 0xFFFF  # the largest value of a 16-bit counter
 _MAGIC = 0x50
 _PROCESSORS = {84: "intel", 85: "dec", 86: "mips"}
 
 
 @dataclass(frozen=True)
-class C3dHead:
-    """What a C3D file says about its data before the data begins.
+class C3dHeader:
+    """Header and parameters of a C3D file.
 
     Attributes
     ----------
     processor : {"intel", "dec", "mips"}
     points, analog : int
-        Points, and analogue values, in each frame.
+        Points and analogue values per frame.
     first_frame, last_frame : int
-        As far as 16 bits go.
+        Limited to 16 bits.
     scale : float
-        Of integer data; negative where the data are floating point.
+        Scale of integer data; negative if the data are floating point.
     data_start : int
-        Byte where the data begin.
+        First byte of the data.
     rate : float
     parameters : dict
         ``("POINT", "LABELS")`` to a list of str or an array.
@@ -60,7 +60,7 @@ class C3dHead:
         return None
 
     def unsigned(self, group: str, name: str) -> list[int]:
-        """Values of a 16-bit parameter read as unsigned, as C3D counts."""
+        """Values of a 16-bit parameter, read as unsigned."""
         value = self.parameters.get((group, name))
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu":
             return []
@@ -72,17 +72,17 @@ class C3dHead:
         return value if isinstance(value, list) else []
 
 
-def read_head(data: bytes, path: Path, repairs: Repairs) -> C3dHead:
+def read_header(data: bytes, path: Path, repairs: Repairs) -> C3dHeader:
     """Header and parameters of the bytes of a C3D file."""
     if len(data) < 2 * BLOCK or data[1] != _MAGIC:
-        _refuse("this is no C3D file: its second byte must be 50 (hexadecimal)", path)
+        _refuse("not a C3D file: its second byte must be 50 (hexadecimal)", path)
     start = (data[0] - 1) * BLOCK
     if start < BLOCK or start + 4 > len(data):
-        _refuse(f"the parameters should begin in block {data[0]}, which is not there", path)
+        _refuse(f"the parameters should start in block {data[0]}, which does not exist", path)
     processor = _PROCESSORS.get(data[start + 3])
     if processor is None:
         _refuse(
-            f"processor type {data[start + 3]} is none of 84 (Intel), 85 (DEC), 86 (MIPS)", path
+            f"processor type must be 84 (Intel), 85 (DEC) or 86 (MIPS); got {data[start + 3]}", path
         )
     words = np.frombuffer(data, ">u2" if processor == "mips" else "<u2", BLOCK // 2)
     scale, rate = (float(floats(data[place : place + 4], processor)[0]) for place in (12, 20))
@@ -92,7 +92,7 @@ def read_head(data: bytes, path: Path, repairs: Repairs) -> C3dHead:
     if blocks == 0:
         end = data_start if start < data_start <= len(data) else len(data)
         repairs.add("the length of the parameters is missing")
-    return C3dHead(
+    return C3dHeader(
         processor,
         int(words[1]),
         int(words[2]),
@@ -106,17 +106,17 @@ def read_head(data: bytes, path: Path, repairs: Repairs) -> C3dHead:
 
 
 def floats(data: bytes, processor: str) -> NDArray[np.float32]:
-    """Single-precision numbers of a processor's bytes."""
+    """Single-precision numbers in the byte order of a processor."""
     if processor != "dec":
         return np.frombuffer(data, ">f4" if processor == "mips" else "<f4")
-    # DEC swaps the halves of a number, and its exponent is two larger.
+    # DEC numbers have swapped halves, and an exponent larger by two.
     pairs = np.frombuffer(data, "<u4")
     with np.errstate(invalid="ignore"):
         return ((pairs >> 16) | (pairs << 16)).view(np.float32) * np.float32(0.25)
 
 
 def _parameters(section: bytes, processor: str, repairs: Repairs):
-    """Walk the chain of groups and parameters; what comes before its group still finds it."""
+    """Parameters by (group, name); a parameter may precede its group."""
     groups: dict[int, str] = {}
     found: list[tuple[int, str, list[str] | NDArray]] = []
     order = "big" if processor == "mips" else "little"

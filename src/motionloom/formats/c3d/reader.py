@@ -1,11 +1,11 @@
-"""C3D: the files of optical capture, read as markers.
+"""Reader of C3D files, the format of optical motion capture.
 
-Read in NumPy, not with the C++ library of the field: of 150 slightly damaged files, that
-one crashed the process on two and asked for gigabytes on two more. The tests compare the
-two on whole files.
+Implemented in NumPy, not with the C++ library ezc3d: of 150 slightly damaged files, that one
+crashed the process on two and allocated gigabytes on two more. The tests compare the two on
+valid files.
 
-Read are the points: three byte orders, integer or floating point, any first frame, more
-than 65,535 frames, more than 255 labels. Not read: analogue channels, force plates, events.
+Points are read in three byte orders, integer or floating point, with any first frame, more than
+65,535 frames and more than 255 labels. Analogue channels, force plates and events are not read.
 """
 
 from __future__ import annotations
@@ -17,20 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
-from motionloom.formats.c3d.header import BLOCK, FULL, C3dHead, floats, read_head
+from motionloom.formats.c3d.header import BLOCK, FULL, C3dHeader, floats, read_header
 from motionloom.formats.conventions import (
     Repairs,
     check_fps,
     check_up,
     file_bytes,
-    free_names,
     nominal_rate,
+    unique_names,
 )
-from motionloom.formats.posture import infer_marker_unit, infer_marker_up, with_y_up
-from motionloom.formats.units import UNITS, Unit, unit_from
+from motionloom.formats.inference import (
+    UNITS,
+    Unit,
+    infer_marker_unit,
+    infer_marker_up,
+    positions_to_y_up,
+    unit_from,
+)
 from motionloom.motion import Markers, Origin
 
-_FARTHEST = 1e5  # metres; a point beyond is a fault, not a place
+_FARTHEST = 1e5  # metres; points beyond are errors
 _UNIT_WORDS = {
     **UNITS,
     **dict.fromkeys(("meter", "meters", "metre", "metres"), 1.0),
@@ -57,23 +63,23 @@ def read(
     ----------
     path : str or Path
     unit : str or float, optional
-        Overrules POINT:UNITS. Default where that is missing: by the height of the cloud.
+        Overrides POINT:UNITS. Default if that is missing: inferred from the extent of the markers.
     fps : float, optional
-        Overrules the file's rate.
+        Overrides the rate of the file.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: by the markers of head and feet, else POINT:Y_SCREEN,
-        else z.
+        Up axis of the file. Default: inferred from the markers of head and feet, else
+        POINT:Y_SCREEN, else z.
     subject : str, optional
-        Only the markers of one subject, those labelled ``subject:NAME``. Where a file has
-        one subject only, labels lose the prefix anyway.
+        Read only the markers of one subject, those labelled ``subject:NAME``. If a file has
+        one subject only, the prefix is always removed.
     unlabelled : bool
         Also read points without a label, as ``*12``.
     zero_gaps : bool
         Treat points at exactly (0, 0, 0) as gaps, which is how some programs write them.
     partial : bool
-        Read the whole frames of a file that was cut off, instead of refusing it.
+        Read the complete frames of a truncated file instead of refusing it.
     strict : bool
-        Refuse everything that would be repaired.
+        Raise instead of repairing.
 
     Returns
     -------
@@ -83,14 +89,14 @@ def read(
     Raises
     ------
     MotionFormatError
-        If the file has no one sensible reading.
+        If the file cannot be read unambiguously.
     """
     path = Path(path)
     check_up(up)
     check_fps(fps)
     repairs = Repairs(path, strict=strict)
     data = file_bytes(path, "a C3D file")
-    head = read_head(data, path, repairs)
+    head = read_header(data, path, repairs)
     labels = _labels(head, repairs)
     raw = _points(data, head, path, repairs, partial=partial)
     if zero_gaps:
@@ -121,17 +127,14 @@ def read(
         warnings=tuple(warnings),
     )
     first = _long_field(head, "ACTUAL_START_FIELD") or head.first_frame
-    positions = with_y_up(raw * scale.metres, up)
+    positions = positions_to_y_up(raw * scale.metres, up)
     return Markers(tuple(labels), positions, nominal_rate(rate), path.stem, first, origin)
 
 
-# --- the data ------------------------------------------------------------------------------
-
-
 def _points(
-    data: bytes, head: C3dHead, path: Path, repairs: Repairs, *, partial: bool
+    data: bytes, head: C3dHeader, path: Path, repairs: Repairs, *, partial: bool
 ) -> NDArray[np.float64]:
-    """Coordinates as they stand in the file (T, P, 3), NaN in gaps."""
+    """Coordinates in the file's unit and axes (T, P, 3), NaN in gaps."""
     if head.points == 0:
         raise MotionFormatError("the file holds no points", path=path)
     start = head.data_start
@@ -139,7 +142,7 @@ def _points(
         start = (sum(head.unsigned("POINT", "DATA_START")[:1]) - 1) * BLOCK
     if not BLOCK <= start < len(data):
         raise MotionFormatError(
-            f"the data should begin at byte {start}; the file has {len(data)}", path=path
+            f"the data should start at byte {start}; the file has {len(data)}", path=path
         )
     scale = head.number("POINT", "SCALE")
     scale = head.scale if not scale or not np.isfinite(scale) else scale
@@ -157,63 +160,60 @@ def _points(
         order = ">i2" if head.processor == "mips" else "<i2"
         table = np.frombuffer(body, order).reshape(count, width)
     words = table[:, : 4 * head.points].reshape(count, head.points, 4)
-    with np.errstate(invalid="ignore"):  # any bit pattern may stand there
+    with np.errstate(invalid="ignore"):  # any bit pattern is possible
         points = words[:, :, :3].astype(np.float64)
         if not is_float:
             points *= scale
-        # The sign of the fourth word is that of the residual; negative means: not seen.
+        # A negative residual, the fourth word, marks a gap.
         hidden = (words[:, :, 3] < 0) | ~np.isfinite(points).all(axis=-1)
     points[hidden] = np.nan
     return points
 
 
 def _frame_count(head, space: int, body: bytes, size: int, path, repairs, partial: bool) -> int:
-    """Frames in the data. Sixteen bits hold 65,535; longer takes tell elsewhere, or nowhere."""
-    told = head.last_frame - head.first_frame + 1
+    """Number of frames. 16 bits hold 65,535; longer takes use other fields, or none."""
+    count = head.last_frame - head.first_frame + 1
     counted = sum(head.unsigned("POINT", "FRAMES")[:1])
     first, last = (_long_field(head, f"ACTUAL_{end}_FIELD") for end in ("START", "END"))
     long = head.number("POINT", "LONG_FRAMES")
-    if first and last and 0 < last - first + 1 and last - first + 1 != told:
-        if last - first + 1 <= space or told > space or told <= 0:
-            told = last - first + 1
-    elif long and np.isfinite(long) and long > told:
-        told = int(long)
-    elif FULL in (head.last_frame, counted) and space > told:
-        # Behind the last frame there is less than one block of padding, all zero.
-        told = space
+    if first and last and 0 < last - first + 1 and last - first + 1 != count:
+        if last - first + 1 <= space or count > space or count <= 0:
+            count = last - first + 1
+    elif long and np.isfinite(long) and long > count:
+        count = int(long)
+    elif FULL in (head.last_frame, counted) and space > count:
+        # After the last frame there is less than one block of zero padding.
+        count = space
         padding = body[(space - min(space, BLOCK // size)) * size : space * size]
-        told -= (len(padding) - len(padding.rstrip(b"\x00"))) // size
+        count -= (len(padding) - len(padding.rstrip(b"\x00"))) // size
         repairs.add("the frame counters are full; frames counted by the size of the file")
-    if told <= 0:
+    if count <= 0:
         if not 0 < counted <= space:
             raise MotionFormatError(
                 f"first frame {head.first_frame}, last frame {head.last_frame}: no frames",
                 path=path,
             )
         repairs.add(f"last frame before the first; POINT:FRAMES says {counted}")
-        told = counted
-    if told > space:
+        count = counted
+    if count > space:
         if not partial or space == 0:
             raise MotionFormatError(
-                f"{told} frames are announced, the file has room for {space}: it was cut off. "
-                "To read the whole frames, use partial=True",
+                f"{count} frames are announced, the file has room for {space}: it is truncated. "
+                "To read the complete frames, use partial=True",
                 path=path,
             )
-        repairs.add(f"{told} frames are announced, {space} are there")
-        told = space
-    return told
+        repairs.add(f"{count} frames are announced, {space} are there")
+        count = space
+    return count
 
 
-def _long_field(head: C3dHead, name: str) -> int:
+def _long_field(head: C3dHeader, name: str) -> int:
     """A frame number in two 16-bit words, low word first; 0 if there is none."""
     words = head.unsigned("TRIAL", name)
     return words[0] + 0x10000 * words[1] if len(words) == 2 else 0
 
 
-# --- labels, unit, rate --------------------------------------------------------------------
-
-
-def _labels(head: C3dHead, repairs: Repairs) -> list[str]:
+def _labels(head: C3dHeader, repairs: Repairs) -> list[str]:
     """One unique label per point; LABELS2, LABELS3, ... continue LABELS after 255."""
     listed = head.strings("POINT", "LABELS")
     number = 2
@@ -224,7 +224,7 @@ def _labels(head: C3dHead, repairs: Repairs) -> list[str]:
         repairs.add(f"{len(listed)} labels for {head.points} points; the others are unnamed")
     listed = listed + [""] * (head.points - len(listed))
     wanted = [listed[point] or f"*{point}" for point in range(head.points)]
-    labels = free_names(wanted)
+    labels = unique_names(wanted)
     for old, new in zip(wanted, labels, strict=True):
         if old != new:
             repairs.add(f"a second marker {old[:40]!r}, labelled {new[:40]!r}")
@@ -232,7 +232,7 @@ def _labels(head: C3dHead, repairs: Repairs) -> list[str]:
 
 
 def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
-    """Labels and columns to keep; the prefix of a single subject is dropped."""
+    """Labels and columns to read; the prefix of a single subject is removed."""
     kept = [
         column
         for column, label in enumerate(labels)
@@ -257,7 +257,7 @@ def _chosen(labels, subject, unlabelled, path) -> tuple[list[str], list[int]]:
     return [labels[column] for column in kept], kept
 
 
-def _unit(head: C3dHead, raw, unit, up: str) -> Unit:
+def _unit(head: C3dHeader, raw, unit, up: str) -> Unit:
     if unit is not None:
         return Unit(unit_from(unit), "given")
     word = "".join(head.strings("POINT", "UNITS")[:1]).strip().lower()
@@ -266,7 +266,7 @@ def _unit(head: C3dHead, raw, unit, up: str) -> Unit:
     return infer_marker_unit(raw, up)
 
 
-def _rate(head: C3dHead, fps: float | None, path: Path) -> float:
+def _rate(head: C3dHeader, fps: float | None, path: Path) -> float:
     if fps is not None:
         return float(fps)
     for rate in (head.number("POINT", "RATE"), head.rate):
@@ -275,7 +275,7 @@ def _rate(head: C3dHead, fps: float | None, path: Path) -> float:
     raise MotionFormatError("the frame rate is missing; give it with fps=", path=path)
 
 
-def _warnings(head: C3dHead, raw: NDArray[np.float64]) -> list[str]:
+def _warnings(head: C3dHeader, raw: NDArray[np.float64]) -> list[str]:
     warnings = []
     if head.analog:
         warnings.append("the analogue channels (force plates, EMG) are not read")

@@ -1,4 +1,4 @@
-"""Writing C3D: floating point, Intel byte order, as programs of the field expect it."""
+"""Writer of C3D files: floating point, Intel byte order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.formats.c3d.header import BLOCK, FULL
 from motionloom.formats.conventions import check_up, labelled_points
-from motionloom.formats.posture import with_up
-from motionloom.formats.units import UNITS, unit_from
+from motionloom.formats.inference import UNITS, positions_from_y_up, unit_from
 from motionloom.motion import Markers, Motion, Scene
 
 _UNIT_NAMES = {UNITS[name]: name for name in ("m", "dm", "cm", "mm")}
@@ -41,8 +40,8 @@ def write(
 
     Notes
     -----
-    Markers read from a floating-point file come back bit by bit. Residuals are not kept: a
-    point has residual 0, a gap -1.
+    Markers of a floating-point file are preserved bit by bit. Residuals are not kept: a point
+    has residual 0, a gap -1.
     """
     check_up(up)
     labels, positions, first = _points(motion)
@@ -55,13 +54,15 @@ def write(
         file.write(head)
         step = max(1, _ROWS // max(1, len(labels)))
         for start in range(0, len(positions), step):
-            part = with_up(positions[start : start + step].astype(np.float64), up) / metres
+            part = (
+                positions_from_y_up(positions[start : start + step].astype(np.float64), up) / metres
+            )
             rows = np.zeros((*part.shape[:2], 4), "<f4")
             hidden = np.logical_not(np.isfinite(part).all(axis=-1))
             rows[..., :3] = np.where(np.expand_dims(hidden, -1), 0.0, part)
             rows[..., 3] = np.where(hidden, -1.0, 0.0)
             file.write(rows.tobytes())
-        if len(positions) <= FULL:  # else readers count frames by the size of the file
+        if len(positions) <= FULL:  # otherwise readers count frames by the size of the file
             file.write(bytes(-file.tell() % BLOCK))
 
 
@@ -79,7 +80,7 @@ def _metres(unit: str | float | None, usual: float) -> float:
     metres = usual if unit is None else unit_from(unit)
     if metres not in _UNIT_NAMES:
         if unit is None:
-            return UNITS["mm"]  # a source in inches or feet
+            return UNITS["mm"]  # the source was in inches or feet
         raise InvalidInput(f"a C3D file is in {', '.join(_UNIT_NAMES.values())}; got {unit!r}")
     return metres
 
@@ -88,18 +89,18 @@ def _metres(unit: str | float | None, usual: float) -> float:
 
 
 def _head(labels, frames: int, first: int, fps: float, unit: str, up: str) -> bytes:
-    """Header block and parameter blocks; the data follow at once."""
+    """Header block and parameter blocks; the data follow."""
     last = first + frames - 1
     draft = _parameters(labels, frames, first, last, fps, unit, up, 0)
     blocks = -(-len(draft) // BLOCK)
     if blocks > 255:
         raise InvalidInput(
-            f"{len(labels)} labels of up to {max(map(len, labels))} letters are more than the "
+            f"{len(labels)} labels of up to {max(map(len, labels))} letters exceed the "
             "255 blocks of parameters of a C3D file; shorten them"
         )
     start = 2 + blocks
     parameters = _parameters(labels, frames, first, last, fps, unit, up, start)
-    # Frames beyond 65,535: both counters full, the truth is in TRIAL.
+    # Beyond 65,535 frames both counters are full; the numbers are in TRIAL.
     if last > FULL:
         shown = (1, min(frames, FULL))
     else:
@@ -149,7 +150,7 @@ def _parameters(labels, frames, first, last, fps, unit, up, start: int) -> bytes
 
 
 def _parameter(name: str, kind: int, dims: list[int], data: bytes) -> tuple[str, bytes]:
-    """Name, and type, dimensions, data and an empty description."""
+    """Name; type, dimensions, data and an empty description."""
     return name, struct.pack("<bB", kind, len(dims)) + bytes(dims) + data + b"\0"
 
 
@@ -161,6 +162,6 @@ def _texts(name: str, texts) -> tuple[str, bytes]:
 
 
 def _item(name: str, number: int, value: bytes, *, is_last: bool) -> bytes:
-    """One link of the chain, with the distance to the next; 0 for the last."""
+    """One item, with the distance to the next; 0 for the last."""
     step = 0 if is_last else 2 + len(value)
     return struct.pack("<bb", len(name), number) + name.encode() + struct.pack("<H", step) + value

@@ -1,7 +1,7 @@
-"""The container of glTF: a JSON document and buffers of bytes, in one ``.glb`` or beside it.
+"""The glTF container: a JSON document and binary buffers, in one ``.glb`` or as several files.
 
-Every number in the document is checked before it is used: an index against the list it
-points into, a view against the bytes that are there.
+Every number in the document is checked before use: an index against the list it points into, a
+view against the available bytes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _MAGIC = 0x46546C67  # "glTF"
 _JSON, _BINARY = 0x4E4F534A, 0x004E4942
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-_ROOM = 256_000_000  # bytes of numbers that any file may give
-_GROWTH = 64  # ... and that a large one may, per byte
+_ROOM = 256_000_000  # bytes of numbers that any file may expand to
+_GROWTH = 64  # or, for larger files, per byte
 _MOST_ITEMS = 100_000  # nodes, accessors, ... in one file
-# What changes how the skeleton, or the bytes of its animation, are to be understood.
+# Extensions that change the encoding of the skeleton or its animation.
 _UNKNOWN = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
 
@@ -45,9 +45,9 @@ class GltfFile:
         try:
             document = json.loads(text)
         except (ValueError, RecursionError) as error:
-            self.refuse(f"this is no glTF file: its JSON cannot be read ({_short(error)})")
+            self.refuse(f"not a glTF file: its JSON cannot be read ({_short(error)})")
         if not isinstance(document, dict) or not isinstance(document.get("asset"), dict):
-            self.refuse("this is no glTF file: it has no asset")
+            self.refuse("not a glTF file: it has no asset")
         version = str(document["asset"].get("version", ""))
         if not version.startswith("2"):
             self.refuse(f"glTF version {version[:20] or 'unknown'!r}; only 2.0 is read")
@@ -77,14 +77,14 @@ class GltfFile:
         return items
 
     def item(self, kind: str, index: object) -> dict[str, Any]:
-        """One of them by its number."""
+        """One node, skin, ... by index."""
         items = self.items(kind)
         return items[self.index(kind, index, len(items))]
 
     def index(self, kind: str, index: object, count: int) -> int:
-        """`index` if it is a number from 0 to `count`, else refused."""
+        """`index` if it is an integer in ``[0, count)``; raises otherwise."""
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            self.refuse(f"there is no number {str(index)[:20]} among the {count} {kind}")
+            self.refuse(f"index {str(index)[:20]} is not among the {count} {kind}")
         return index
 
     def numbers(self, value: object, count: int, what: str) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ class GltfFile:
         return array
 
     def accessor(self, index: object, kind: str) -> NDArray[np.float64]:
-        """Values of an accessor of that type, shape (count, width); integers scaled if so said."""
+        """Values of an accessor, shape (count, width); normalized integers are scaled."""
         accessor = self.item("accessors", index)
         if accessor.get("type") != kind:
             self.refuse(f"accessor {index} must be {kind}, found {str(accessor.get('type'))[:20]}")
@@ -120,13 +120,13 @@ class GltfFile:
             self.refuse(f"accessor {index} reaches beyond its view")
         if start + length > len(buffer):
             self.refuse(
-                f"accessor {index} reaches beyond its buffer of {len(buffer)} bytes: cut off?"
+                f"accessor {index} reaches beyond its buffer of {len(buffer)} bytes (truncated?)"
             )
         self._left -= 8 * count * width
         if self._left < 0:
-            self.refuse("its curves use the same data over and over: this is no honest file")
+            self.refuse("its curves use the same data too often")
         raw = np.ndarray((count, width), dtype, buffer, start + offset, (stride, dtype.itemsize))
-        with np.errstate(invalid="ignore"):  # any bit pattern may stand there
+        with np.errstate(invalid="ignore"):  # any bit pattern is possible
             values = raw.astype(np.float64)
         if accessor.get("normalized") and dtype.kind in "iu":
             values = np.maximum(values / np.iinfo(dtype).max, -1.0)
@@ -137,14 +137,14 @@ class GltfFile:
     # --- bytes ------------------------------------------------------------------------------
 
     def _chunks(self, data: bytes) -> bytes:
-        """The JSON chunk of a GLB; the binary one is kept for later."""
+        """The JSON chunk of a GLB file; the binary chunk is stored."""
         if len(data) < 20:
-            self.refuse("the file breaks off in its header")
+            self.refuse("the file ends in its header")
         version, length = struct.unpack_from("<II", data, 4)
         if version != 2:
             self.refuse(f"GLB version {version}; only 2 is read")
         if length > len(data):
-            self.refuse(f"the file says {length} bytes and has {len(data)}: it was cut off")
+            self.refuse(f"the file says {length} bytes but has {len(data)}: it is truncated")
         place, text = 12, None
         while place + 8 <= length:
             size, kind = struct.unpack_from("<II", data, place)
@@ -178,7 +178,7 @@ class GltfFile:
             try:
                 return base64.b64decode(uri.partition(",")[2], validate=True)
             except (binascii.Error, ValueError):
-                self.refuse(f"buffer {number} is no valid base64 text")
+                self.refuse(f"buffer {number} is not valid base64")
         name = unquote(uri)
         if "://" in name or "\x00" in name:
             self.refuse(f"buffer {number} is at {uri[:60]!r}; only files beside this one are read")
@@ -201,7 +201,7 @@ class GltfFile:
 
 
 def glb_bytes(document: dict[str, Any], binary: bytes) -> bytes:
-    """A GLB file of a document and its one buffer."""
+    """The bytes of a GLB file from a document and its buffer."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     binary += b"\0" * (-len(binary) % 4)
@@ -219,7 +219,7 @@ def glb_bytes(document: dict[str, Any], binary: bytes) -> bytes:
 
 
 def gltf_bytes(document: dict[str, Any], binary: bytes) -> bytes:
-    """A ``.gltf`` file with its one buffer inside, as base64."""
+    """The bytes of a ``.gltf`` file with its buffer embedded as base64."""
     uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
     held = {**document, "buffers": [{"byteLength": len(binary), "uri": uri}]}
     return json.dumps(held, ensure_ascii=False, indent=1).encode()

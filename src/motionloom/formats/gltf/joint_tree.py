@@ -1,4 +1,4 @@
-"""Which nodes of a glTF file are the joints of a skeleton, and how they hang together."""
+"""Joints of a skeleton among the nodes of a glTF file, and their hierarchy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from motionloom.formats.conventions import Repairs
 from motionloom.formats.gltf.container import GltfFile
-from motionloom.formats.node_motion import one_scale
+from motionloom.formats.scene_nodes import uniform_scale
 from motionloom.motion.rotations import quaternions as rot
 
 _MOST_JOINTS = 10_000
@@ -27,7 +27,7 @@ class JointTree:
     joints : list of int
         Nodes, parents first; the first is the root.
     parents : list of int
-        Place in `joints` of each one's parent; -1 for the root.
+        Index in `joints` of each parent; -1 for the root.
     above : list of int
         Nodes above the root, topmost first.
     ends : list of int
@@ -42,8 +42,8 @@ class JointTree:
 
 
 @dataclass(frozen=True)
-class Placing:
-    """A node's own translation (3,), rotation (4,) ``wxyz`` and scale, at rest."""
+class NodeTransform:
+    """Local translation (3,), rotation (4,) ``wxyz`` and scale of a node at rest."""
 
     translation: NDArray[np.float64]
     rotation: NDArray[np.float64]
@@ -51,7 +51,7 @@ class Placing:
 
 
 def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree:
-    """The tree that holds all `members`; nodes between them become joints, too.
+    """The tree that contains all `members`; nodes between them become joints, too.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     members : list of int
         The joints of a skin, or all animated nodes.
     moved : set of int
-        Nodes with curves of their own; they are no end sites.
+        Nodes with animation curves; they cannot be end sites.
     """
     nodes = file.items("nodes")
     parents = _node_parents(file, nodes)
@@ -71,7 +71,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     root = tops[0] if len(tops) == 1 else _meeting(file, tops, parents, depths)
     inside = {root}
     for node in chosen:
-        while node not in inside:  # up to the root, or to a branch seen before
+        while node not in inside:  # up to the root, or to a visited branch
             inside.add(node)
             node = parents[node]
     if len(inside) > _MOST_JOINTS:
@@ -81,7 +81,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     if len(inside) == len(members) and all(
         node == root or place[parents[node]] < place[node] for node in members
     ):
-        order = members  # parents first already: keep the file's order
+        order = members  # already parents first: keep the order of the file
     has_children = {parents[node] for node in inside}
     ends = [
         node
@@ -92,7 +92,7 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     joints = [node for node in order if node not in tips]
     number = {node: k for k, node in enumerate(joints)}
     if depths[root] > _MOST_ABOVE:
-        file.refuse(f"the skeleton hangs {depths[root]} nodes deep, more than {_MOST_ABOVE}")
+        file.refuse(f"the root has {depths[root]} nodes above it, more than {_MOST_ABOVE}")
     above: list[int] = []
     node = parents[root]
     while node >= 0:
@@ -107,8 +107,8 @@ def joint_tree(file: GltfFile, members: list[int], moved: set[int]) -> JointTree
     )
 
 
-def placing(file: GltfFile, index: int, repairs: Repairs) -> Placing:
-    """Where a node stands in its parent's frame, from its parts or its matrix."""
+def node_transform(file: GltfFile, index: int, repairs: Repairs) -> NodeTransform:
+    """Local transform of a node, from its components or its matrix."""
     node = file.item("nodes", index)
     if "matrix" in node:
         columns = file.numbers(node["matrix"], 16, "matrix").reshape(4, 4)
@@ -124,20 +124,20 @@ def placing(file: GltfFile, index: int, repairs: Repairs) -> Placing:
         if np.linalg.norm(rotation) < 1e-6:
             file.refuse(f"the rotation of node {index} is the zero quaternion")
     scale = node_scale(file, scales[None], index, repairs)[0]
-    return Placing(translation, rot.normalize(rotation), float(scale))
+    return NodeTransform(translation, rot.normalize(rotation), float(scale))
 
 
 def node_scale(
     file: GltfFile, scales: NDArray[np.float64], node: int, repairs: Repairs
 ) -> NDArray[np.float64]:
-    """One scale (T,) for each three (T, 3) of a node; a mirrored node is refused."""
+    """Uniform scales (T,) of a node for scales per axis (T, 3); raises if it is mirrored."""
     if np.any(scales <= 1e-9):
         file.refuse(f"node {node} is mirrored or flattened by its scale")
-    return one_scale(scales, repairs)
+    return uniform_scale(scales, repairs)
 
 
 def skin_members(file: GltfFile, skin: dict[str, Any]) -> list[int]:
-    """The nodes of a skin, each once."""
+    """The nodes of a skin, without duplicates."""
     joints = skin.get("joints")
     nodes = file.items("nodes")
     if not isinstance(joints, list) or not joints:
@@ -156,7 +156,7 @@ def _node_parents(file: GltfFile, nodes: list[dict[str, Any]]) -> list[int]:
     for index, node in enumerate(nodes):
         children = node.get("children", [])
         if not isinstance(children, list):
-            file.refuse(f"the children of node {index} are no list")
+            file.refuse(f"the children of node {index} are not a list")
         for child in children:
             child = file.index("nodes", child, len(nodes))
             if parents[child] >= 0:
@@ -166,13 +166,13 @@ def _node_parents(file: GltfFile, nodes: list[dict[str, Any]]) -> list[int]:
 
 
 def _depths(file: GltfFile, parents: list[int]) -> list[int]:
-    """Steps from each node to the top of its tree; refuses circles."""
+    """Depth of each node in its tree; raises for cycles."""
     depths = [-1] * len(parents)
     for start in range(len(parents)):
         path = []
         node = start
         while node >= 0 and depths[node] < 0:
-            depths[node] = -2  # being visited; still below zero
+            depths[node] = -2  # being visited
             path.append(node)
             node = parents[node]
             if node >= 0 and depths[node] == -2:
@@ -185,7 +185,7 @@ def _depths(file: GltfFile, parents: list[int]) -> list[int]:
 
 
 def _topmost(chosen: set[int], parents: list[int], depths: list[int]) -> list[int]:
-    """The chosen nodes that have no chosen node above them."""
+    """The chosen nodes without a chosen ancestor."""
     covered = [False] * len(parents)
     for node in sorted(range(len(parents)), key=depths.__getitem__):  # from the top down
         parent = parents[node]
@@ -194,7 +194,7 @@ def _topmost(chosen: set[int], parents: list[int], depths: list[int]) -> list[in
 
 
 def _meeting(file: GltfFile, tops: list[int], parents: list[int], depths: list[int]) -> int:
-    """The nearest node above all of several roots."""
+    """The nearest common ancestor of several roots."""
     if len(tops) > _MOST_ROOTS:
         file.refuse(f"the skeleton has {len(tops)} roots; it must have one")
     meet = tops[0]

@@ -1,9 +1,8 @@
-"""glTF, ``.glb`` and ``.gltf``: a skinned animation in, skeletons with stick figures out.
+"""Reader of glTF files, ``.glb`` and ``.gltf``.
 
-Read are the nodes of one skin and one animation, whatever its curves; meshes, materials
-and inverse bind matrices are not needed. glTF is in metres with y up by definition.
-
-Animation curves of glTF: keys at their own times, sampled at a steady rate.
+Reads the nodes of one skin and one animation; meshes, materials and inverse bind matrices are
+ignored. glTF is in metres with y up by definition. Animation curves have keys at arbitrary
+times; they are sampled at a constant rate.
 """
 
 from __future__ import annotations
@@ -21,45 +20,45 @@ from motionloom.formats.conventions import (
     Repairs,
     check_fps,
     check_up,
-    free_names,
-    in_metres,
     nominal_rate,
-    upright,
-    with_given_roles,
+    scaled_to_metres,
+    to_y_up,
+    unique_names,
+    with_user_roles,
 )
 from motionloom.formats.gltf.container import GltfFile
 from motionloom.formats.gltf.joint_tree import (
     JointTree,
     joint_tree,
     node_scale,
-    placing,
+    node_transform,
     skin_members,
 )
-from motionloom.formats.node_motion import NodeCourse, node_motion
-from motionloom.formats.units import unit_from
+from motionloom.formats.inference import unit_from
+from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
 from motionloom.motion import Motion, Origin
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
 _USUAL_RATE = 30.0
-_SLOWEST, _FASTEST = 10.0, 1000.0  # frames per second; other key spacings are no frame rate
-_STEADY = 0.02  # of a frame: keys this near a frame lie on it (times are single precision)
+_SLOWEST, _FASTEST = 10.0, 1000.0  # plausible frame rates; other key spacings are ignored
+_STEADY = 0.02  # of a frame: tolerance of key times, which are single precision
 _KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
 
 
 @dataclass(frozen=True)
-class Curve:
+class AnimationCurve:
     """Keys of one node's translation, rotation (``wxyz``) or scale.
 
     Attributes
     ----------
     times : ndarray, shape (K,)
-        Seconds, rising.
+        Seconds, increasing.
     values : ndarray, shape (K, 3) or (K, 4)
     tangents : ndarray, shape (K, 2, 3) or (K, 2, 4), or None
-        In and out, of cubic splines.
+        In- and out-tangents of cubic splines.
     step : bool
-        A key holds until the next.
+        Whether values are constant between keys.
     """
 
     times: NDArray[np.float64]
@@ -68,7 +67,7 @@ class Curve:
     step: bool
 
     def at(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values at times (T,), shape (T, 3) or (T, 4); the first and last key hold outside."""
+        """Values at times (T,), shape (T, 3) or (T, 4); constant outside of the keys."""
         keys = self.times
         if len(keys) == 1:
             return np.repeat(self.values, len(times), axis=0)
@@ -96,12 +95,15 @@ class Curve:
         return rot.normalize(values) if values.shape[1] == 4 else values
 
 
-def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> dict[tuple[int, str], Curve]:
+Curves = dict[tuple[int, str], AnimationCurve]  # by node and property
+
+
+def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> Curves:
     """Curves of the nodes in `wanted`, by (node, "translation" | "rotation" | "scale")."""
     channels, samplers = animation.get("channels"), animation.get("samplers")
     if not isinstance(channels, list) or not isinstance(samplers, list):
         file.refuse("an animation must have channels and samplers")
-    curves: dict[tuple[int, str], Curve] = {}
+    curves: Curves = {}
     for channel in channels:
         target = channel.get("target") if isinstance(channel, dict) else None
         if not isinstance(target, dict):
@@ -111,7 +113,7 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> dict[tuple
             continue
         sampler = samplers[file.index("samplers", channel.get("sampler"), len(samplers))]
         if not isinstance(sampler, dict):
-            file.refuse("a sampler of the animation is no object")
+            file.refuse("a sampler of the animation is not an object")
         if (node, way) in curves:
             file.refuse(f"two channels for the {way} of node {node}")
         curves[node, way] = _curve(file, sampler, way)
@@ -119,7 +121,7 @@ def read_curves(file: GltfFile, animation: dict, wanted: set[int]) -> dict[tuple
 
 
 def steady_times(
-    curves: dict[tuple[int, str], Curve], fps: float | None, told: float | None
+    curves: Curves, fps: float | None, stated: float | None
 ) -> tuple[NDArray[np.float64], float]:
     """Times of all frames from the first key to the last, and the rate.
 
@@ -127,39 +129,41 @@ def steady_times(
     ----------
     curves : dict
     fps : float or None
-        The user's rate.
-    told : float or None
-        The rate a file notes beside its skin, as ours do; for motions of one frame.
+        Rate given by the user.
+    stated : float or None
+        Rate stated in the extras of the skin, as our writer does; for motions of one frame.
     """
     if not curves:
-        return np.zeros(1), fps or told or _USUAL_RATE
+        return np.zeros(1), fps or stated or _USUAL_RATE
     start, end, finest = _extent(curves)
     if fps is None:
-        fps = _key_rate(finest) or told or _USUAL_RATE
+        fps = _key_rate(finest) or stated or _USUAL_RATE
     count = int(np.floor((end - start) * fps + _STEADY)) + 1
     times = start + np.arange(count) / fps
-    # Frames that lie on a key but for rounding take the key itself.
+    # Frames on a key, up to rounding, use the exact time of the key.
     nearest = np.clip(np.searchsorted(finest, times - 0.5 / fps), 0, len(finest) - 1)
     close = np.abs(finest[nearest] - times) * fps < _STEADY
     return np.where(close, finest[nearest], times), fps
 
 
-def frame_count(curves: dict[tuple[int, str], Curve], fps: float | None) -> float:
-    """About how many frames `steady_times` would give."""
+def frame_count(curves: Curves, fps: float | None) -> float:
+    """Approximate number of frames of `steady_times`."""
     if not curves:
         return 1.0
     start, end, finest = _extent(curves)
     return (end - start) * (fps or _key_rate(finest) or _USUAL_RATE) + 1.0
 
 
-def _extent(curves: dict[tuple[int, str], Curve]) -> tuple[float, float, NDArray[np.float64]]:
-    """First and last time of any key, and the times of the curve with most."""
+def _extent(
+    curves: Curves,
+) -> tuple[float, float, NDArray[np.float64]]:
+    """First and last time of all keys, and the times of the curve with the most keys."""
     times = [curve.times for curve in curves.values()]
     return min(float(t[0]) for t in times), max(float(t[-1]) for t in times), max(times, key=len)
 
 
 def _key_rate(times: NDArray[np.float64]) -> float | None:
-    """Rate of evenly spaced keys; that of the usual spacing where some are left out."""
+    """Rate of evenly spaced keys, or of the median spacing if keys are missing."""
     if len(times) < 2:
         return None
     spacing = float(np.median(np.diff(times)))
@@ -170,7 +174,7 @@ def _key_rate(times: NDArray[np.float64]) -> float | None:
     return rate if _SLOWEST <= rate <= _FASTEST else None
 
 
-def _curve(file: GltfFile, sampler: dict, way: str) -> Curve:
+def _curve(file: GltfFile, sampler: dict, way: str) -> AnimationCurve:
     times = file.accessor(sampler.get("input"), "SCALAR")[:, 0]
     values = file.accessor(sampler.get("output"), _KINDS[way])
     how = sampler.get("interpolation", "LINEAR")
@@ -180,7 +184,7 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> Curve:
     if len(values) != keys * len(times):
         file.refuse(f"a {way} has {len(times)} times and {len(values)} values")
     if np.any(np.diff(times) <= 0.0):
-        file.refuse(f"the times of a {way} do not rise")
+        file.refuse(f"the times of a {way} do not increase")
     if way == "rotation":
         values = values[:, [3, 0, 1, 2]]
     tangents = None
@@ -193,11 +197,11 @@ def _curve(file: GltfFile, sampler: dict, way: str) -> Curve:
             file.refuse("a rotation is the zero quaternion")
         if tangents is None:
             values = values / length
-    return Curve(times, values, tangents, how == "STEP")
+    return AnimationCurve(times, values, tangents, how == "STEP")
 
 
-_ROOM = 4_000_000  # joints times frames that any file may give
-_GROWTH = 64  # ... and that a file with many keys may give, per key
+_ROOM = 4_000_000  # joints times frames that any file may expand to
+_GROWTH = 64  # or, for files with many keys, per key
 
 
 def read(
@@ -218,28 +222,27 @@ def read(
     path : str or Path
         ``.glb``, or ``.gltf`` with its buffers inside or beside it.
     skin, animation : str or int, optional
-        Which one, by name or number. Default: the first. A file without a skin gives the
-        nodes that its animation moves.
+        Name or index. Default: the first. Without a skin, the animated nodes are read.
     fps : float, optional
         Rate to sample the curves at. Default: that of the keys, else 30.
     unit : str or float, optional
-        Default: metres, as glTF says.
+        Default: metres, as glTF prescribes.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Default: y, as glTF says.
+        Default: y, as glTF prescribes.
     roles : mapping or path of a mapping file, optional
-        Role to joint name, on top of what the names tell.
+        Role to joint name, in addition to the roles recognised from the names.
     strict : bool
-        Refuse everything that would be repaired.
+        Raise instead of repairing.
 
     Returns
     -------
     motion : Motion
-        T frames, J joints, metres, y up. Nodes above the root are part of its path.
+        T frames, J joints, metres, y up. The root path includes the nodes above the root.
 
     Raises
     ------
     MotionFormatError
-        If the file has no one sensible reading.
+        If the file cannot be read unambiguously.
     """
     path = Path(path)
     check_up(up)
@@ -262,12 +265,12 @@ def read(
     if not curves:
         warnings.append("no animation moves this skeleton: one frame in its rest pose")
     _check_room(file, curves, fps, len(tree.joints))
-    times, rate = steady_times(curves, fps, _told_rate(chosen_skin))
+    times, rate = steady_times(curves, fps, _stated_rate(chosen_skin))
     motion = _motion(file, tree, curves, times, rate, repairs)
     name = path.stem if skin is None else str((chosen_skin or {}).get("name") or path.stem)
-    motion = replace(motion, skeleton=with_given_roles(motion.skeleton, roles), name=name)
+    motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     metres = 1.0 if unit is None else unit_from(unit)
-    motion = in_metres(upright(motion, up or "y"), metres)
+    motion = scaled_to_metres(to_y_up(motion, up or "y"), metres)
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
         warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
@@ -284,19 +287,16 @@ def read(
     return replace(motion, origin=origin)
 
 
-# --- from nodes and curves to a motion -----------------------------------------------------
-
-
 def _motion(
     file: GltfFile,
     tree: JointTree,
-    curves: dict[tuple[int, str], Curve],
+    curves: Curves,
     times: NDArray[np.float64],
     rate: float,
     repairs: Repairs,
 ) -> Motion:
-    def moving(node: int) -> NodeCourse:
-        rest = placing(file, node, repairs)
+    def moving(node: int) -> NodeTrajectory:
+        rest = node_transform(file, node, repairs)
         parts = {
             "translation": rest.translation[None],
             "rotation": rest.rotation[None],
@@ -307,17 +307,19 @@ def _motion(
                 parts[way] = curves[node, way].at(times)
                 if way == "scale":
                     parts[way] = node_scale(file, parts[way], node, repairs)
-        return NodeCourse(parts["translation"], parts["rotation"], parts["scale"], rest.rotation)
+        return NodeTrajectory(
+            parts["translation"], parts["rotation"], parts["scale"], rest.rotation
+        )
 
     names, end_names = _names(file, tree, repairs)
-    return node_motion(
+    return motion_from_nodes(
         [moving(node) for node in tree.above],
         (moving(node) for node in tree.joints),
         names=names,
         parents=tree.parents,
         end_names=end_names,
         end_parents=tree.end_parents,
-        end_steps=[placing(file, node, repairs).translation for node in tree.ends],
+        end_offsets=[node_transform(file, node, repairs).translation for node in tree.ends],
         frames=len(times),
         fps=rate,
         refuse=file.refuse,
@@ -327,20 +329,17 @@ def _motion(
 def _names(file: GltfFile, tree: JointTree, repairs: Repairs) -> tuple[list[str], list[str]]:
     nodes = [*tree.joints, *tree.ends]
     given = [str(file.item("nodes", node).get("name") or f"node_{node}") for node in nodes]
-    names = free_names(given)
+    names = unique_names(given)
     for old, new in zip(given, names, strict=True):
         if old != new:
             repairs.add(f"a second joint called {old[:40]!r}, renamed {new[:40]!r}")
     return names[: len(tree.joints)], names[len(tree.joints) :]
 
 
-# --- small decisions -----------------------------------------------------------------------
-
-
 def _chosen(
     file: GltfFile, kind: str, which: str | int | None, warnings: list[str]
 ) -> dict[str, Any] | None:
-    """A skin or an animation by name or number; the first by default, None if there is none."""
+    """A skin or an animation by name or index; the first by default, None if there is none."""
     items = file.items(kind)
     names = [str(item.get("name", number)) for number, item in enumerate(items)]
     if which is None:
@@ -359,7 +358,7 @@ def _chosen(
 
 
 def _same_joints(skins: list[dict[str, Any]]) -> bool:
-    """Whether all skins hang on one skeleton, as where hair and clothes are meshes apart."""
+    """Whether all skins share one skeleton, as for separate meshes of hair and clothes."""
     first = skins[0].get("joints")
     base = set(map(str, first)) if isinstance(first, list) else set()
     return all(
@@ -369,7 +368,7 @@ def _same_joints(skins: list[dict[str, Any]]) -> bool:
 
 
 def _animated(file: GltfFile, animation: dict[str, Any] | None) -> list[int]:
-    """Nodes that an animation turns or moves, for files without a skin."""
+    """Animated nodes, for files without a skin."""
     if animation is None:
         file.refuse("there is neither a skin nor an animation")
     everything = set(range(len(file.items("nodes"))))
@@ -379,7 +378,7 @@ def _animated(file: GltfFile, animation: dict[str, Any] | None) -> list[int]:
     return list(dict.fromkeys(nodes))
 
 
-def _told_rate(skin: dict[str, Any] | None) -> float | None:
+def _stated_rate(skin: dict[str, Any] | None) -> float | None:
     extras = (skin or {}).get("extras")
     rate = extras.get("fps") if isinstance(extras, dict) else None
     if isinstance(rate, (int, float)) and not isinstance(rate, bool) and 1e-3 <= rate <= 1e6:
@@ -388,7 +387,7 @@ def _told_rate(skin: dict[str, Any] | None) -> float | None:
 
 
 def _check_room(file: GltfFile, curves, fps: float | None, joints: int) -> None:
-    """Two keys may lie years apart; what they would expand to must stay in proportion."""
+    """Raise if the frames are out of proportion to the keys, which may be years apart."""
     keys = sum(len(curve.times) for curve in curves.values())
     frames = frame_count(curves, fps)
     if frames * joints > max(_ROOM, _GROWTH * keys):

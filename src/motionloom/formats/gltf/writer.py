@@ -1,7 +1,7 @@
-"""Writing glTF: skeletons, skins, one animation, and stick figures to see them by.
+"""Writer of glTF files: skeletons, skins, one animation, and stick-figure meshes.
 
-Characters of one skeleton share all that does not move: the numbers of the stick figure and
-of the skin are in the file once, and one mesh serves all who have its colour.
+Characters with the same skeleton share its static data: vertices and skin are in the file once,
+and characters of one colour share a mesh.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput
 from motionloom.formats.conventions import characters
 from motionloom.formats.gltf.container import glb_bytes, gltf_bytes
-from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh
+from motionloom.formats.scene_nodes import COLOURS, rest_pose_transforms, stick_mesh
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 _COMPONENTS = {"<f4": 5126, "<u2": 5123, "<i2": 5122}
-_PACKED = 32767.0  # a normalised short: 3e-5, or 0.1 mm at the end of a body
-_STILL = 1e-6  # quaternions that differ by less do not turn
+_PACKED = 32767.0  # a normalised short: 3e-5, or 0.1 mm at the extremities
+_STILL = 1e-6  # smaller differences of quaternions are ignored
 
 
 def write(
@@ -40,12 +40,12 @@ def write(
     motion : Motion, Scene or sequence of Motion
         Each keeps its own skeleton, length and rate; all play at once, from time 0.
     path : str or Path
-        ``.glb``, or ``.gltf`` (one file too: the data are inside, as base64).
+        ``.glb``, or ``.gltf`` with embedded data (base64).
     mesh : bool
-        Add stick figures, so that there is something to see in any viewer.
+        Add stick figures, so that any viewer shows something.
     compact : bool
         Rotations in 16 bits instead of 32, and one key for joints that never turn: half the
-        size, joints off by a tenth of a millimetre at most. For crowds.
+        size, position errors of at most 0.1 mm. For crowds.
     """
     cast = characters(motion)
     if not cast or any(len(one) == 0 for _, one in cast):
@@ -89,7 +89,7 @@ class _Document:
         return len(items) - 1
 
     def accessor(self, values: NDArray, kind: str, *, bounds: bool = False, target: int = 0) -> int:
-        """Append an array (N, width) to the buffer; the number of its accessor."""
+        """Append an array (N, width) to the buffer; returns the index of its accessor."""
         coded = {"f": "<f4", "u": "<u2", "i": "<i2"}[values.dtype.kind]
         data = np.ascontiguousarray(values, coded)
         view: dict[str, Any] = {
@@ -119,7 +119,7 @@ class _Document:
     def add_character(self, name: str, motion: Motion, number: int, mesh: bool) -> None:
         skeleton = motion.skeleton
         name = name or f"character {number + 1}"
-        frames = rest_frames(skeleton)
+        frames = rest_pose_transforms(skeleton)
         first = len(self.document["nodes"])
         rest = skeleton.rest
         places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
@@ -158,7 +158,7 @@ class _Document:
         self._add_curves(motion, first)
 
     def _figure(self, skeleton: Skeleton, colour: int) -> int:
-        """The mesh of a stick figure in a colour; its numbers are those of all colours."""
+        """Index of the mesh of a stick figure in a colour; all colours share its vertices."""
         if (skeleton.key, colour) not in self.figures:
             if skeleton.key not in self.vertices:
                 self.vertices[skeleton.key] = self._stick_vertices(skeleton)
@@ -210,7 +210,7 @@ class _Document:
                 self._curve(first + joint, "translation", times, places, "VEC3")
 
     def _times(self, count: int, fps: float) -> int:
-        """The accessor of the times of so many frames; motions alike share one."""
+        """Index of the accessor of the frame times; shared by motions of the same length."""
         if (count, fps) not in self.times:
             times = (np.arange(count) / fps)[:, None].astype(np.float32)
             self.times[count, fps] = self.accessor(times, "SCALAR", bounds=True)

@@ -11,40 +11,40 @@ import sys
 
 import numpy as np
 
-END_SITES = "motionloom:endSites"  # how many of the joints, the last ones, are end sites
-_ROOM = 4_000_000  # joints times frames that any file may give
-_GROWTH = 64  # ... and that a file with many samples may give, per sample
+END_SITES = "motionloom:endSites"  # how many of the last joints are end sites
+_ROOM = 4_000_000  # joints times frames that any file may expand to
+_GROWTH = 64  # or, for files with many samples, per sample
 
 
 class Refused(Exception):
-    """Why a file is not read; the parent tells it."""
+    """Why a file cannot be read; reported by the parent process."""
 
 
 def main(arguments: list[str]) -> None:
     """Read ``{"path", "skeleton", "fps", "output", "memory"}``, given as JSON."""
-    asked = json.loads(arguments[0])
+    request = json.loads(arguments[0])
     try:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (asked["memory"], asked["memory"]))
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"], request["memory"]))
     except (ImportError, ValueError, OSError):
-        pass  # no such limit on this system
+        pass  # not supported on this system
     try:
-        answer = _read(asked)
+        answer = _read(request)
     except Refused as refusal:
         answer = {"refused": str(refusal)}
     except MemoryError:
-        answer = {"refused": "it would need more memory than its size explains"}
-    except Exception as error:  # whatever the library makes of damaged data
+        answer = {"refused": "it needs memory out of proportion to its size"}
+    except Exception as error:  # damaged data may raise anything
         answer = {"refused": f"USD cannot read it ({type(error).__name__}: {str(error)[:120]})"}
     print("\n" + json.dumps(answer), flush=True)
 
 
-def _read(asked: dict) -> dict:
+def _read(request: dict) -> dict:
     from pxr import Usd, UsdGeom, UsdSkel
 
-    stage = Usd.Stage.Open(asked["path"])
-    bones = _skeleton(stage, asked["skeleton"])
+    stage = Usd.Stage.Open(request["path"])
+    bones = _skeleton(stage, request["skeleton"])
     cache = UsdSkel.Cache()
     holder = UsdSkel.Root.Find(bones.GetPrim())
     if holder:
@@ -58,7 +58,7 @@ def _read(asked: dict) -> dict:
     parents = np.array([query.GetTopology().GetParent(k) for k in range(len(joints))])
     animation = query.GetAnimQuery()
     samples = list(animation.GetJointTransformTimeSamples()) if animation else []
-    times, rate = sample_times(samples, stage.GetTimeCodesPerSecond(), asked["fps"], len(joints))
+    times, rate = sample_times(samples, stage.GetTimeCodesPerSecond(), request["fps"], len(joints))
     count = len(joints)
     turns = np.empty((len(times), count, 3, 3), np.float32)
     steps = np.empty((len(times), count, 3))
@@ -74,7 +74,7 @@ def _read(asked: dict) -> dict:
     rest = np.array(query.ComputeJointLocalTransforms(Usd.TimeCode.Default(), True))
     names = bones.GetJointNamesAttr().Get() if bones.GetJointNamesAttr() else None
     ends = bones.GetPrim().GetCustomDataByKey(END_SITES)
-    np.savez(asked["output"], turns=turns, steps=steps, world=world, rest=rest, parents=parents)
+    np.savez(request["output"], turns=turns, steps=steps, world=world, rest=rest, parents=parents)
     up = str(UsdGeom.GetStageUpAxis(stage)).lower()
     return {
         "joints": joints,
@@ -123,7 +123,7 @@ def _skeleton(stage, wanted: str | None):
 
 
 def sample_times(samples: list[float], codes: float, fps: float | None, joints: int):
-    """Time codes to sample at, and the rate they make."""
+    """Time codes of the frames, and the frame rate."""
     if not (np.isfinite(codes) and 1e-3 <= codes <= 1e6):
         raise Refused(f"timeCodesPerSecond is {codes:g}")
     if len(samples) < 2:
@@ -131,7 +131,7 @@ def sample_times(samples: list[float], codes: float, fps: float | None, joints: 
     gaps = np.diff(samples)
     spacing = float(np.median(gaps))
     if spacing <= 0.0 or not np.all(np.isfinite(samples)):
-        raise Refused("the times of the animation do not rise")
+        raise Refused("the times of the animation do not increase")
     even = (samples[-1] - samples[0]) / (len(samples) - 1)
     if fps is None and np.abs(gaps - even).max() < 0.02 * even:
         return samples, codes / even

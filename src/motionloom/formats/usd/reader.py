@@ -1,6 +1,6 @@
-"""USD, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons with their animation.
+"""Reader of USD files, ``.usd``, ``.usda`` and ``.usdc``: UsdSkel skeletons and animations.
 
-Needs the extra ``usd`` (usd-core). Files are read by a process of their own, see
+Needs the extra ``usd`` (usd-core). Files are read in a separate process, see
 `motionloom.formats.usd.child_process`.
 """
 
@@ -24,22 +24,22 @@ from motionloom.formats.conventions import (
     Repairs,
     check_fps,
     check_up,
-    free_names,
-    in_metres,
     nominal_rate,
     refuse_folder,
-    upright,
-    with_given_roles,
+    scaled_to_metres,
+    to_y_up,
+    unique_names,
+    with_user_roles,
 )
-from motionloom.formats.node_motion import NodeCourse, node_motion, one_scale
-from motionloom.formats.units import unit_from
+from motionloom.formats.inference import unit_from
+from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes, uniform_scale
 from motionloom.formats.usd import child_process
 from motionloom.formats.usd.writer import require_extra
 from motionloom.motion import Motion, Origin
 from motionloom.motion.rotations import quaternions as rot
 
-_MEMORY = 4 << 30  # bytes a child may use for any file
-_GROWTH = 200  # ... and for a large one, per byte
+_MEMORY = 4 << 30  # bytes of memory that reading any file may use
+_GROWTH = 200  # or, for larger files, per byte
 
 
 def read(
@@ -59,20 +59,19 @@ def read(
     ----------
     path : str or Path
     skeleton : str, optional
-        Which one, by name or path of the Skeleton or by name of its SkelRoot. Default: the
-        first.
+        Name or path of the Skeleton, or name of its SkelRoot. Default: the first.
     fps : float, optional
         Rate to sample at. Default: that of the samples.
     unit : str or float, optional
-        Overrules metersPerUnit.
+        Overrides metersPerUnit.
     up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Overrules upAxis.
+        Overrides upAxis.
     roles : mapping or path of a mapping file, optional
-        Role to joint name, on top of what the names tell.
+        Role to joint name, in addition to the roles recognised from the names.
     timeout : float
-        Seconds after which reading is given up.
+        Time limit in seconds.
     strict : bool
-        Refuse everything that would be repaired.
+        Raise instead of repairing.
 
     Returns
     -------
@@ -82,7 +81,7 @@ def read(
     Raises
     ------
     MotionFormatError
-        If the file has no one sensible reading.
+        If the file cannot be read unambiguously.
     MissingExtra
         If usd-core is not installed.
     """
@@ -94,7 +93,7 @@ def read(
     require_extra()
     refuse_folder(path, "a USD file")
     repairs = Repairs(path, strict=strict)
-    facts, arrays = _asked(path, skeleton, fps, timeout)
+    facts, arrays = _child_result(path, skeleton, fps, timeout)
     motion = _motion(facts, arrays, path, repairs)
     warnings = []
     others = facts["skeletons"]
@@ -106,7 +105,7 @@ def read(
     if not facts["animated"]:
         warnings.append("no animation moves this skeleton: one frame in its rest pose")
     name = path.stem if skeleton is None else facts["name"] or path.stem
-    motion = replace(motion, skeleton=with_given_roles(motion.skeleton, roles), name=name)
+    motion = replace(motion, skeleton=with_user_roles(motion.skeleton, roles), name=name)
     metres = facts["unit"] if unit is None else unit_from(unit)
     if not 1e-6 <= metres <= 1e6:
         raise MotionFormatError(f"metersPerUnit is {metres:g}; give unit=", path=path)
@@ -121,22 +120,24 @@ def read(
         repairs=repairs.sentences(),
         warnings=tuple(warnings),
     )
-    return replace(in_metres(upright(motion, up), metres), origin=origin)
+    return replace(scaled_to_metres(to_y_up(motion, up), metres), origin=origin)
 
 
-def _asked(path: Path, skeleton, fps, timeout: float) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """What the child says about the file, and its arrays."""
-    size = path.stat().st_size  # raises if there is no such file
+def _child_result(
+    path: Path, skeleton, fps, timeout: float
+) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Facts about the file and its arrays, from the child process."""
+    size = path.stat().st_size  # raises if the file does not exist
     with tempfile.TemporaryDirectory(prefix="motionloom-usd-") as folder:
         output = f"{folder}/arrays.npz"
-        asked = {
+        request = {
             "path": str(path.resolve()),
             "skeleton": skeleton,
             "fps": fps,
             "output": output,
             "memory": max(_MEMORY, _GROWTH * size),
         }
-        command = [sys.executable, "-P", child_process.__file__, json.dumps(asked)]
+        command = [sys.executable, "-P", child_process.__file__, json.dumps(request)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             done = subprocess.run(
@@ -154,7 +155,7 @@ def _asked(path: Path, skeleton, fps, timeout: float) -> tuple[dict[str, Any], d
             facts = json.loads(done.stdout.splitlines()[-1])
         except (IndexError, ValueError):
             raise MotionFormatError(
-                f"USD broke down on this file (exit code {done.returncode}): it is damaged",
+                f"USD crashed on this file (exit code {done.returncode}): it is damaged",
                 path=path,
             ) from None
         if "refused" in facts:
@@ -173,23 +174,23 @@ def _motion(facts: dict[str, Any], arrays: dict[str, NDArray], path: Path, repai
         refuse("the joints must have one root, and parents must come before their children")
     rests = _parts(arrays["rest"][None, :, :3, :3], refuse, repairs)[0][0]
     turns, scales = _parts(arrays["turns"], refuse, repairs)
-    world = arrays["world"]
+    world, steps = arrays["world"], arrays["steps"]
     world_turn, world_scale = _parts(world[:, None, :3, :3], refuse, repairs)
-    frame = NodeCourse(world[:, 3, :3], world_turn[:, 0], world_scale[:, 0], world_turn[0, 0])
+    frame = NodeTrajectory(world[:, 3, :3], world_turn[:, 0], world_scale[:, 0], world_turn[0, 0])
     leaves = set(range(count)) - set(parents)
     ends = [k for k in range(count - facts["ends"], count) if k in leaves and k > 0]
     tips = set(ends)
     joints = [k for k in range(count) if k not in tips]
     number = {k: place for place, k in enumerate(joints)}
     names = _names(facts)
-    return node_motion(
+    return motion_from_nodes(
         [frame],
-        (NodeCourse(arrays["steps"][:, k], turns[:, k], scales[:, k], rests[k]) for k in joints),
+        (NodeTrajectory(steps[:, k], turns[:, k], scales[:, k], rests[k]) for k in joints),
         names=[names[k] for k in joints],
         parents=[-1, *(number[parents[k]] for k in joints[1:])],
         end_names=[names[k] for k in ends],
         end_parents=[number[parents[k]] for k in ends],
-        end_steps=[arrays["steps"][0, k] for k in ends],
+        end_offsets=[steps[0, k] for k in ends],
         frames=len(turns),
         fps=nominal_rate(facts["fps"]),
         refuse=refuse,
@@ -203,10 +204,10 @@ def _parts(matrices: NDArray, refuse, repairs: Repairs) -> tuple[NDArray, NDArra
     if not np.all(np.isfinite(rows)) or np.any(lengths < 1e-9) or np.any(np.linalg.det(rows) <= 0):
         refuse("a joint is mirrored, flattened or not finite")
     turns = rot.from_matrix(np.swapaxes(rows / lengths[..., None], -1, -2))
-    return turns, one_scale(lengths, repairs)
+    return turns, uniform_scale(lengths, repairs)
 
 
 def _names(facts: dict[str, Any]) -> list[str]:
-    """Names as they were before USD's rules, where the file keeps them; else the last of a path."""
+    """The original names if the file has them, else the last components of the joint paths."""
     wanted = facts["names"] or [joint.rpartition("/")[2] for joint in facts["joints"]]
-    return free_names(wanted)
+    return unique_names(wanted)

@@ -1,8 +1,8 @@
-"""Writing USD: UsdSkel skeletons with their animation, and stick figures to see them by.
+"""Writer of USD files: UsdSkel skeletons with animations, and stick-figure meshes.
 
-Characters of one skeleton share it: skeleton and stick figure are in the file once, as a class
-that each refers to. The references are not marked instanceable, for Blender shows instances of
-a skeleton as one that does not move.
+Characters with the same skeleton share it: skeleton and stick figure are in the file once, as a
+class that each references. The references are not instanceable, because Blender shows instances
+of a skeleton without motion.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ import numpy as np
 
 from motionloom.atomic_write import atomic_write
 from motionloom.errors import InvalidInput, MissingExtra
-from motionloom.formats.conventions import characters, free_names
-from motionloom.formats.stick_mesh import COLOURS, rest_frames, stick_mesh, transform_matrices
+from motionloom.formats.conventions import characters, unique_names
+from motionloom.formats.scene_nodes import (
+    COLOURS,
+    rest_pose_transforms,
+    stick_mesh,
+    transform_matrices,
+)
 from motionloom.formats.usd.child_process import END_SITES
 from motionloom.motion import Motion, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
@@ -30,16 +35,16 @@ def write(
     Parameters
     ----------
     motion : Motion, Scene or sequence of Motion
-        Several share one stage, so they must share one rate.
+        Several characters share one stage and must have the same rate.
     path : str or Path
         ``.usd`` and ``.usdc`` are binary, ``.usda`` is text.
     mesh : bool
-        Add stick figures, so that there is something to see in any viewer.
+        Add stick figures, so that any viewer shows something.
 
     Notes
     -----
-    The stage is in metres, y up; frame k is at time code k. Joint names that USD does not
-    allow are changed; the skeleton's ``jointNames`` keep the original ones.
+    The stage is in metres, y up; frame k is at time code k. Joint names that are not valid in
+    USD are changed; the original ones are kept in ``jointNames`` of the skeleton.
     """
     pxr = require_extra()
     cast = characters(motion)
@@ -62,7 +67,7 @@ def write(
     stage.SetDefaultPrim(top.GetPrim())
     shared = _shared_figures(pxr, stage, [one.skeleton for one in motions], mesh)
     shown = [name or "Character" for name, _ in cast]
-    names = free_names((_identifier(pxr, name) for name in shown), taken=["Looks"])
+    names = unique_names((_identifier(pxr, name) for name in shown), taken=["Looks"])
     for number, one in enumerate(motions):
         place = f"/Characters/{names[number]}"
         figure = shared.get(one.skeleton.key)
@@ -75,7 +80,7 @@ def write(
 
 
 def require_extra():
-    """The modules of usd-core as attributes of one; `MissingExtra` if it is not installed."""
+    """The package pxr with its modules; raises `MissingExtra` if usd-core is not installed."""
     try:
         import pxr
         from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # noqa: F401
@@ -87,7 +92,7 @@ def require_extra():
 
 
 def _shared_figures(pxr, stage, skeletons: Sequence[Skeleton], mesh: bool) -> dict[str, str]:
-    """Paths of figures that several characters share, by the key of their skeleton."""
+    """Paths of figures shared by several characters, by the key of their skeleton."""
     places: dict[str, str] = {}
     for key, count in Counter(skeleton.key for skeleton in skeletons).items():
         if count > 1:
@@ -116,15 +121,15 @@ def _add_character(
 
 
 def _add_figure(pxr, stage, skeleton: Skeleton, place: str, mesh: bool) -> None:
-    """Skeleton and stick figure: what does not move."""
+    """Skeleton and stick figure."""
     bones = pxr.UsdSkel.Skeleton.Define(stage, f"{place}/Skeleton")
     paths = _joint_paths(pxr, skeleton)
-    frames = rest_frames(skeleton)
+    frames = rest_pose_transforms(skeleton)
     unturned = np.tile(rot.IDENTITY, (len(skeleton.end_names), 1))
     rest_turns = np.concatenate([skeleton.rest_rotations, unturned])
     rest_places = np.concatenate([frames.positions[:1], skeleton.point_offsets[1:]])
     local = transform_matrices(rest_places, rest_turns)
-    # USD multiplies row vectors from the left: its matrices are transposed.
+    # USD uses row vectors: its matrices are transposed.
     row_vectors = lambda m: pxr.Vt.Matrix4dArray.FromNumpy(  # noqa: E731
         np.ascontiguousarray(np.swapaxes(m, 1, 2))
     )
@@ -178,7 +183,7 @@ def _add_sticks(pxr, stage, skeleton: Skeleton, place: str) -> None:
 
 
 def _paint(pxr, stage, place: str, number: int) -> None:
-    """Give sticks a colour: for viewers that go by materials, and for those that do not."""
+    """Set the colour of a stick figure, as a material and as a display colour."""
     colour = pxr.Gf.Vec3f(*COLOURS[number])
     sticks = stage.OverridePrim(place)
     pxr.UsdGeom.Mesh(sticks).CreateDisplayColorAttr([colour])
@@ -196,8 +201,8 @@ def _paint(pxr, stage, place: str, number: int) -> None:
 
 
 def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
-    """Paths of joints and end sites, as in ``Hips/Spine/Head``, in names that USD allows."""
-    names = free_names(_identifier(pxr, name) for name in skeleton.point_names)
+    """Paths of joints and end sites with valid USD names, as in ``Hips/Spine/Head``."""
+    names = unique_names(_identifier(pxr, name) for name in skeleton.point_names)
     paths: list[str] = []
     for plain, parent in zip(names, skeleton.point_parents, strict=True):
         paths.append(plain if parent < 0 else f"{paths[parent]}/{plain}")
@@ -205,5 +210,5 @@ def _joint_paths(pxr, skeleton: Skeleton) -> list[str]:
 
 
 def _identifier(pxr, name: str) -> str:
-    """A name that USD allows: letters, digits and underscores, no digit in front."""
+    """A valid USD name: letters, digits and underscores, not starting with a digit."""
     return pxr.Tf.MakeValidIdentifier(f"_{name}" if name[:1].isdigit() else name)

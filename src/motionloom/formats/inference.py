@@ -1,6 +1,7 @@
-"""What a file does not say about its figure: which way is up, and whether frame 0 is a T-pose.
+"""Inference of what a file does not state: unit, up axis, facing direction, T-pose frame.
 
-What a file of markers does not say: which way is up, and how long a unit is.
+BVH has no unit. A person stands 1.4 to 2.1 m tall, and the units in use are far enough
+apart that at most one of them gives a skeleton that height.
 """
 
 from __future__ import annotations
@@ -8,13 +9,112 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.formats.units import UNITS, Unit
+from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
+from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
+
+UNITS = {
+    "m": 1.0,
+    "dm": 0.1,
+    "cm": 0.01,
+    "mm": 0.001,
+    "inch": 0.0254,
+    "foot": 0.3048,
+    "cmu": 0.0254 / 0.45,  # the CMU database: 1 unit = 1/0.45 inch = 5.6444 cm
+}
+_PERSON = (1.4, 2.1)
+_CHILD = 0.8
+_TYPICAL = 1.72
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Metres per unit, the evidence for it, and a warning if it is weak."""
+
+    metres: float
+    reason: str
+    warning: str = ""
+
+
+def unit_from(value: str | float) -> float:
+    """Metres per unit from a name (``"cm"``, ``"inch"``, ``"cmu"``, ...) or a number.
+
+    Examples
+    --------
+    >>> unit_from("cm"), unit_from("0.3048")
+    (0.01, 0.3048)
+    """
+    if isinstance(value, str) and value.lower() in UNITS:
+        return UNITS[value.lower()]
+    try:
+        metres = float(value)
+    except (TypeError, ValueError):
+        metres = float("nan")
+    if not (np.isfinite(metres) and metres > 0.0):
+        raise InvalidInput(
+            f"unit must be one of {', '.join(UNITS)} or metres per unit; got {value!r}"
+        )
+    return metres
+
+
+@lru_cache(maxsize=64)  # many motions share one skeleton
+def infer_unit(skeleton: Skeleton) -> Unit:
+    """Unit that gives a skeleton with offsets in file units the height of a person.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> infer_unit(ml.demo.clip("walk").skeleton.scaled(100.0)).metres
+    0.01
+    """
+    height = body_height(skeleton)
+    if height is not None and height > 0.0:
+        for name, metres in UNITS.items():
+            if _PERSON[0] <= height * metres <= _PERSON[1]:
+                return Unit(
+                    metres, f"{name}: the skeleton then stands {height * metres:.2f} m tall"
+                )
+        name = _nearest(height)
+        metres = UNITS[name]
+        return Unit(
+            metres,
+            f"{name}: nearest to a person, {height * metres:.2f} m tall",
+            f"no usual unit makes this skeleton 1.4 to 2.1 m tall; taken as {name} "
+            f"({height * metres:.2f} m). Overrule with unit=",
+        )
+    return _by_extent(skeleton)
+
+
+def _nearest(height: float) -> str:
+    """A child in m, cm or mm is likelier than a giant in inches; else nearest to a person."""
+    for name in ("m", "cm", "mm"):
+        if _CHILD <= height * UNITS[name] < _PERSON[0]:
+            return name
+    return min(UNITS, key=lambda unit: abs(np.log(height * UNITS[unit] / _TYPICAL)))
+
+
+def _by_extent(skeleton: Skeleton) -> Unit:
+    """Not a person: metres, centimetres or millimetres by order of magnitude."""
+    reach = np.zeros((len(skeleton), 3))
+    for joint in range(1, len(skeleton)):
+        reach[joint] = reach[skeleton.parents[joint]] + skeleton.offsets[joint]
+    tips = reach[skeleton.end_parents] + skeleton.end_offsets
+    points = np.concatenate([reach, tips])
+    extent = float(np.ptp(points, axis=0).max())
+    name = "m" if extent < 10.0 else "cm" if extent < 1000.0 else "mm"
+    return Unit(
+        UNITS[name],
+        f"{name}: guessed from the skeleton's extent, {extent * UNITS[name]:.2f} m",
+        f"not a skeleton of a person: unit guessed as {name} from its extent. Overrule with unit=",
+    )
+
 
 UP_AXES = {
     "y": np.array([0.0, 1.0, 0.0]),
@@ -24,9 +124,9 @@ UP_AXES = {
     "-z": np.array([0.0, 0.0, -1.0]),
     "-x": np.array([-1.0, 0.0, 0.0]),
 }
-_LOOKS = 50  # frames looked at, evenly spread: their median is steady and quick to have
-# Lengths of the body: nobody lies that deep in the floor, and CMU's swimmers, on their bench,
-# not that high above it.
+_LOOKS = 50  # evenly spaced frames: their median is robust and fast to compute
+# In body lengths: nobody lies that deep in the floor, and CMU's swimmers, on their bench, not
+# that high above it.
 _SUNK, _FLOATING = -0.13, 0.3
 _UPRIGHT = 0.8  # cosine: the body is within 37 degrees of an axis
 
@@ -40,12 +140,12 @@ _LIMBS = tuple(
 
 
 def infer_up(motion: Motion) -> tuple[str, str]:
-    """Up axis of the file ("y", "z", ...) and a warning where the evidence is divided.
+    """Up axis of the file ("y", "z", ...) and a warning if the evidence is contradictory.
 
-    A figure stands up in its rest pose, and most of the time in motion. Only when both
-    agree on another axis than y is the file taken as such. Where the motion alone points
-    along another axis, it may be a swimmer: the warning is given if the figure would stand
-    on the floor of that axis, which a swimmer does not, or lies where no floor can be.
+    A figure stands upright in its rest pose, and most of the time in motion. Another axis than
+    y is inferred only if both agree on it. If the motion alone points along another axis, it may
+    be a swimmer: the warning is given if the figure would stand on the floor of that axis, which
+    a swimmer does not, or lies where no floor can be.
     """
     roles = motion.skeleton.roles
     feet = [role for role in ("left_ankle", "right_ankle") if role in roles]
@@ -60,7 +160,7 @@ def infer_up(motion: Motion) -> tuple[str, str]:
         if in_rest in ("y", None):
             return "y", ""
         return "y", (
-            f"the figure rests along {in_rest} though it moves upright along no axis: if the "
+            f"the figure rests along {in_rest} though it moves to_y_up along no axis: if the "
             f"file's up axis is {in_rest}, pass up={in_rest!r}"
         )
     if in_rest is None:
@@ -76,9 +176,9 @@ def infer_up(motion: Motion) -> tuple[str, str]:
 
 
 def _would_stand(motion: Motion, up: str) -> bool:
-    """Whether the lowest points keep to the floor of the axis `up` better than to that of y.
+    """Whether the lowest points fit a floor along `up` better than a floor along y.
 
-    Lengths are measured in lengths of the body, some 1.7 m on a grown-up.
+    Lengths are relative to the body, about 1.7 m for an adult.
     """
     points = motion.positions(end_sites=True).astype(np.float64)
     size = max(float(np.median(np.ptp(points @ UP_AXES[up], axis=1))), 1e-9)
@@ -91,15 +191,15 @@ def _would_stand(motion: Motion, up: str) -> bool:
     return bool(better and abs(standing[1]) < 0.13 and spread < 0.15)
 
 
-def turn_upright(up: str) -> NDArray[np.float64]:
-    """Rotation ``wxyz`` that takes a file's up axis to +Y (z up: x stays, y becomes -z)."""
+def rotation_to_y_up(up: str) -> NDArray[np.float64]:
+    """Rotation ``wxyz`` from a file's up axis to +Y (z up: x is kept, y becomes -z)."""
     return rot.between(UP_AXES[up], UP_AXES["y"])
 
 
 def facing(motion: Motion) -> str | None:
     """Axis the figure faces in its rest pose, "+z" by our convention; None if unknown.
 
-    A rest pose that does not stand, as LAFAN1's with every bone along X, faces nowhere.
+    A rest pose that does not stand, as in LAFAN1 with every bone along X, has no direction.
     """
     roles = motion.skeleton.roles
     if not {"left_hip", "right_hip"} <= roles.keys():
@@ -114,10 +214,10 @@ def facing(motion: Motion) -> str | None:
 
 
 def is_tpose_frame(motion: Motion) -> bool:
-    """Whether frame 0 is a T-pose put in front of the capture, as in CMU's conversion.
+    """Whether frame 0 is a T-pose added in front of the capture, as in CMU's conversion.
 
-    The figure must stand straight on the floor with straight arms held out, and the step
-    from frame 0 to frame 1 must be a jump, far larger than the steps that follow.
+    The figure must stand upright on the floor with straight horizontal arms, and the change
+    from frame 0 to frame 1 must be a jump, far larger than the changes that follow.
     """
     roles = motion.skeleton.roles
     if len(motion) < 3 or not roles.keys() >= set(_LIMBS):
@@ -128,11 +228,11 @@ def is_tpose_frame(motion: Motion) -> bool:
     steps = 2.0 * np.arccos(np.minimum(np.median(half_cosines, axis=1), 1.0))
     drop = _arms_drop(motion.skeleton, half_cosines)
     if not drop and steps[0] <= max(4.0 * np.median(steps[1:]), 1e-3):
-        return False  # no jump: nearly every take ends here
+        return False  # no jump: nearly every take returns here
     if not (_stands_like_a_t(motion[0]) and _stands_on_the_floor_of_the_rest(motion)):
         return False
-    # The first captured frame may be near a T-pose itself; a made one is exact, though:
-    # most of its joints are not turned at all.
+    # The first captured frame may be close to a T-pose, too; an added one is exact: most of
+    # its joints are not rotated at all.
     exact = (rot.angle_between(start[:2], rot.IDENTITY) < 1e-4).mean(axis=1)
     return bool(
         drop or steps[0] > np.radians(3.0) or (exact[0] > 0.5 and exact[1] < 0.5 * exact[0])
@@ -140,14 +240,14 @@ def is_tpose_frame(motion: Motion) -> bool:
 
 
 def _arms_drop(skeleton: Skeleton, half_cosines: NDArray[np.float64]) -> bool:
-    """Whether both upper arms turn by 25 degrees after frame 0, and four times less later."""
+    """Whether both upper arms rotate by 25 degrees after frame 0, and four times less later."""
     joints = [skeleton.names.index(skeleton.roles[f"{side}_shoulder"]) for side in _SIDES]
     turns = 2.0 * np.arccos(np.minimum(half_cosines[:, joints], 1.0)).min(axis=1)
     return bool(turns[0] > max(np.radians(25.0), 4.0 * turns[1:].max()))
 
 
 def _stands_on_the_floor_of_the_rest(motion: Motion) -> bool:
-    """A row of zeros, as broken takes begin with, leaves the figure sunk to its hips."""
+    """False for a first row of zeros, as in damaged takes: the figure is sunk to its hips."""
     ankles = motion[:200].role_positions(["left_ankle", "right_ankle"])[:, :, 1].min(axis=1)
     hips = motion.role_positions(["left_hip", "left_ankle"])[0]
     leg = float(np.linalg.norm(hips[0] - hips[1]))
@@ -160,7 +260,7 @@ def _stands_like_a_t(pose: Motion) -> bool:
     bones /= np.maximum(np.sqrt((bones * bones).sum(axis=2, keepdims=True)), 1e-9)
     upward = bones[:, 0, 1]
     if np.abs(upward[:2]).max() >= 0.5 or upward[2:].max() >= -0.9:
-        return False  # arms level within 30 degrees, legs down: few poses come past this
+        return False  # arms level within 30 degrees, legs down: rejects nearly all poses
     straight = (bones[:, 0] * bones[:, 1]).sum(axis=1).min() > 0.94  # within 20 degrees
     apart = bones[0, 0] @ bones[1, 0] < -0.5
     return bool(straight and apart)
@@ -191,7 +291,7 @@ _LIKELY_EXTENT = 1.5  # metres between the highest and the lowest marker on a pe
 def infer_marker_up(
     labels: Sequence[str], positions: NDArray[np.float64], screen: str
 ) -> tuple[str, str]:
-    """Up axis of a take of markers, and how we know.
+    """Up axis of marker trajectories, and the evidence for it.
 
     Parameters
     ----------
@@ -205,7 +305,7 @@ def infer_marker_up(
     head = [k for k, label in enumerate(bare) if _HEAD.search(label)]
     feet = [k for k, label in enumerate(bare) if _FOOT.search(label) and k not in head]
     if head and feet:
-        with warnings.catch_warnings():  # frames in which all of them are hidden
+        with warnings.catch_warnings():  # frames in which all of them are missing
             warnings.simplefilter("ignore", RuntimeWarning)
             upward = np.nanmedian(
                 np.nanmean(positions[:, head], axis=1) - np.nanmean(positions[:, feet], axis=1),
@@ -216,14 +316,14 @@ def infer_marker_up(
             for name, axis in UP_AXES.items():
                 if upward @ axis > _CLEAR * length:
                     return name, "the markers of the head are above those of the feet"
-    told = screen.strip().lower().lstrip("+")
-    if told in UP_AXES:
-        return told, "POINT:Y_SCREEN says so"
+    stated = screen.strip().lower().lstrip("+")
+    if stated in UP_AXES:
+        return stated, "POINT:Y_SCREEN says so"
     return "z", "as in most C3D files; nothing in this one tells"
 
 
 def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
-    """Unit by the height of the cloud of markers: metres, centimetres or millimetres."""
+    """Unit from the vertical extent of the markers: metres, centimetres or millimetres."""
     height = positions @ UP_AXES[up]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -240,17 +340,17 @@ def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
     )
 
 
-def with_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """Positions (..., 3) turned so that `up` becomes +Y, exactly: axes swapped and negated."""
-    return _turned(positions, np.rint(rot.rotate(turn_upright(up), np.eye(3)).T))
+def positions_to_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
+    """Positions (..., 3) rotated from `up` to +Y exactly, by swapping and negating axes."""
+    return _turned(positions, np.rint(rot.rotate(rotation_to_y_up(up), np.eye(3)).T))
 
 
-def with_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """The inverse of `with_y_up`: +Y becomes `up`."""
-    return _turned(positions, np.rint(rot.rotate(turn_upright(up), np.eye(3))))
+def positions_from_y_up(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
+    """The inverse of `positions_to_y_up`: +Y becomes `up`."""
+    return _turned(positions, np.rint(rot.rotate(rotation_to_y_up(up), np.eye(3))))
 
 
 def _turned(positions: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows of a signed permutation pick one axis each, so no digit is lost."""
+    """Apply a signed permutation matrix without rounding."""
     source = np.argmax(np.abs(matrix), axis=1)
     return positions[..., source] * matrix[np.arange(3), source]
