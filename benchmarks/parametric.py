@@ -22,6 +22,7 @@ from motionloom.blending.poses import Clips
 from motionloom.blending.registration_curve import RegistrationCurve
 from motionloom.parametric.parameter_space import sampled_space
 from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 
 SUMMARY = "targets to motions: kicks, walks, reaches ... that land where they are asked to"
 PACKAGES = ()
@@ -52,7 +53,9 @@ def _accuracy(
     say(f"{motion.name}: 200 targets")
     refined = [motion.reach(target).error for target in targets]
     plain = [motion.reach(target, refine=False).error for target in targets]
-    alone = parametrize(motion.registration, list(motion.parameters), samples=0)
+    alone = parametrize(
+        motion.registration, list(motion.parameters), ParametrizeSettings(samples=0)
+    )
     few = [alone.reach(target, refine=False).error for target in targets]
     cardinal = [motion.reach(target, scheme="cardinal").error for target in targets]
     note = (

@@ -30,6 +30,7 @@ from motionloom.reconstruction.control_signal import control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream
 from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.settings import ReconstructSettings
 
 SUMMARY = "a whole body from six tracked points"
 PACKAGES = ()
@@ -59,7 +60,12 @@ def _take(lib, name: str, settings: Settings, say: Say):
         )
         for mode in ("offline", "online")
     }
-    prior = Prior(lib, motion.skeleton, signal.roles, without=errors["offline"].left_out)
+    prior = Prior(
+        lib,
+        motion.skeleton,
+        signal.roles,
+        ReconstructSettings(exclude=tuple(errors["offline"].left_out)),
+    )
     limits = prior.limits()
     rival = partial(marker_ik, signal, motion.skeleton, prior.joints, limits)
     theirs = float(joint_errors(motion, rival())[0].mean())

@@ -15,6 +15,7 @@ from motionloom import demo
 from motionloom.blending import register
 from motionloom.library import Library
 from motionloom.parametric.parametric_motion import ParametricMotion, parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 
 Array = NDArray[np.float64]
 
@@ -61,7 +62,9 @@ def parametric_row(library: Library, row: Row, *, samples: int = 1000) -> Parame
     """The parametric motion of one row."""
     family = library.family(row.query, within=row.label, max_distance=row.max_distance, max=100)
     registration = register(library, family, leave_out_unmatched=True)
-    return parametrize(registration, row.by, samples=samples, seed=1, name=row.name)
+    return parametrize(
+        registration, row.by, ParametrizeSettings(samples=samples, seed=1), name=row.name
+    )
 
 
 def random_targets(motion: ParametricMotion, count: int, seed: int) -> Array:

@@ -15,6 +15,7 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, joint_accelerations
 from motionloom.parametric.artifact import open_parametric, save_parametric
 from motionloom.parametric.parametric_motion import parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 
 KINDS = ("front_mid", "front_low", "front_high", "inside_mid", "outside_mid", "outside_low")
 HIT = 33
@@ -27,7 +28,9 @@ def kicks():
 
 @pytest.fixture(scope="module")
 def kick(kicks):
-    return parametrize(kicks, ml.at("right_ankle", HIT), samples=150, seed=1, name="kick")
+    return parametrize(
+        kicks, ml.at("right_ankle", HIT), ParametrizeSettings(samples=150, seed=1), name="kick"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +62,9 @@ def test_a_kick_lands_where_it_is_asked_to_in_the_written_file_too(kick, targets
 
 
 def test_refinement_is_nearer_than_interpolation_and_that_than_the_examples_alone(kick, targets):
-    alone = parametrize(kick.registration, ml.at("right_ankle", HIT), samples=0)
+    alone = parametrize(
+        kick.registration, ml.at("right_ankle", HIT), ParametrizeSettings(samples=0)
+    )
     mean = {
         "refined": np.mean([kick.reach(t).error for t in targets]),
         "sampled": np.mean([kick.reach(t, refine=False).error for t in targets]),
@@ -91,7 +96,9 @@ def test_several_parameters_and_functions_at_once(kicks):
     def seconds(motion):
         return motion.duration
 
-    both = parametrize(kicks, ["highest(right_ankle)", seconds], samples=30, spacing=0.001)
+    both = parametrize(
+        kicks, ["highest(right_ankle)", seconds], ParametrizeSettings(samples=30, spacing=0.001)
+    )
     assert both.axes == ("y", "seconds")
     target = both.accessible[-1]
     found = both.reach(target, tolerance=0.02)
@@ -99,7 +106,9 @@ def test_several_parameters_and_functions_at_once(kicks):
 
 
 def test_examples_that_the_others_reach_are_left_out(kicks):
-    kept = parametrize(kicks, "highest(right_ankle)", samples=5, redundant=0.02)
+    kept = parametrize(
+        kicks, "highest(right_ankle)", ParametrizeSettings(samples=5, redundant=0.02)
+    )
     assert 2 <= len(kept.examples) < len(KINDS)
     assert kept.examples[0] == kicks.names[0]
     for height in kept.space.examples[:, 0]:
@@ -144,7 +153,9 @@ def test_a_function_must_be_given_again(kicks, tmp_path):
         return motion.duration
 
     lib = ml.Library.create(tmp_path / "takes.loom")
-    save_parametric(lib, parametrize(kicks, seconds, samples=3, spacing=1e-4), "long")
+    save_parametric(
+        lib, parametrize(kicks, seconds, ParametrizeSettings(samples=3, spacing=1e-4)), "long"
+    )
     with pytest.raises(InvalidInput, match="function seconds, which a library cannot keep"):
         open_parametric(lib, "long")
     with pytest.raises(InvalidInput, match="what was given has"):
@@ -212,7 +223,7 @@ def test_from_a_query_to_a_kick_on_the_command_line(lib, tmp_path):
     ("arguments", "message"),
     [
         (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.bvh"), "is called 'punch'"),
-        (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.doc"), "cannot write x.doc"),
+        (("synthesize", "LIB", "punch", "--at", "1,2,3", "-o", "x.doc"), "cannot write motion to x.doc"),
         (
             ("parametrize", "LIB", "kick_front_mid_right_p0:0-70", "--by", "tail"),
             "there are JOINT@FRAME",

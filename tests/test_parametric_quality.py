@@ -9,6 +9,7 @@ from benchmarks.table_one import ROWS, corpus_library, parametric_row, random_ta
 from motionloom.blending import register
 from motionloom.motion.diagnostics.quality import floor_penetration, foot_slide, joint_accelerations
 from motionloom.parametric.parametric_motion import parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 
 # Query -> takes to search, how alike members are, what it is asked by.
 CAPTURED = {
@@ -76,9 +77,9 @@ def test_captured_families_land_where_they_are_asked_to(takes, query, capsys):
     names, near, by = CAPTURED[query]
     family = takes.family(query, max_distance=near, max=96, only=names)
     registration = register(takes, family, leave_out_unmatched=True)
-    motion = parametrize(registration, by, seed=1)
+    motion = parametrize(registration, by, ParametrizeSettings(seed=1))
     errors, slide, _, ratio = judged(motion, 100)
-    fewer = parametrize(registration, by, samples=0, redundant=0.00635)
+    fewer = parametrize(registration, by, ParametrizeSettings(samples=0, redundant=0.00635))
     with capsys.disabled():
         print(
             f"\n{query} by {by}: {len(motion.examples)} examples, "

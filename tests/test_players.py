@@ -17,6 +17,7 @@ from motionloom.fat_graph import FatGraphSettings, FatPlayer, fat_graph
 from motionloom.motion_graph import GraphPlayer, WalkSettings, motion_graph
 from motionloom.motion_graph.routes import plan
 from motionloom.parametric.parametric_motion import ParametricPlayer, parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.settings import ChoreographySettings
@@ -37,7 +38,7 @@ class Kind(NamedTuple):
 def kinds() -> dict[str, Kind]:
     sides = ("front_mid", "front_high", "outside_mid")
     kicks = register([ml.demo.clip(f"kick_{side}_right") for side in sides])
-    kick = parametrize(kicks, "right_ankle@33", samples=10)
+    kick = parametrize(kicks, "right_ankle@33", ParametrizeSettings(samples=10))
     walks = [ml.demo.clip(name) for name in ("walk", "walk_left", "walk_fast")]
     graph = motion_graph(walks, labels={walk.name: ("walk",) for walk in walks})
     route = plan(graph, WalkSettings(seed=1, path=[(0.0, 0.0), (0.0, 4.0)]))

@@ -22,7 +22,7 @@ from motionloom.reconstruction import SIX, reconstruction_stream, tracked
 from motionloom.reconstruction.control_signal import MarkerFrame, control_signal
 from motionloom.reconstruction.local_model import LocalModel, local_model
 from motionloom.reconstruction.pose_solver import Body, Expectation, map_pose
-from motionloom.reconstruction.reconstruct import fitted_skeleton
+from motionloom.reconstruction.reconstruction import fitted_skeleton
 from tests.naive import reconstruction as naive
 
 CLIPS = ("walk", "kick_front_high_right", "jump_up", "dance_groove")

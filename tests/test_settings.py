@@ -6,8 +6,15 @@ from dataclasses import fields
 import pytest
 
 import motionloom as ml
+from motionloom.blending import BlendSettings
 from motionloom.crowd import BallroomSettings, DanceFloorSettings, MarchSettings
+from motionloom.fat_graph import FatGraphSettings
+from motionloom.motion_graph import GraphSettings, MotionGraph, WalkSettings
+from motionloom.parametric.parametric_motion import ParametricMotion
+from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
+from motionloom.reconstruction import ReconstructSettings
 from motionloom.rhythm import BeatSettings, Choreography, ChoreographySettings, DanceSettings
+from motionloom.settings import Settings, described, methods_of
 from motionloom.store.settings import ImportSettings
 
 # Verb, settings, and names that only one of the two has.
@@ -21,6 +28,13 @@ VERBS = [
     (ml.Library.dance_floor, DanceFloorSettings, set()),
     (Choreography.dance, DanceSettings, set()),
     (Choreography.dance_to, DanceSettings, set()),
+    (ml.Library.blend, BlendSettings, set()),
+    (ml.Library.parametrize, ParametrizeSettings, {"name"}),
+    (ParametricMotion.reach, SynthesisSettings, {"name"}),
+    (ml.Library.motion_graph, GraphSettings, {"workers"}),
+    (MotionGraph.walk, WalkSettings, set()),
+    (ml.Library.fat_graph, FatGraphSettings, set()),
+    (ml.Library.reconstruct, ReconstructSettings, set()),
 ]
 NOT_SETTINGS = {"self", "progress"}
 
@@ -29,7 +43,13 @@ NOT_SETTINGS = {"self", "progress"}
     ("verb", "settings", "besides"), VERBS, ids=lambda one: getattr(one, "__name__", "")
 )
 def test_signature_and_settings_agree(verb, settings, besides):
-    declared = {one.name: one.default for one in fields(settings)}
+    declared = {}
+    for one in fields(settings):
+        declared[one.name] = one.default
+        if isinstance(one.default, Settings):  # a method: its name, and its options if given
+            methods = methods_of(settings, one.name)
+            declared[one.name] = next(k for k, kind in methods.items() if kind is type(one.default))
+            declared |= {name: None for kind in methods.values() for name in described(kind)}
     parameters = inspect.signature(verb).parameters.values()
     options = {
         one.name: one.default

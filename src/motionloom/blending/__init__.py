@@ -1,19 +1,21 @@
 """How motions are mixed: registration, blending, transitions, and playing what comes of it."""
 
-from motionloom.blending.blends import Blend, BlendPlayer
+from motionloom.blending.blends import Blend, BlendPlayer, blend
 from motionloom.blending.player import FrameBlock, Player, Pose
-from motionloom.blending.registration import Registration, register
+from motionloom.blending.registration import BlendSettings, Registration, register
 from motionloom.blending.transitions import Transition, Window, transition
 
 __all__ = [
     "Blend",
     "BlendPlayer",
+    "BlendSettings",
     "Player",
     "Pose",
     "Registration",
     "FrameBlock",
     "Transition",
     "Window",
+    "blend",
     "register",
     "transition",
 ]

@@ -31,8 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.blending.player import FrameBlock, Player, Pose
 from motionloom.blending.poses import blend_poses
-from motionloom.blending.registration import Registration
+from motionloom.blending.registration import Registration, register
 from motionloom.blending.registration_curve import Track
+from motionloom.distance.frame_distances import FrameDistance
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Source
 from motionloom.motion.easing import critically_damped_spring
@@ -385,3 +386,49 @@ class BlendPlayer(Player):
             self.registration.examples[n].played(played[0], played[-1], start, end, means[n])
             for n, played in sorted(times.items())
         )
+
+
+def blend(
+    motions: Sequence[Motion],
+    weights: ArrayLike,
+    *,
+    distance: str | FrameDistance = "pc11",
+    plant: bool = True,
+    name: str = "blend",
+) -> Motion:
+    """Blend motions: register them in time and on the floor, and average them.
+
+    Parameters
+    ----------
+    motions : sequence of Motion, length N
+        At least two. The result has the skeleton and the frame rate of the first, and begins
+        where the first begins.
+    weights : array_like, shape (N,)
+        Sum to 1; slightly negative weights extrapolate.
+    distance : str or FrameDistance
+        Frame distance of the time alignment.
+    plant : bool
+        Hold feet in contact in place.
+    name : str
+        Name of the result.
+
+    Returns
+    -------
+    motion : Motion
+        With its provenance: frames of the motions, and their weights.
+
+    Raises
+    ------
+    InvalidInput
+        If weights are not one per motion, not finite, or do not sum to 1; or if foot contacts
+        cannot be matched.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> from motionloom.blending import blend
+    >>> kicks = [ml.demo.clip(f"kick_{kind}_right") for kind in ("front_mid", "front_high")]
+    >>> blend(kicks, [0.5, 0.5])
+    Motion('blend', 75 frames at 30 fps = 2.50 s, 21 joints)
+    """
+    return Blend(register(motions, distance=distance))(weights, plant=plant, name=name)

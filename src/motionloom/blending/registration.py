@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,11 +43,30 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.search.match_graph.graph import Edge, Family, cheapest_paths
+from motionloom.settings import Settings, setting
 
 Array = NDArray[np.float64]
 
-DISTANCE = "pc11"
 _SUM = 1e-6  # how far from 1 weights may sum up to
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlendSettings(Settings):
+    """How the members of a family are registered; see `motionloom.Library.blend`.
+
+    Examples
+    --------
+    >>> BlendSettings(fps=60.0).distance
+    'pc11'
+    """
+
+    query: Any = setting(None, "The whole motion of the query, if it is not in the library.")
+    skeleton: Any = setting(None, "Skeleton of all examples. [that of the query]")
+    fps: float | None = setting(None, "Frame rate of all examples. [that of the query]", above=0.0)
+    distance: str | Any = setting("pc11", "Frame distance of the time alignments.")
+    leave_out_unmatched: bool = setting(
+        False, "Leave out examples whose foot contacts do not match the query's."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +209,7 @@ def register(
     query: Motion | None = None,
     skeleton: Skeleton | None = None,
     fps: float | None = None,
-    distance: str | FrameDistance = DISTANCE,
+    distance: str | FrameDistance = "pc11",
     leave_out_unmatched: bool = False,
 ) -> Registration:
     """Register the members of a family in time and on the floor.

@@ -28,7 +28,8 @@ from motionloom.parallel import one_thread
 from motionloom.ragged import row_of
 from motionloom.reconstruction.control_signal import SIX, control_signal, tracked
 from motionloom.reconstruction.prior import Prior
-from motionloom.reconstruction.reconstruct import Reconstruction, reconstruct, searched_roles
+from motionloom.reconstruction.reconstruction import Reconstruction, reconstruct, searched_roles
+from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
 
 NOISE = 0.001  # metres; Krüger et al. 2010, section 5.2
@@ -132,8 +133,8 @@ def evaluate_reconstruction(
         seed=seed,
     )
     left_out = _told_before(library, motion, without_subject)
-    given = {"skeleton": motion.skeleton, **options}
-    result = reconstruct(library, markers, without=left_out, **given)
+    given = {"skeleton": motion.skeleton, **options, "exclude": tuple(left_out)}
+    result = reconstruct(library, markers, ReconstructSettings(**given))
     if result.skeleton is not motion.skeleton and len(result.skeleton) != len(motion.skeleton):
         raise InvalidInput("errors need the skeleton of the take, or one with the same joints")
     errors, names = joint_errors(motion, result)
@@ -195,7 +196,7 @@ def _prepare(library: Store, names: Sequence[str], options: dict) -> None:
         motion = library[name]
         roles = searched_roles(control_signal(_markers(motion, **options), None))
         if roles not in made:
-            Prior(library, motion.skeleton, roles, **given)
+            Prior(library, motion.skeleton, roles, ReconstructSettings(**given))
             made.add(roles)
 
 

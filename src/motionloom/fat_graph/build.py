@@ -18,6 +18,7 @@ from motionloom.fat_graph.graph import Clip, FatEdge, FatGraph
 from motionloom.motion import Motion
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
+from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.ragged import offsets_of, row_of
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
@@ -199,7 +200,9 @@ def _fat_edge(
     except InvalidInput:
         return None
     parametric = parametrize(
-        registration, [turn(), average_speed()], samples=_SAMPLES, spacing=_SPACING, seed=seed
+        registration,
+        [turn(), average_speed()],
+        ParametrizeSettings(samples=_SAMPLES, spacing=_SPACING, seed=seed),
     )
     by_name = {clip.text: clip for clip in clips}
     kept = tuple(by_name[example.source] for example in registration.examples)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.library.search_verbs import SearchVerbs
+from motionloom.settings import names
 
 if TYPE_CHECKING:
     from motionloom.blending import Blend
-    from motionloom.distance import FeatureSet
+    from motionloom.distance import FeatureSet, FrameDistance
     from motionloom.motion import Motion, Skeleton
     from motionloom.motion.markers import Markers
     from motionloom.parallel import Progress
@@ -22,23 +23,36 @@ class BlendVerbs(SearchVerbs):
     """Verbs that make one motion from many: blends, parametric motions, reconstruction."""
 
     def blend(
-        self, family: Family | str, *, leave_out_unmatched: bool = False, **options: Any
+        self,
+        family: Family | str,
+        *,
+        query: Motion | None = None,
+        skeleton: Skeleton | None = None,
+        fps: float | None = None,
+        distance: str | FrameDistance = "pc11",
+        leave_out_unmatched: bool = False,
     ) -> Blend:
         """Weighted blends of the members of a family.
 
         Parameters
         ----------
         family : Family or str
-            From `family`; or a query, whose family is found first.
+            From `family`; or a query, whose family is searched first.
+        query : Motion, optional
+            The whole motion that the query is cut from, if it is not in the library.
+        skeleton : Skeleton, optional
+            Skeleton of all examples. Default: that of the query.
+        fps : float, optional
+            Frame rate of all examples. Default: that of the query.
+        distance : str or FrameDistance
+            Frame distance of the time alignments.
         leave_out_unmatched : bool
-            Leave out members whose feet stand when the query's do not, instead of raising.
-        **options
-            ``query``, ``skeleton``, ``fps``, ``distance`` of `motionloom.blending.register`.
+            Leave out members whose foot contacts do not match the query's, instead of raising.
 
         Returns
         -------
         blend : Blend
-            ``blend(weights)`` is a `Motion`; one weight per node, summing up to 1.
+            ``blend(weights)`` is a `Motion`; one weight per member, summing to 1.
 
         Examples
         --------
@@ -51,10 +65,17 @@ class BlendVerbs(SearchVerbs):
         >>> blend([0.5, 0.5])
         Motion('blend', ... frames at 30 fps = ... s, 21 joints)
         """
-        from motionloom.blending import Blend, register
+        from motionloom.blending import Blend, BlendSettings, register
 
+        settings = BlendSettings(
+            query=query,
+            skeleton=skeleton,
+            fps=fps,
+            distance=distance,
+            leave_out_unmatched=leave_out_unmatched,
+        )
         found = self.family(family) if isinstance(family, str) else family
-        return Blend(register(self, found, leave_out_unmatched=leave_out_unmatched, **options))
+        return Blend(register(self, found, **settings.arguments()))
 
     def parametrize(
         self,
@@ -70,36 +91,38 @@ class BlendVerbs(SearchVerbs):
         name: str | None = None,
         progress: Progress | None = None,
     ) -> ParametricMotion:
-        """A family of motions that is asked for by what it should do.
+        """Learn a parametric motion: a family of motions controlled by parameters.
 
         Parameters
         ----------
         family : Family, str or several
-            From `family`; or a query, whose family is found first; or names of motions,
+            From `family`; or a query, whose family is searched first; or names of motions,
             each an example from start to end. The first is the query.
         by : Parameter, str, callable, or several
-            What to ask it by: `motionloom.at`, `motionloom.final_root_position`, ..., their
-            texts (``right_ankle@33``, ``lowest(hips)``), or any function of a motion.
+            The parameters: `motionloom.at`, those of `motionloom.parameters`, their texts
+            (``right_ankle@33``, ``lowest(hips)``), or any function of a motion.
         samples : int
-            Blends that are tried to learn how parameters depend on blend weights.
+            Random blends by which the map from parameters to blend weights is learned.
         delta : float
-            How far blend weights may leave 0..1.
+            How far blend weights may lie outside 0 to 1.
         spacing : float
-            Least distance of two samples, in the unit of the parameters.
+            Least distance between two samples, in the unit of the parameters.
         redundant : float, optional
-            Leave out examples whose parameters the others reach within this distance.
+            Drop redundant examples: those whose parameters the others reach within this
+            tolerance.
         leave_out_unmatched : bool
-            Leave out examples whose feet stand when the query's do not, instead of raising.
+            Leave out examples whose foot contacts do not match the query's, instead of raising.
         seed : int
+            Random seed for sampling.
         name : str, optional
-            Keep it in the library under this name; see `parametric`.
+            Store it in the library under this name; see `parametric`.
         progress : callable, optional
             Called with the number of samples since the last call.
 
         Returns
         -------
         motion : ParametricMotion
-            ``motion(target)`` is a `Motion`; ``motion.accessible`` what it can reach.
+            ``motion(target)`` is a `Motion`; ``motion.accessible`` are parameters in reach.
 
         Examples
         --------
@@ -116,30 +139,36 @@ class BlendVerbs(SearchVerbs):
         from motionloom.blending import register
         from motionloom.parametric.artifact import save_parametric
         from motionloom.parametric.parametric_motion import parametrize as parametric_motion
+        from motionloom.parametric.settings import ParametrizeSettings
 
+        settings = ParametrizeSettings(
+            samples=samples,
+            delta=delta,
+            spacing=spacing,
+            redundant=redundant,
+            leave_out_unmatched=leave_out_unmatched,
+            seed=seed,
+        )
         found = self.family(family) if isinstance(family, str) else family
         registration = (
             register([self[one] for one in found], leave_out_unmatched=leave_out_unmatched)
             if isinstance(found, Sequence)
             else register(self, found, leave_out_unmatched=leave_out_unmatched)
         )
-        motion = parametric_motion(
-            registration,
-            by,
-            samples=samples,
-            delta=delta,
-            spacing=spacing,
-            redundant=redundant,
-            seed=seed,
-            name=name or "",
-            progress=progress,
-        )
+        motion = parametric_motion(registration, by, settings, name=name or "", progress=progress)
         if name is not None:
             save_parametric(self, motion, name)
         return motion
 
     def parametric(self, name: str, *, by: Any = None) -> ParametricMotion:
-        """A parametric motion that was kept under a name; `by` only where that is a function.
+        """A parametric motion of the library, by name.
+
+        Parameters
+        ----------
+        name : str
+            As given to `parametrize`.
+        by : optional
+            The parameters again, if they are functions of the user's: those cannot be stored.
 
         Examples
         --------
@@ -157,39 +186,61 @@ class BlendVerbs(SearchVerbs):
 
         return open_parametric(self, name, by=by)
 
+    def names_with(
+        self,
+        first: str,
+        *,
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+    ) -> tuple[str, ...]:
+        """Names of the chosen motions, `first` before the others; examples of `parametrize`.
+
+        Examples
+        --------
+        >>> lib.names_with("walk_fast", only=["walk", "walk_fast"])
+        ('walk_fast', 'walk')
+        """
+        from motionloom.search.filters import chosen_names
+
+        name = self.entry(first).name
+        chosen = chosen_names(self, within=label, only=only, without=exclude)
+        return (name, *(one for one in chosen if one != name))
+
     def reconstruct(
         self,
         markers: Markers | Motion,
         *,
-        skeleton: Skeleton | Motion | None = None,
-        roles: Mapping[str, str] | None = None,
+        skeleton: Skeleton | Motion | str | None = None,
+        roles: Mapping[str, str] | str | None = None,
         mode: Literal["offline", "online"] = "offline",
         features: str | FeatureSet = "e15",
         neighbours: int = 512,
-        within: str | Iterable[str] | None = None,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
         progress: Progress | None = None,
     ) -> Reconstruction:
-        """A whole body from a few tracked points and how this library's people move.
+        """Reconstruct a whole body from a few markers, with the library's poses as prior.
 
         Parameters
         ----------
         markers : Markers or Motion
             At least three joints, best wrists, ankles, head and hips; gaps are NaN. Of a
-            motion those six joints are taken.
-        skeleton : Skeleton or Motion, optional
-            The performer's. Default: one of the library's, scaled to the markers.
-        roles : mapping, optional
-            Role to label, where labels do not say.
+            motion, those six joints are used.
+        skeleton : Skeleton, Motion or str, optional
+            Skeleton of the performer; a text names a motion of the library or a file. Default:
+            one of the library's, scaled to the markers.
+        roles : mapping or str, optional
+            Role to label, or ``ROLE=LABEL,...``, where labels do not name the role.
         mode : {"offline", "online"}
-            The whole sequence at once, or frame after frame knowing only the past.
+            The whole sequence at once, or each frame from past frames only.
         features : str or FeatureSet
-            What neighbours in the library are found by.
+            Features by which neighbours are searched.
         neighbours : int
-            Poses in a local model.
-        within, only, without : optional
-            Which motions of the library count; as in `search`.
+            Poses of a local model.
+        label, only, exclude : optional
+            Labels and names that choose the motions of the prior; as in `search`.
         progress : callable, optional
             Called with the number of frames done since the last call.
 
@@ -201,7 +252,7 @@ class BlendVerbs(SearchVerbs):
         Raises
         ------
         InvalidInput, RoleError
-            If markers are too few, of unknown names or another unit, or the skeleton does
+            If there are too few markers, their labels or unit are unknown, or the skeleton does
             not fit them.
 
         Examples
@@ -216,18 +267,20 @@ class BlendVerbs(SearchVerbs):
         >>> len(body) == len(walk), body.confidence.shape == (len(walk),)
         (True, True)
         """
+        from motionloom.formats import load
+        from motionloom.reconstruction import ReconstructSettings
         from motionloom.reconstruction import reconstruct as reconstruction_of
 
-        return reconstruction_of(
-            self,
-            markers,
+        if isinstance(skeleton, str):
+            skeleton = (self[skeleton] if skeleton in self else load(skeleton)).skeleton
+        settings = ReconstructSettings(
             skeleton=skeleton,
             roles=roles,
             mode=mode,
             features=features,
             neighbours=neighbours,
-            within=within,
-            only=only,
-            without=without,
-            progress=progress,
+            label=names(label),
+            only=names(only),
+            exclude=names(exclude),
         )
+        return reconstruction_of(self, markers, settings, progress=progress)

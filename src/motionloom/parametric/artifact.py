@@ -35,10 +35,12 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
     >>> import tempfile, motionloom as ml
     >>> from motionloom.blending import register
     >>> from motionloom.parametric.parametric_motion import parametrize
+    >>> from motionloom.parametric.settings import ParametrizeSettings
     >>> folder = tempfile.TemporaryDirectory()
     >>> lib = ml.Library.create(f"{folder.name}/takes.loom")
     >>> sits = register([ml.demo.clip("sit_stand"), ml.demo.clip("sit_stand_low")])
-    >>> save_parametric(lib, parametrize(sits, "lowest(hips)", samples=5), "sit")
+    >>> few = ParametrizeSettings(samples=5)
+    >>> save_parametric(lib, parametrize(sits, "lowest(hips)", few), "sit")
     >>> open_parametric(lib, "sit").axes
     ('y',)
     """

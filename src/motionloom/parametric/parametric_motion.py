@@ -16,23 +16,25 @@ References
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from motionloom.atomic_write import atomic_write
 from motionloom.blending import Blend, BlendPlayer, Registration
+from motionloom.blending.blends import EASE
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FootContacts
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parallel import Progress
 from motionloom.parametric.parameter_space import (
-    DELTA,
-    SPACING,
     CardinalBasis,
     Measure,
     ParameterSpace,
@@ -40,12 +42,10 @@ from motionloom.parametric.parameter_space import (
     sampled_space,
 )
 from motionloom.parametric.parameters import Parameter, as_parameters
+from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.parametric.weight_refinement import TOLERANCE, refined_weights
 
 Array = NDArray[np.float64]
-
-SAMPLES = 1000
-SCHEMES = ("samples", "cardinal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +161,7 @@ class ParametricMotion:
         *,
         refine: bool = True,
         tolerance: float = TOLERANCE,
-        scheme: str = "samples",
+        scheme: Literal["samples", "cardinal"] = "samples",
         name: str | None = None,
     ) -> SynthesisResult:
         """The motion for a target, and how far off it is.
@@ -180,10 +180,9 @@ class ParametricMotion:
         name : str, optional
             Of the motion.
         """
-        if scheme not in SCHEMES:
-            raise InvalidInput(f"scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
+        settings = SynthesisSettings(refine=refine, tolerance=tolerance, scheme=scheme)
         wanted = checked_target(target, len(self.axes))
-        if scheme == "cardinal":
+        if settings.scheme == "cardinal":
             weights = self.cardinal.weights_for(wanted)
         else:
             weights = self.space.weights_for(wanted)
@@ -194,10 +193,21 @@ class ParametricMotion:
         error = float(np.linalg.norm(reached - wanted))
         return SynthesisResult(motion, wanted, reached, error, weights, frames)
 
-    def player(self, target: ArrayLike, **options: Any) -> ParametricPlayer:
+    def player(
+        self,
+        target: ArrayLike,
+        *,
+        ease: float = EASE,
+        plant: bool = True,
+        place: ArrayLike | None = None,
+    ) -> ParametricPlayer:
         """Frames one by one, towards a target that may change between them.
 
-        `options` are those of `motionloom.blending.BlendPlayer`.
+        Parameters
+        ----------
+        target : array_like, shape (d,)
+        ease, plant, place
+            As in `motionloom.blending.BlendPlayer`; the default place is the origin, facing +Z.
 
         Examples
         --------
@@ -205,7 +215,7 @@ class ParametricMotion:
         >>> from motionloom.blending import register
         >>> sides = ("front_mid", "front_high", "outside_mid")
         >>> kicks = register([ml.demo.clip(f"kick_{side}_right") for side in sides])
-        >>> kick = parametrize(kicks, "right_ankle@33", samples=20)
+        >>> kick = parametrize(kicks, "right_ankle@33", ParametrizeSettings(samples=20))
         >>> player = kick.player(kick.accessible[0])
         >>> for number, pose in enumerate(player.frames()):
         ...     if number == 10:
@@ -213,7 +223,7 @@ class ParametricMotion:
         >>> number > 60
         True
         """
-        return ParametricPlayer(self, target, **options)
+        return ParametricPlayer(self, target, ease=ease, plant=plant, place=place)
 
     def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
         """RefinedWeights weights (N,) for a target (d,)."""
@@ -231,6 +241,29 @@ class ParametricMotion:
     def measure(self, weights: ArrayLike) -> Array:
         """Parameters (d,) of the blend with given weights (N,)."""
         return self._blends.measure(weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parameters, examples and reach as plain data."""
+        accessible = self.accessible
+        return {
+            "name": self.name,
+            "by": [one.text for one in self.parameters],
+            "axes": list(self.axes),
+            "examples": [
+                {"example": text, "parameters": values.tolist()}
+                for text, values in zip(self.examples, self.space.examples, strict=True)
+            ],
+            "left_out": list(self.registration.left_out),
+            "samples": len(accessible),
+            "delta": self.space.delta,
+            "low": accessible.min(axis=0).tolist(),
+            "high": accessible.max(axis=0).tolist(),
+        }
+
+    def save_description(self, path: str | Path) -> None:
+        """Write `to_dict` to a JSON file."""
+        with atomic_write(path) as scratch:
+            scratch.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
     def _refined(self, weights: Array, target: Array, tolerance: float) -> Array:
         delta = self.space.delta
@@ -252,14 +285,22 @@ class ParametricPlayer(BlendPlayer):
 
     controls = ("target",)
 
-    def __init__(self, motion: ParametricMotion, target: ArrayLike, **options: Any) -> None:
+    def __init__(
+        self,
+        motion: ParametricMotion,
+        target: ArrayLike,
+        *,
+        ease: float = EASE,
+        plant: bool = True,
+        place: ArrayLike | None = None,
+    ) -> None:
         self._parametric = motion
         weights = motion.weights_for(target)
-        start = motion.registration.placed(0)[:1]
-        there = motion.registration.curve.transforms[0, 0]
-        place = PlanarTransform.to_origin(start) @ PlanarTransform.from_array(there)
-        options.setdefault("place", place.to_array())
-        super().__init__(motion.registration, weights, **options)
+        if place is None:
+            start = motion.registration.placed(0)[:1]
+            there = PlanarTransform.from_array(motion.registration.curve.transforms[0, 0])
+            place = (PlanarTransform.to_origin(start) @ there).to_array()
+        super().__init__(motion.registration, weights, ease=ease, plant=plant, place=place)
 
     def _steer(self, **controls: Any) -> None:
         super()._steer(weights=self._parametric.weights_for(controls["target"]))
@@ -268,32 +309,21 @@ class ParametricPlayer(BlendPlayer):
 def parametrize(
     registration: Registration,
     by: Any,
+    settings: ParametrizeSettings | None = None,
     *,
-    samples: int = SAMPLES,
-    delta: float = DELTA,
-    spacing: float = SPACING,
-    redundant: float | None = None,
-    seed: int = 0,
     name: str = "",
     progress: Progress | None = None,
 ) -> ParametricMotion:
-    """A parametric motion from registered examples.
+    """Learn a parametric motion from registered examples.
 
     Parameters
     ----------
     registration : Registration
         From `motionloom.blending.register`.
     by : Parameter, str, callable, or several
-        What to ask it by.
-    samples : int
-        Blends that are tried to learn how parameters depend on weights.
-    delta : float
-        How far weights may leave 0..1.
-    spacing : float
-        Least distance of two samples.
-    redundant : float, optional
-        Leave out examples whose parameters the others reach within this distance.
-    seed : int
+        The parameters.
+    settings : ParametrizeSettings, optional
+        Default: the defaults of `ParametrizeSettings`.
     name : str
     progress : callable, optional
         Called with the number of samples since the last call.
@@ -305,10 +335,11 @@ def parametrize(
     >>> sides = ("front_mid", "front_high", "inside_mid", "outside_mid")
     >>> kicks = [ml.demo.clip(f"kick_{side}_right") for side in sides]
     >>> apex = int(kicks[0].role_positions(["right_ankle"])[:, 0, 1].argmax())
-    >>> kick = parametrize(register(kicks), f"right_ankle@{apex}", samples=40)
+    >>> kick = parametrize(register(kicks), f"right_ankle@{apex}", ParametrizeSettings(samples=40))
     >>> kick.reach(kick.accessible[20]).error < 0.01
     True
     """
+    settings = settings or ParametrizeSettings()
     parameters = as_parameters(by, registration.placed(0))
     for parameter in parameters:
         _check_frame(registration, parameter)
@@ -316,14 +347,14 @@ def parametrize(
     registration = registration.keyed([point for point in points if point is not None])
     blends = _MeasuredBlends(registration, parameters)
     values = np.array([blends.measure(row) for row in np.eye(len(registration))])
-    if redundant is not None:
-        kept = _needed(blends.measure, values, redundant, delta)
+    if settings.redundant is not None:
+        kept = _needed(blends.measure, values, settings.redundant, settings.delta)
         if len(kept) < len(registration):
             registration, values = registration.only(kept), values[kept]
             blends = _MeasuredBlends(registration, parameters)
     space = sampled_space(
-        values, blends.measure, samples=samples, delta=delta, spacing=spacing, seed=seed,
-        progress=progress,
+        values, blends.measure, samples=settings.samples, delta=settings.delta,
+        spacing=settings.spacing, seed=settings.seed, progress=progress,
     )  # fmt: skip
     return ParametricMotion(registration, parameters, space, name=name)
 

@@ -1,23 +1,41 @@
-"""A whole body from a few tracked points, with a library that knows how people move.
+"""A whole body from a few markers, with the poses of a library as prior.
 
 Krüger, Tautges, Weber and Zinke (2010), section 5.2, after Chai and Hodgins (2005):
 
-- `control_signal`: which tracked point is which joint; gaps
-- `performer`: a skeleton for the performer where none is given
-- `marker_frame`: where the body stands and faces, from the points alone
-- `prior`: neighbours in the library, as poses of the performer (`neighbour_poses`)
-- `local_model`: how those poses vary
-- `pose_solver`: the likeliest pose that meets the points
-- `offline`, `online`: a sequence at once, or frame after frame
+- `control_signal`: joint of each marker, gaps, and the body's position and heading
+- `prior`: neighbours in the library, as poses of the performer
+- `local_model`: principal components of those poses
+- `pose_solver`: maximum a posteriori pose for the observed markers
+- `offline`, `online`: a whole sequence at once, or frame by frame
+- `reconstruction`: from markers to a motion; the performer's skeleton
 """
 
-from motionloom.reconstruction.control_signal import SIX, tracked
-from motionloom.reconstruction.reconstruct import Reconstruction, reconstruct, reconstruction_stream
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SIX",
-    "Reconstruction",
-    "reconstruct",
-    "reconstruction_stream",
-    "tracked",
-]
+if TYPE_CHECKING:
+    from motionloom.reconstruction.control_signal import SIX as SIX
+    from motionloom.reconstruction.control_signal import tracked as tracked
+    from motionloom.reconstruction.reconstruction import Reconstruction as Reconstruction
+    from motionloom.reconstruction.reconstruction import reconstruct as reconstruct
+    from motionloom.reconstruction.reconstruction import (
+        reconstruction_stream as reconstruction_stream,
+    )
+    from motionloom.reconstruction.settings import ReconstructSettings as ReconstructSettings
+
+# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+_HOMES = {
+    "SIX": "control_signal",
+    "ReconstructSettings": "settings",
+    "Reconstruction": "reconstruction",
+    "reconstruct": "reconstruction",
+    "reconstruction_stream": "reconstruction",
+    "tracked": "control_signal",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -119,7 +119,7 @@ class ControlSignal:
 
 
 def control_signal(
-    markers: Markers | Motion, roles: Mapping[str, str] | None = None
+    markers: Markers | Motion, roles: Mapping[str, str] | str | None = None
 ) -> ControlSignal:
     """Tracked points by role.
 
@@ -146,6 +146,8 @@ def control_signal(
     """
     if isinstance(markers, Motion):
         markers = tracked(markers)
+    if isinstance(roles, str):
+        roles = _role_pairs(roles)
     if not isinstance(markers, Markers):
         raise InvalidInput(
             f"markers must be Markers or a Motion; got {type(markers).__name__}. "
@@ -193,6 +195,17 @@ def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0,
     if noise:
         places += np.random.default_rng(seed).uniform(-noise, noise, places.shape)
     return Markers(tuple(roles), places, motion.fps, name=motion.name)
+
+
+def _role_pairs(text: str) -> dict[str, str]:
+    """Role to label of ``ROLE=LABEL,...``."""
+    found = {}
+    for part in text.split(","):
+        role, equals, label = part.partition("=")
+        if not equals or not label.strip():
+            raise InvalidInput(f"roles must be ROLE=LABEL,... as head=HEAD; got {part!r}")
+        found[role.strip()] = label.strip()
+    return found
 
 
 def _by_name(labels: tuple[str, ...]) -> dict[str, str]:

@@ -11,7 +11,6 @@ mostly those of the frame before.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from motionloom.motion.rotations import quaternions as rot
 from motionloom.ragged import row_of
 from motionloom.reconstruction.control_signal import MarkerFrame
 from motionloom.reconstruction.local_model import LocalModel, local_model
+from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import open_index
 from motionloom.store.store import Store
@@ -125,9 +125,6 @@ def same_joints(a: Skeleton, b: Skeleton) -> bool:
 
 Array = NDArray[np.float64]
 
-NEIGHBOURS = 512
-"""Poses in a local model. On 86_01 of CMU, 1024 were no better and slower."""
-
 # Neighbours may be so much further than the true ones; the paper found that it does not matter.
 _EPSILON = 0.5
 _LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
@@ -145,11 +142,8 @@ class Prior:
         The performer's, J joints.
     roles : tuple of str
         The tracked joints to search by.
-    features : str or FeatureSet
-        What neighbours are found by.
-    neighbours : int
-    within, only, without : optional
-        Which motions count; as in `Library.search`.
+    settings : ReconstructSettings
+        Features, number of neighbours, and motions.
     """
 
     def __init__(
@@ -157,34 +151,25 @@ class Prior:
         library: Store,
         skeleton: Skeleton,
         roles: tuple[str, ...],
-        *,
-        features: str | FeatureSet = "e15",
-        neighbours: int = NEIGHBOURS,
-        within: str | Iterable[str] | None = None,
-        only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
+        settings: ReconstructSettings,
     ) -> None:
-        if neighbours < 8:
-            raise InvalidInput(f"neighbours must be at least 8; got {neighbours}")
         self.skeleton = skeleton
         self.tracked = tuple(role for role in roles if role != "hips")
-        chosen = feature_set(features, scale_free=True)
+        chosen = feature_set(settings.features, scale_free=True)
         self.seeks_markers = _is_places(chosen) and set(chosen.roles) <= set(self.tracked)
         self.by_pose = None if self.seeks_markers or _is_e15(chosen) else chosen
         by_marker = chosen if self.seeks_markers else _tracked_set(self.tracked)
         self.searched = by_marker.roles
         self._scale = leg_scale(skeleton)
-        self._marker = _Table(library, by_marker, within, only, without)
-        self._pose = (
-            None if self.by_pose is None else _Table(library, self.by_pose, within, only, without)
-        )
+        self._marker = _Table(library, by_marker, settings)
+        self._pose = None if self.by_pose is None else _Table(library, self.by_pose, settings)
         self._poses = NeighbourPoses(library, self._marker.features, skeleton)
         if self._pose is not None and not np.array_equal(
             self._pose.features.starts, self._marker.features.starts
         ):
             raise RoleError(f"not every motion has the joints that {chosen.name} needs")
         self.frame = MarkerFrame.fit(self._marker.features.rows, has_hips="hips" in roles)
-        self.count = min(neighbours, self._marker.allowed_count)
+        self.count = min(settings.neighbours, self._marker.allowed_count)
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, radius: float = np.inf):
@@ -235,11 +220,15 @@ class Prior:
 class _Table:
     """Features of a library, their index, and which rows count."""
 
-    def __init__(self, library: Store, features: FeatureSet, within, only, without) -> None:
+    def __init__(self, library: Store, features: FeatureSet, settings: ReconstructSettings) -> None:
         self.features = library_features(library, features, scale_free=True)
         self._index = open_index(library, self.features)
         motions = chosen_mask(
-            library, self.features.names, within=within, only=only, without=without
+            library,
+            self.features.names,
+            within=settings.label,
+            only=settings.only,
+            without=settings.exclude,
         )
         counts = np.diff(self.features.starts)
         self._allowed = None if motions is None else np.repeat(motions, counts)

@@ -262,7 +262,7 @@ def whole_body(tour: Tour) -> dict[str, Any]:
         f"--skeleton walk_p0 --without walk_p0 -o {body}"
     )
     truth = tour.lib["walk_p0"]
-    inferred = tour.lib.reconstruct(truth, skeleton=truth, without="walk_p0")
+    inferred = tour.lib.reconstruct(truth, skeleton=truth, exclude="walk_p0")
     inferred.save(body)
     tour.page.play(truth, "as performed")
     tour.page.play(inferred, "inferred from six points")

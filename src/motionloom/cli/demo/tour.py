@@ -182,6 +182,6 @@ def compile_last_steps() -> None:
         for name in ("walk_p0", "walk_p1"):
             library.add_motion(demo.clip(name[:-3], performer=int(name[-1])), name=name)
         walk = library["walk_p0"]
-        library.reconstruct(walk[:30], skeleton=walk, without="walk_p0")
+        library.reconstruct(walk[:30], skeleton=walk, exclude="walk_p0")
     plan = CrowdPlan("ballroom", {"couples": 2, "seconds": 4})
     plan.run(plan.choreography())

@@ -9,15 +9,14 @@ its motions in the same way; the one whose proportions fit best is scaled to siz
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import FeatureSet
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.markers import Markers
@@ -26,7 +25,8 @@ from motionloom.parallel import Progress
 from motionloom.reconstruction.control_signal import ControlSignal, control_signal
 from motionloom.reconstruction.offline import solve_sequence
 from motionloom.reconstruction.online import Stream, solve_frames
-from motionloom.reconstruction.prior import NEIGHBOURS, Prior
+from motionloom.reconstruction.prior import Prior
+from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
 
 _STRETCH = 90.0  # percentile of a distance over time that counts as stretched
@@ -154,40 +154,24 @@ class Reconstruction(Motion):
 def reconstruct(
     library: Store,
     markers: Markers | Motion,
+    settings: ReconstructSettings | None = None,
     *,
-    skeleton: Skeleton | Motion | None = None,
-    roles: Mapping[str, str] | None = None,
-    mode: Literal["offline", "online"] = "offline",
-    features: str | FeatureSet = "e15",
-    neighbours: int = NEIGHBOURS,
-    within: str | Iterable[str] | None = None,
-    only: str | Iterable[str] | None = None,
-    without: str | Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Reconstruction:
-    """A whole body from a few tracked points; see `motionloom.Library.reconstruct`.
+    """A whole body from a few markers; see `motionloom.Library.reconstruct`.
 
     Examples
     --------
-    >>> from motionloom.reconstruction import reconstruct, tracked
-    >>> reconstruct(lib, tracked(ml.demo.clip("walk", performer=1)[:10]), mode="online")
+    >>> from motionloom.reconstruction import ReconstructSettings, reconstruct, tracked
+    >>> six = tracked(ml.demo.clip("walk", performer=1)[:10])
+    >>> reconstruct(lib, six, ReconstructSettings(mode="online"))
     Motion('walk_p1', 10 frames at 30 fps = 0.33 s, 21 joints)
     """
-    if mode not in ("offline", "online"):
-        raise InvalidInput(f'mode must be "offline" or "online"; got {mode!r}')
-    signal = control_signal(markers, roles)
-    performer = _performer(library, signal, skeleton)
-    prior = Prior(
-        library,
-        performer,
-        searched_roles(signal),
-        features=features,
-        neighbours=neighbours,
-        within=within,
-        only=only,
-        without=without,
-    )
-    if mode == "offline":
+    settings = settings or ReconstructSettings()
+    signal = control_signal(markers, settings.roles)
+    performer = _performer(library, signal, settings.skeleton)
+    prior = Prior(library, performer, searched_roles(signal), settings)
+    if settings.mode == "offline":
         found = solve_sequence(prior, signal, progress=progress)
     else:
         stream = _stream(prior, signal.roles, signal.fps)
@@ -211,13 +195,9 @@ def reconstruction_stream(
     skeleton: Skeleton,
     *,
     fps: float,
-    features: str | FeatureSet = "e15",
-    neighbours: int = NEIGHBOURS,
-    within: str | Iterable[str] | None = None,
-    only: str | Iterable[str] | None = None,
-    without: str | Iterable[str] | None = None,
+    settings: ReconstructSettings | None = None,
 ) -> Stream:
-    """A body that follows tracked points as they come: ``stream.step(points)``.
+    """A body that follows markers as they arrive: ``stream.step(points)``.
 
     Parameters
     ----------
@@ -228,8 +208,8 @@ def reconstruction_stream(
         The performer's.
     fps : float
         Frames per second that will come.
-    features, neighbours, within, only, without : optional
-        As in `Library.reconstruct`.
+    settings : ReconstructSettings, optional
+        Features, neighbours and motions of the prior.
 
     Examples
     --------
@@ -247,16 +227,7 @@ def reconstruction_stream(
     if len(roles) < 3:
         raise InvalidInput(f"a body needs at least 3 tracked points; got {len(roles)}")
     skeleton.role_assignment.require(roles)
-    prior = Prior(
-        library,
-        skeleton,
-        tuple(roles),
-        features=features,
-        neighbours=neighbours,
-        within=within,
-        only=only,
-        without=without,
-    )
+    prior = Prior(library, skeleton, tuple(roles), settings or ReconstructSettings())
     return _stream(prior, tuple(roles), fps)
 
 
@@ -269,9 +240,7 @@ def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     return Stream(prior, roles, fps)
 
 
-def _performer(
-    library: Store, signal: ControlSignal, skeleton: Skeleton | Motion | None
-) -> Skeleton:
+def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> Skeleton:
     if skeleton is None:
         return fitted_skeleton(library, signal)
     if isinstance(skeleton, Motion):

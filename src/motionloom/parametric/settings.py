@@ -1,0 +1,63 @@
+"""Settings of parametric motions: how one is learned, and how a target is reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from motionloom.settings import Settings, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParametrizeSettings(Settings):
+    """How a parametric motion is learned; see `motionloom.Library.parametrize`.
+
+    Examples
+    --------
+    >>> ParametrizeSettings(samples=100).delta
+    0.1
+    """
+
+    samples: int = setting(
+        1000, "Random blends by which the map from parameters to weights is learned.", least=0
+    )
+    delta: float = setting(
+        0.1, "How far blend weights may lie outside 0 to 1.", least=0.0, greatest=1.0
+    )
+    spacing: float = setting(
+        0.0127,  # Kovar & Gleicher 2004, section 4.2: half an inch
+        "Least distance between two samples, in the unit of the parameters.",
+        least=0.0,
+        command=False,
+    )
+    redundant: float | None = setting(
+        None,
+        "Drop redundant examples: those whose parameters the others reach within this tolerance.",
+        unit="m",
+        metavar="METRES",
+    )
+    leave_out_unmatched: bool = setting(
+        False, "Leave out examples whose foot contacts do not match the query's, and list them."
+    )
+    seed: int | Any = setting(0, "Random seed for sampling.", least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisSettings(Settings):
+    """How a parametric motion reaches a target; see `ParametricMotion.reach`.
+
+    Examples
+    --------
+    >>> SynthesisSettings().scheme
+    'samples'
+    """
+
+    refine: bool = setting(True, "Refine the interpolated weights until the target is reached.")
+    tolerance: float = setting(
+        0.01, "Largest distance to the target, in the unit of the parameters."
+    )
+    scheme: Literal["samples", "cardinal"] = setting(
+        "samples",
+        "Interpolate the samples (weights are bounded), or the examples by cardinal basis "
+        "functions (cardinal).",
+    )

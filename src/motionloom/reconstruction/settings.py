@@ -1,0 +1,39 @@
+"""Settings of reconstruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReconstructSettings(Settings):
+    """How a body is reconstructed from markers; see `motionloom.Library.reconstruct`.
+
+    Examples
+    --------
+    >>> ReconstructSettings(mode="online").neighbours
+    512
+    """
+
+    skeleton: str | Any = setting(
+        None,
+        "Skeleton of the performer: a file, or a motion of the library. [scaled to the markers]",
+        metavar="FILE|NAME",
+    )
+    roles: str | Any = setting(
+        None,
+        "Label of the marker of each role, where labels do not name the role.",
+        metavar="ROLE=LABEL,...",
+    )
+    mode: Literal["offline", "online"] = setting(
+        "offline", "The whole sequence at once (offline), or from past frames only (online)."
+    )
+    features: str | Any = setting("e15", "Features by which neighbours are searched.")
+    # On 86_01 of CMU, 1024 neighbours were no better and slower.
+    neighbours: int = setting(512, "Poses of a local model.", least=8, command=False)
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
