@@ -139,22 +139,10 @@ class Catalogue:
         labels: dict[str, tuple[str, ...]] | None = None,
         remove: Iterable[str] = (),
     ) -> list[str]:
-        """Add or replace motions and labels, remove others, all in one transaction.
+        """Add or replace motions, replace labels and remove motions, all in one transaction.
 
-        Parameters
-        ----------
-        entries : iterable of Entry
-        skeletons : dict, optional
-            Key to JSON (see `skeleton_json`) of the skeletons that `entries` name.
-        labels : dict, optional
-            New labels by name; they replace the labels of the motion.
-        remove : iterable of str
-            Names of motions to remove.
-
-        Returns
-        -------
-        files : list of str
-            Frame files that are no longer used.
+        `skeletons` are those of the entries, key to JSON (see `skeleton_json`). Returns the frame
+        files that are no longer used.
         """
         entries, remove = list(entries), list(remove)
         with self._transaction() as connection:
@@ -209,19 +197,9 @@ class Catalogue:
         remove: Iterable[str] = (),
         instead_of: Iterable[str] = (),
     ) -> None:
-        """Record files of an artifact in the object store, in one transaction.
+        """Record files of an artifact, their pieces and descriptions, in one transaction.
 
-        Parameters
-        ----------
-        folder : str
-        files : mapping of str to sequence of Piece
-            Files of the folder, and their pieces.
-        about : mapping of str to bytes, optional
-            Their descriptions.
-        remove : iterable of str
-            Files of the folder to remove.
-        instead_of : iterable of str
-            Folders to remove.
+        The files `remove` of the folder, and the folders `instead_of`, are removed.
         """
         rows = [
             (folder, file, json.dumps(pieces), (about or {}).get(file))

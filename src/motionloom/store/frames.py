@@ -83,12 +83,8 @@ def table_digest(table: NDArray[np.float32]) -> str:
 def open_frames(path: Path, *, frames: int, joints: int) -> NDArray[np.float32]:
     """The frame table in `path`, memory-mapped and read-only.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    LibraryError
-        If it does not hold `frames` frames of `joints` joints.
+    Raises `FileNotFoundError`, or `LibraryError` if it does not hold `frames` frames of `joints`
+    joints.
     """
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)

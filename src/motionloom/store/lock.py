@@ -23,19 +23,10 @@ _held: set[int] = set()  # open lock files of this process
 
 @contextmanager
 def writer_lock(folder: Path, *, timeout: float) -> Iterator[None]:
-    """Hold the library's writer lock for the ``with`` block.
+    """Hold the writer lock of the library in `folder` for the ``with`` block.
 
-    Parameters
-    ----------
-    folder : Path
-        The library.
-    timeout : float
-        Seconds to wait for another writer. A wait of more than a second is logged.
-
-    Raises
-    ------
-    LibraryError
-        If the other writer has not finished by then, or the folder cannot be written to.
+    Another writer is waited for, at most `timeout` seconds; a wait of more than a second is logged.
+    Raises `LibraryError` after that time, or if the folder cannot be written to.
     """
     try:
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)

@@ -124,10 +124,9 @@ class Artifacts:
 
         Parameters
         ----------
-        kind : str
-            ``parametric``, ``choreography``, ...
-        name : str
-            Letters, digits, spaces and ``. _ + -``, at most 80.
+        kind, name : str
+            For example ``parametric`` and the user's name: at most 80 letters, digits, spaces and
+            ``. _ + -``.
         about : mapping
             Its description, as JSON.
         arrays : mapping of str to ndarray, optional
@@ -230,8 +229,8 @@ class Artifacts:
         build : callable
             ``build(folder, previous)`` writes the files into the new, empty `folder`.
             `previous` is the folder of an earlier version, or None. No motion is added or
-            removed meanwhile. In a library with an object store, `previous` and the folder
-            passed to `read` are of the type `RemoteFolder`.
+            removed meanwhile. With an object store, `previous` and the folder that is read are
+            of the type `RemoteFolder`.
         read : callable
             ``read(folder)`` opens the artifact. If it raises `FileNotFoundError` or
             `LibraryError`, the artifact is built again.
@@ -240,11 +239,6 @@ class Artifacts:
         -------
         thing
             What `read` returns.
-
-        Raises
-        ------
-        LibraryError
-            If the library cannot be written to.
         """
         stem = _stem(kind, options)
         failures, before = 0, ""
@@ -274,14 +268,9 @@ class Artifacts:
         )
 
     def collection(self, name: str, describe: Callable[[Path], dict]) -> Collection:
-        """An artifact that grows file by file: ``KIND.KEY``, the webs of a library.
+        """An artifact that grows file by file, the webs of a library; `name` is ``KIND.KEY``.
 
-        Parameters
-        ----------
-        name : str
-            ``KIND.KEY``.
-        describe : callable
-            Reads the description of a file from the file.
+        `describe` reads the description of a file from the file.
         """
         if isinstance(self._folders, RemoteFolders):
             return RemoteCollection(self._folders.files, name, self._folders.catalogue)

@@ -35,18 +35,10 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class LocalCollection:
-    """Files in a folder.
+    """Files in a folder; the methods are described in `RemoteCollection`."""
 
-    Attributes
-    ----------
-    path : Path
-        Absolute, as workers of a cluster run in other folders.
-    describe : callable
-        Reads the description of a file from the file.
-    """
-
-    path: Path
-    describe: Callable[[Path], dict]
+    path: Path  # absolute, as workers of a cluster run in other folders
+    describe: Callable[[Path], dict]  # reads the description of a file from the file
 
     def write(self, name: str, content: bytes, about: dict) -> WrittenFile:
         """Write a file; called by workers."""
@@ -103,19 +95,11 @@ class LocalCollection:
 
 @dataclass(frozen=True)
 class RemoteCollection:
-    """Files in an object store, recorded in the catalogue.
-
-    Attributes
-    ----------
-    files : ObjectStore
-    folder : str
-    catalogue : Catalogue or None
-        Workers have none.
-    """
+    """Files in an object store, recorded in the catalogue."""
 
     files: ObjectStore
     folder: str
-    catalogue: Catalogue | None = None
+    catalogue: Catalogue | None = None  # workers have none
 
     def __getstate__(self) -> dict:
         return {"files": self.files, "folder": self.folder, "catalogue": None}

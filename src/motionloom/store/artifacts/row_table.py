@@ -45,30 +45,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """The rows of all motions.
+    """The rows of all motions; M motions, N rows of D numbers."""
 
-    Attributes
-    ----------
-    rows : ndarray of float32, shape (N, D)
-        Memory-mapped, read-only.
-    starts : ndarray of int64, shape (M + 1,)
-        Motion m has rows ``starts[m]`` to ``starts[m + 1]``.
-    names : tuple of str, length M
-        Sorted.
-    fps : ndarray, shape (M,)
-        Rate of each motion as stored.
-    frames : ndarray of int64, shape (M,)
-        Frames of each motion as stored.
-    left_out : dict of str to str
-        Motions without rows, and why.
-    """
-
-    rows: NDArray[np.float32]
-    starts: NDArray[np.int64]
-    names: tuple[str, ...]
-    fps: NDArray[np.float64]
-    frames: NDArray[np.int64]
-    left_out: dict[str, str]
+    rows: NDArray[np.float32]  # (N, D), memory-mapped, read-only
+    starts: NDArray[np.int64]  # (M + 1,): motion m has rows starts[m] to starts[m + 1]
+    names: tuple[str, ...]  # sorted
+    fps: NDArray[np.float64]  # (M,), of each motion as stored
+    frames: NDArray[np.int64]  # (M,), of each motion as stored
+    left_out: dict[str, str]  # motions without rows, and why
 
 
 def row_total(folder: Folder) -> int:
@@ -113,13 +97,7 @@ def load_rows(folder: Folder) -> RowTable:
 
 
 def read_index(folder: Folder) -> dict[str, Any]:
-    """The content of ``index.json``.
-
-    Raises
-    ------
-    LibraryError
-        If something is missing.
-    """
+    """The content of ``index.json``; raises `LibraryError` if something is missing."""
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         return {key: index[key] for key in _INDEX_KEYS}
@@ -144,8 +122,7 @@ def build_rows(
 
     Parameters
     ----------
-    folder : Path
-    previous : Path, RemoteFolder or None
+    folder, previous
         As passed to the `build` of `motionloom.store.artifacts.artifacts.Artifacts.derive`.
     library : Store
     work : callable
@@ -360,16 +337,8 @@ def over_motions(
 ) -> Iterator[tuple[str, Result]]:
     """Apply `work` to the motions of `entries` in parallel; yields (name, result), in any order.
 
-    Parameters
-    ----------
-    library : Store
-    work : callable
-        A function of one motion; importable by name.
-    entries : sequence of Entry
-    workers : int, optional
-        Number of processes. Default: one per core, or this one for little work.
-    progress : callable, optional
-        Called with the number of motions finished since the last call.
+    `work` is a function of one motion, importable by name. By default there is one process per
+    core, or this one for little work.
     """
     task = partial(batch_work, library=library, work=work)
     for results in over_batches(library, task, entries, workers, progress):

@@ -39,14 +39,7 @@ def labelling(
     *,
     columns: str | Sequence[str] | None = None,
 ) -> Labelling:
-    """Labels of `sources` by one rule or several (see the module docstring).
-
-    Parameters
-    ----------
-    rules : str, Path, mapping, or sequence of those
-    sources : sequence of Source
-    columns : str or sequence of str, optional
-        Columns of a CSV file with labels. Default: ``label``.
+    """Labels of `sources` by one rule or several; `columns` are those of a CSV file.
 
     Examples
     --------

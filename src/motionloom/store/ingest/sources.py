@@ -46,20 +46,9 @@ def find_sources(
     """Every motion file among `paths` and in the folders among them, once each.
 
     Folders are searched recursively; hidden files and folders are ignored, and links to folders
-    are followed once.
-
-    Returns
-    -------
-    sources : list of Source
-        Sorted by path.
-    unreadable : list of (folder, reason)
-        Folders that could not be read.
-
-    Raises
-    ------
-    InvalidInput
-        If a path does not exist, a file has a format without a reader, or there are no motion
-        files at all.
+    are followed once. Returns the sources, sorted by path, and (folder, reason) of folders that
+    could not be read. Raises `InvalidInput` if a path does not exist, a file has a format without a
+    reader, or there are no motion files at all.
     """
     paths = list(paths)
     found: dict[str, Source] = {}
@@ -92,22 +81,10 @@ def assign_names(
     held: Mapping[str, str],
     same: Callable[[Source, str], bool] = lambda source, name: False,
 ) -> dict[str, str]:
-    """Name of each source's motion.
+    """Names of the motions of an import, by source path.
 
-    Parameters
-    ----------
-    sources : sequence of Source
-        The whole import.
-    held : mapping
-        Name to source path of the motions in the library.
-    same : callable
-        ``same(source, name)``: whether the motion `name` was imported from a file with the
-        same bytes as `source`, in a folder that was moved.
-
-    Returns
-    -------
-    names : dict
-        Source path to name.
+    `held` are the motions of the library, name to source path; ``same(source, name)`` tells whether
+    the motion `name` was imported from a file with the same bytes as `source` (a moved folder).
 
     Examples
     --------

@@ -28,12 +28,6 @@ _CHECK_AFTER = 0.02  # of the limit: added bytes after which the size is measure
 class Cache:
     """Files by key, at most `limit` bytes of them.
 
-    Parameters
-    ----------
-    folder : Path
-    limit : float
-        Bytes.
-
     Examples
     --------
     >>> place = tempfile.TemporaryDirectory()

@@ -23,28 +23,14 @@ Files = dict[str, tuple[Piece, ...]]
 
 @dataclass(frozen=True)
 class RemoteFolder:
-    """Files by name, and the pieces they consist of.
-
-    Attributes
-    ----------
-    store : ObjectStore
-    name : str
-    files : dict of str to tuple of Piece
-        Names in subfolders hold a ``/``.
-    """
+    """Files by name, and the pieces they consist of; names in subfolders contain a ``/``."""
 
     store: ObjectStore
     name: str
     files: Files = field(compare=False, repr=False)
 
     def __truediv__(self, name: str) -> Any:
-        """A local copy of a file, or the subfolder of that name.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is neither.
-        """
+        """A local copy of a file, or the subfolder of that name; raises `FileNotFoundError`."""
         if name in self.files:
             return self.store.assembled(self.files[name], PurePosixPath(name).suffix)
         below = {

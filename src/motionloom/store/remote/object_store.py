@@ -72,15 +72,9 @@ class FolderStore:
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """Objects under an address that fsspec understands.
+    """Objects under an address of fsspec."""
 
-    Parameters
-    ----------
-    address : str
-        As `normal_address` gives it.
-    """
-
-    address: str
+    address: str  # normalized, see `normal_address`
 
     remote: ClassVar[bool] = True
 
@@ -89,12 +83,7 @@ class ObjectStore:
     def local(self, name: str) -> Path:
         """A local copy of an object, fetched if necessary.
 
-        Raises
-        ------
-        FileNotFoundError
-            If the store has no such object.
-        ObjectStoreError
-            If it cannot be reached.
+        Raises `FileNotFoundError` if there is none, `ObjectStoreError` if it cannot be reached.
         """
         return local_cache().file(self._key(name), lambda path: self._get(name, path))
 
@@ -232,13 +221,7 @@ FileStore = FolderStore | ObjectStore
 
 
 def normal_address(address: str | os.PathLike[str]) -> str:
-    """An address in full, without a trailing slash.
-
-    Raises
-    ------
-    InvalidInput, MissingExtra
-        If it is not valid; if a package that it needs is not installed.
-    """
+    """An address in full, without a trailing slash; raises if it is not valid."""
     files, root = _file_system(os.fspath(address))
     if not root.strip("/"):
         raise InvalidInput(
