@@ -19,8 +19,8 @@ from benchmarks.measuring import Contestant, Missing, Result, Say, compare
 from benchmarks.million import million
 from benchmarks.rivals import Package, absence, label
 from motionloom.search.candidates import Limits
-from motionloom.search.subsequence import dtw_matches
-from motionloom.search.subsequence_kernel import end_costs
+from motionloom.search.subsequence.dtw import dtw_matches
+from motionloom.search.subsequence.kernel import end_costs
 
 SUMMARY = "subsequence DTW over everything"
 # Those behind the second are what tslearn needs.

@@ -16,7 +16,8 @@ from benchmarks.million import million
 from motionloom.search.candidates import Limits, realigned
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.lazy_graph import lazy_matches
-from motionloom.search.subsequence import differences, dtw_matches
+from motionloom.search.rerank import differences
+from motionloom.search.subsequence.dtw import dtw_matches
 
 SUMMARY = "the lazy neighbourhood graph beside exact DTW"
 PACKAGES = ()

@@ -60,7 +60,7 @@ def corpus_library(labels: tuple[str, ...] | None = None) -> Iterator[Library]:
 
 def parametric_row(library: Library, row: Row, *, samples: int = 1000) -> ParametricMotion:
     """The parametric motion of one row."""
-    family = library.family(row.query, within=row.label, max_distance=row.max_distance, max=100)
+    family = library.family(row.query, label=row.label, max_distance=row.max_distance, max=100)
     registration = register(library, family, leave_out_unmatched=True)
     return parametrize(
         registration, row.by, ParametrizeSettings(samples=samples, seed=1), name=row.name

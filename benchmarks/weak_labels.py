@@ -107,7 +107,7 @@ def _liveliest(lib, name):
 
 
 def _precision(lib, action, name, start, end, right, without, options):
-    hits = lib.search(f"{name}:{start}-{end}", max=150, without=[*without, name], **options)
+    hits = lib.search(f"{name}:{start}-{end}", max=150, exclude=[*without, name], **options)
     takes = list(dict.fromkeys(hit.motion for hit in hits))[:FIRST]
     share = sum(take in right for take in takes) / FIRST
     return share, share / (min(FIRST, len(right) - 1) / FIRST)

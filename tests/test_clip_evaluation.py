@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
-from motionloom.evaluation.clips import evaluate_clips, precision_at_recalls
+from motionloom.evaluation.clips import precision_at_recalls
 from motionloom.evaluation.retrieval import ranked_precision
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up")
@@ -171,7 +171,7 @@ def test_the_measures_on_the_cmu_clips(cmu_clips, cmu_data, tmp_path):
     lib = ml.Library.create(tmp_path / "clips.loom")
     lib.add(cmu_clips)
     labels = cmu_data / "cmu-clips-labels.csv"
-    found = evaluate_clips(lib, labels=labels, methods=["dtw-clip", "emd", "dtw", "dtw-e15"])
+    found = lib.evaluate(labels=labels, methods=["dtw-clip", "emd", "dtw", "dtw-e15"])
     assert len(found.clips) == 115
     scores = {name: score.mean_average_precision for name, score in found.methods.items()}
     print({name: round(value, 4) for name, value in scores.items()})

@@ -24,7 +24,6 @@ from motionloom.cli.cluster import cluster_from
 from motionloom.cli.demo import steps as spreading
 from motionloom.cli.demo.tour import Tour
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
-from motionloom.evaluation.clips import evaluate_clips
 from motionloom.evaluation.reconstruction import evaluate_reconstructions
 from motionloom.parallel import (
     ClusterError,
@@ -198,7 +197,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
     bodies = {"names": ["walk", "kick_front_high_right"], "missing": 0.05}
 
     def everything(**options):
-        scores = evaluate_clips(library, methods=methods, **options).methods
+        scores = library.evaluate(methods=methods, **options).methods
         errors = list(evaluate_reconstructions(library, **bodies, **options))
         shutil.rmtree(next(library.path.glob("derived/motion-graph.*")), ignore_errors=True)
         seen = []

@@ -7,7 +7,7 @@ from test_dtw import walks
 from motionloom.search.candidates import Limits
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.lazy_graph import lazy_matches
-from motionloom.search.subsequence import dtw_matches
+from motionloom.search.subsequence.dtw import dtw_matches
 
 
 def summary(found):

@@ -79,9 +79,9 @@ def test_more_steps_reach_farther(lib):
 
 
 def test_only_what_is_asked_for_is_searched(lib):
-    hits = lib.search("punch_mid_right_p0:8-50", method="web", within="punch", max_distance=0.5)
+    hits = lib.search("punch_mid_right_p0:8-50", method="web", label="punch", max_distance=0.5)
     assert {hit.motion for hit in hits} == {"punch_mid_right_p0", "punch_high_right_p0"}
-    hits = lib.search(QUERY, method="web", without="kick_front_mid_right_p0", max_distance=0.1)
+    hits = lib.search(QUERY, method="web", exclude="kick_front_mid_right_p0", max_distance=0.1)
     assert "kick_front_mid_right_p0" not in {hit.motion for hit in hits} and len(hits)
     assert len(lib.search(QUERY, method="web", max=2, max_distance=0.2)) == 2
 
@@ -134,8 +134,8 @@ def test_a_query_longer_than_any_motion_finds_itself_at_most(lib):
 @pytest.mark.parametrize(
     ("query", "options", "message"),
     [
-        (QUERY, {"within": "kick_"}, "no motion is labelled 'kick_'"),
-        (QUERY, {"max_distance": -1.0}, "max_distance must not be negative"),
+        (QUERY, {"label": "kick_"}, "no motion is labelled 'kick_'"),
+        (QUERY, {"max_distance": -1.0}, "max_distance must be at least 0"),
         ("walk_p0:5-6", {}, "at least two frames"),
         (QUERY, {"distance": "nothing"}, "nothing"),
     ],

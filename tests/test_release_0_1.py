@@ -47,9 +47,9 @@ def test_it_can_be_added_to(place, golden):
         assert set(lib.names) == {*golden["names"], "another"}
         assert lib.labels("another") == ("kick",)
         assert "another" in {match.motion for match in lib.search(QUERY)}
-        same(hits(lib.search(QUERY, without=["another"])), golden["search dtw"], "search dtw")
-        assert lib.build_web(within="kick").built == 4  # its pairs; the others are there
-        found = hits(lib.search(QUERY, method="web", within="kick", without=["another"]))
+        same(hits(lib.search(QUERY, exclude=["another"])), golden["search dtw"], "search dtw")
+        assert lib.build_web(label="kick").built == 4  # its pairs; the others are there
+        found = hits(lib.search(QUERY, method="web", label="kick", exclude=["another"]))
         same(found, golden["search web"], "search web")
         target = golden["parametric"]["target"]
         same(outline(lib.parametric("kick")(target)), golden["parametric"]["motion"], "kick")
@@ -97,7 +97,7 @@ def answers(place: Path) -> dict:
         target = [float(value) for value in kick.accessible[5]]
         graph = lib.motion_graph(label="walk", per_minute=200.0)
         walk = graph.walk(seconds=5, seed=1)
-        family = lib.family("kick_0:3-33", within="kick", max_distance=0.12)
+        family = lib.family("kick_0:3-33", label="kick", max_distance=0.12)
         found = {
             "names": list(lib.names),
             "labels": {name: list(lib.labels(name)) for name in lib.names},
@@ -108,7 +108,7 @@ def answers(place: Path) -> dict:
             "components": rows(lib.features("pca8").rows),
             **{f"search {method}": hits(lib.search(QUERY, method=method))
                for method in ("dtw", "lazy", "emd", "dtw-clip")},
-            "search web": hits(lib.search(QUERY, method="web", within="kick")),
+            "search web": hits(lib.search(QUERY, method="web", label="kick")),
             "family": [[node.motion, node.start_frame, node.end_frame] for node in family.nodes],
             "family distances": family.distance_to_query().tolist(),
             "parametric names": list(lib.parametric_names),

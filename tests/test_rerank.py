@@ -5,7 +5,7 @@ import pytest
 
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.rerank import rerank, speeds
-from motionloom.search.subsequence import dtw_matches
+from motionloom.search.subsequence.dtw import dtw_matches
 from tests.naive.settling import movement_distance
 
 RATE = 30.0

@@ -8,18 +8,32 @@ import pytest
 import motionloom as ml
 from motionloom.blending import BlendSettings
 from motionloom.crowd import BallroomSettings, DanceFloorSettings, MarchSettings
+from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.fat_graph import FatGraphSettings
 from motionloom.motion_graph import GraphSettings, MotionGraph, WalkSettings
 from motionloom.parametric.parametric_motion import ParametricMotion
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
 from motionloom.reconstruction import ReconstructSettings
 from motionloom.rhythm import BeatSettings, Choreography, ChoreographySettings, DanceSettings
-from motionloom.settings import Settings, described, methods_of
+from motionloom.search.settings import (
+    FamilySettings,
+    NeighbourSettings,
+    SearchSettings,
+    WebSettings,
+)
+from motionloom.settings import Settings, described, form, methods_of
 from motionloom.store.settings import ImportSettings
 
 # Verb, settings, and names that only one of the two has.
 VERBS = [
     (ml.Library.add, ImportSettings, set()),
+    (ml.Library.search, SearchSettings, {"weights"}),  # None means equal weights
+    (ml.Library.family, FamilySettings, {"weights"}),
+    (ml.Library.neighbours, NeighbourSettings, set()),
+    (ml.Library.build_web, WebSettings, {"workers"}),
+    (ml.Library.missing_webs, WebSettings, set()),
+    (ml.Library.evaluate, EvaluateSettings, {"workers"}),
+    (ml.Library.study, StudySettings, set()),
     (ml.beats, BeatSettings, set()),
     (ml.Library.beats, BeatSettings, set()),
     (ml.Library.choreography, ChoreographySettings, {"takes"}),
@@ -60,3 +74,11 @@ def test_signature_and_settings_agree(verb, settings, besides):
         name: value for name, value in declared.items() if name not in besides
     }
     assert not any(one.kind is one.VAR_KEYWORD for one in parameters)
+
+
+@pytest.mark.parametrize("settings", {cls.__name__: cls for _, cls, _ in VERBS}.values())
+def test_every_field_is_explained(settings):
+    for row in form(settings):
+        assert row["help"] and row["label"], row["name"]
+        for method in row.get("methods", {}).values():
+            assert method["help"] and all(each["help"] for each in method["fields"])

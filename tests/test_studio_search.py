@@ -400,8 +400,11 @@ def test_settings_are_told_by_what_differs():
     settings = FamilySettings(query="a:0-9", within=("kick",), max=7)
     assert FamilySettings.of(settings.id) == settings
     assert SearchSettings(query="a:0-9").flags() == []
-    words = SearchSettings(query="a:0-9", within=("x y", "z"), only=("b", "c"), radius=0.5).flags()
-    assert words == ["--radius", "0.5", "--within", "x y", "--within", "z", "--only", "b,c"]
+    chosen = SearchSettings(query="a:0-9", within=("x y", "z"), only=("b", "c"), radius=0.5)
+    words = ["--label", "x y", "--label", "z", "--only", "b,c"]
+    assert chosen.flags() == words  # dtw has no radius
+    lazy = chosen.model_copy(update={"method": "lazy"})
+    assert lazy.flags() == ["--method", "lazy", "--radius", "0.5", *words]
 
 
 # --- export -------------------------------------------------------------------------------------

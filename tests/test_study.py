@@ -16,7 +16,6 @@ from motionloom.cli import app
 from motionloom.distance import DISTANCES, FEATURES, FeatureSet, frame_distance, register_distance
 from motionloom.errors import InvalidInput
 from motionloom.evaluation import rank_correlation as parts
-from motionloom.evaluation.rank_correlation import study
 from motionloom.plots.evaluation_report import write_rank_correlations
 
 QUICK = {"seconds": 1.0, "queries": 40, "neighbours": 30, "ranked": 5}
@@ -35,7 +34,7 @@ def lib(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(lib):
-    return study(lib, measures=SOME, **QUICK)
+    return lib.study(measures=SOME, **QUICK)
 
 
 def test_correlations_match_the_definition(rng):
@@ -94,10 +93,10 @@ def test_a_measure_agrees_with_itself_and_more_with_its_like(found):
 
 
 def test_the_seed_decides(lib, found):
-    again = study(lib, measures=SOME, **QUICK)
+    again = lib.study(measures=SOME, **QUICK)
     np.testing.assert_array_equal(again.poses, found.poses)
     np.testing.assert_array_equal(again.segments, found.segments)
-    other = study(lib, measures=SOME, seed=1, **QUICK)
+    other = lib.study(measures=SOME, seed=1, **QUICK)
     assert not np.array_equal(other.poses, found.poses)
     assert other.clips != found.clips
 
@@ -108,7 +107,7 @@ def test_clips_are_parts_of_usable_motions(lib, found):
         assert 0 <= clip.start_frame < clip.end_frame <= len(lib[clip.motion])
         assert 0.5 < (clip.end_frame - clip.start_frame) / lib[clip.motion].fps < 1.6
     assert abs(found.frames - sum(c.end_frame - c.start_frame for c in found.clips)) <= 2
-    assert len(study(lib, measures=["e15", "pc1"], clips=5, **QUICK).clips) == 5
+    assert len(lib.study(measures=["e15", "pc1"], clips=5, **QUICK).clips) == 5
 
 
 def test_windows_look_beyond_the_edges_of_a_clip(lib):
@@ -139,7 +138,7 @@ def test_measures_of_ones_own_take_part(lib):
     register_distance(HipHeight())
     try:
         legs = FeatureSet("legs", ("left_knee", "right_knee"))
-        found = study(lib, measures=["e15", "hip-height", legs], **QUICK)
+        found = lib.study(measures=["e15", "hip-height", legs], **QUICK)
     finally:
         del DISTANCES["hip-height"]
     assert found.measures == ("e15", "hip-height", "legs")
@@ -188,14 +187,14 @@ def test_the_command_writes_picture_and_table(lib, tmp_path):
         ({"measures": ["e15", "pc2"]}, "no distance is called 'pc2'"),
         ({"clips": 0}, "clips must be at least 1; got 0"),
         ({"queries": 0}, "queries must be at least 1; got 0"),
-        ({"neighbours": 2}, "neighbours and ranked must be at least 3"),
+        ({"neighbours": 2}, "neighbours must be at least 3; got 2"),
         ({"seconds": 0.1}, "seconds must be at least 0.3; got 0.1"),
         ({"clips": 3}, "at least 4 clips of 1 s; found 3"),
     ],
 )
 def test_says_what_is_wrong(lib, options, message):
     with pytest.raises(InvalidInput, match=message):
-        study(lib, **{"measures": ["e15", "pc1"], **QUICK, **options})
+        lib.study(**{"measures": ["e15", "pc1"], **QUICK, **options})
 
 
 def test_the_command_says_what_is_wrong(lib, tmp_path):
@@ -214,7 +213,7 @@ def test_findings_of_the_paper_hold_on_captured_clips(cmu_clips, tmp_path):
     lib = ml.Library.create(tmp_path / "clips.loom")
     lib.add(cmu_clips)
     names = ["e15", "e30", "e39", "e15x3", "e15x5", "pca8", "pca16", "pca25", "pc1", "pc11"]
-    found = study(lib, measures=names, clips=40, seconds=30.0, queries=150)
+    found = lib.study(measures=names, clips=40, seconds=30.0, queries=150)
     at = {name: k for k, name in enumerate(names)}
     poses, segments = found.poses, found.segments
     assert poses[at["e15x3"], at["e15x5"]] > 0.95  # "very highly correlated"

@@ -12,7 +12,7 @@ from motionloom.search.match_web import build as web_building
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import decoded, encoded
 from motionloom.search.match_web.refinement import Level, refined, strides
-from motionloom.search.match_web.web import WebSettings, build_web, joined
+from motionloom.search.match_web.web import WebLimits, build_web, joined
 
 KICKS = ("kick_front_high_right", "kick_front_low_right", "kick_side_mid_right")
 
@@ -28,8 +28,8 @@ def smooth(rng, shape, rounds):
 
 
 def assert_is_the_papers(matrix, *, rate=10.0, itself=None, **options):
-    chosen = WebSettings(**options)
-    web = build_web(matrix, rate=rate, itself=itself, options=chosen)
+    chosen = WebLimits(**options)
+    web = build_web(matrix, rate=rate, itself=itself, limits=chosen)
     least = int(chosen.least_seconds * rate)
     allowed = (lambda i, j: True) if itself is None else (lambda i, j: j - i > least)
     chains, bridges = naive.web(
@@ -247,7 +247,7 @@ def test_damaged_bytes_are_told():
 )
 def test_options_say_what_is_wrong(options, message):
     with pytest.raises(InvalidInput, match=message):
-        WebSettings(**options)
+        WebLimits(**options)
 
 
 def test_grids_say_what_is_wrong():

@@ -67,9 +67,7 @@ def corpus(tmp_path_factory):
 
 def outcome(lib, truths, case, threshold, *, within, tiers="all"):
     """How many true stretches were found, how many there are, and what else was found."""
-    family = lib.family(
-        case.query, method="web", max_distance=threshold, within=within, tiers=tiers
-    )
+    family = lib.family(case.query, method="web", max_distance=threshold, label=within, tiers=tiers)
     names = lib.names if within is None else lib.with_label(within)
     true = [
         (name, act.start_frame, act.end_frame)

@@ -13,7 +13,7 @@ from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.search.match_web import web_tasks
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.web import WebSettings
+from motionloom.search.match_web.web import WebLimits
 from motionloom.search.match_web.web_store import WebStore
 from motionloom.store.artifacts.collection import RemoteCollection
 
@@ -129,13 +129,13 @@ def test_a_build_that_is_stopped_goes_on(library, monkeypatch):
     report = store.build(workers=1)
     assert 0 < report.built < 6
     assert kept.items() <= files(store).items()
-    fresh = WebStore(library, options=WebSettings(reach_seconds=2.0))
+    fresh = WebStore(library, limits=WebLimits(reach_seconds=2.0))
     assert fresh.missing() == 0
 
 
 def test_only_a_category_then_the_rest(library):
     store = WebStore(library)
-    assert store.build(within="kick", workers=1).built == 3
+    assert store.build(label="kick", workers=1).built == 3
     assert store.missing() == 3
     assert store.build(workers=1).built == 3
     assert store.build(only=["walk"], workers=1).built == 0
@@ -154,7 +154,7 @@ def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
 def test_other_options_are_kept_beside(library):
     store, coarse = WebStore(library), WebStore(library, "pc1")
     assert store.folder != coarse.folder
-    assert WebStore(library, options=WebSettings(alpha=0.2)).folder != store.folder
+    assert WebStore(library, limits=WebLimits(alpha=0.2)).folder != store.folder
 
 
 def test_motions_of_a_single_frame_are_left_out_by_name(library):
@@ -184,7 +184,7 @@ def test_damage_and_emptiness_are_told(library, tmp_path):
     with pytest.raises(LibraryError, match="the library is empty"):
         WebStore(ml.Library.create(tmp_path / "none.loom")).build()
     with pytest.raises(InvalidInput, match="no motion is labelled 'swim'"):
-        store.build(within="swim")
+        store.build(label="swim")
 
 
 def test_the_command_builds(library):

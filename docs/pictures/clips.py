@@ -6,14 +6,13 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 import motionloom as ml
-from motionloom.evaluation.clips import evaluate_clips
 from motionloom.plots.evaluation_report import draw_precision_recall, draw_similarity
 
 METHODS = ["dtw-clip", "emd", "dtw", "scaling", "dtw-e15", "dtw-pc11", "dtw-jrd"]
 
 
 def main(library: str, labels: str) -> None:
-    found = evaluate_clips(ml.Library(library), labels=labels, methods=METHODS)
+    found = ml.Library(library).evaluate(labels=labels, methods=METHODS)
     figure = Figure(figsize=(13.2, 4.4), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     draw_similarity(left, found, "emd")

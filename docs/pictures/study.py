@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 
 import motionloom as ml
-from motionloom.evaluation.rank_correlation import study
 from motionloom.plots.evaluation_report import write_rank_correlations
 
 
 def main(library: str) -> None:
-    write_rank_correlations(study(ml.Library(library)), Path(__file__).with_suffix(".png"))
+    write_rank_correlations(ml.Library(library).study(), Path(__file__).with_suffix(".png"))
 
 
 if __name__ == "__main__":

@@ -131,6 +131,11 @@ class Settings:
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
+def motion_choice(settings: Any) -> dict[str, Any]:
+    """The fields `label`, `only` and `exclude` of settings as keyword arguments; None if empty."""
+    return {name: getattr(settings, name) or None for name in ("label", "only", "exclude")}
+
+
 def described(cls: type[Settings]) -> dict[str, tuple[Any, Setting]]:
     """Name to type and `Setting` of every field of a settings class, in order."""
     if cls not in _DESCRIBED:

@@ -1,4 +1,4 @@
-"""``motionloom evaluate``: measures of whole clips, side by side, on labelled motions."""
+"""``motionloom evaluate``: retrieval quality of clip measures on labelled motions."""
 
 from __future__ import annotations
 
@@ -7,56 +7,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, WORKERS, listed, open_library
+from motionloom.cli.options import JSON, LIB, WORKERS, open_library
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput
+from motionloom.evaluation.settings import DEFAULT_METHODS, EvaluateSettings
 
 if TYPE_CHECKING:
     from motionloom.evaluation.clips import Evaluation
 
-_LABELS = typer.Option(
-    metavar="FILE", help="CSV file with columns clip and label. [the library's labels]"
-)
-_METHODS = typer.Option(
-    metavar="NAME,...",
-    help="dtw-clip, emd, dtw (or dtw-angles), scaling, dtw-e15, dtw-pc11, dtw-jrd.",
-)
-_DEFAULT = "dtw-clip,emd,dtw,scaling,dtw-e15"
 
-
+@settings_options
 def evaluate(
     library: Annotated[Path, LIB],
-    labels: Annotated[Path | None, _LABELS] = None,
-    methods: Annotated[str, _METHODS] = _DEFAULT,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of the CSV file that holds the label. [label]")
-    ] = None,
+    settings: EvaluateSettings,
+    *,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Write a report there.")
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder of a report.")
     ] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare measures of whole clips: every labelled clip as a query, once.
+    """Compare clip measures: every labelled clip as a query, once.
 
-    Tells mean average precision, how often the nearest clip has the query's label, and the
+    Prints mean average precision, how often the nearest clip has the query's label, and the
     time taken. The report has similarity matrices, precision and recall, and all distances.
     """
-    names = listed(methods)
     if output is not None and output.exists() and not output.is_dir():
         raise InvalidInput(f"{output}: a report is a folder; there is a file of that name")
-    from motionloom.evaluation.clips import evaluate_clips
-
     lib = open_library(library)
-    with progress("comparing", len(names), quiet=json) as advance:
-        found = evaluate_clips(
-            lib,
-            labels=labels,
-            methods=names,
-            label_column=label_column,
-            workers=workers,
-            progress=advance,
-        )
+    count = len(settings.methods or DEFAULT_METHODS)
+    with progress("comparing", count, quiet=json) as advance:
+        found = lib.evaluate(**settings.arguments(), workers=workers, progress=advance)
     files = []
     if output is not None:
         from motionloom.plots.evaluation_report import write_clip_report
@@ -66,12 +48,12 @@ def evaluate(
         report = str(files[0]) if files else None
         print_json({**found.to_json(), "report": report, "files": [str(file) for file in files]})
     else:
-        _tell(found)
+        _print_scores(found)
         for file in files[:1]:
             print(file)
 
 
-def _tell(found: Evaluation) -> None:
+def _print_scores(found: Evaluation) -> None:
     from rich.console import Console
     from rich.table import Table
 

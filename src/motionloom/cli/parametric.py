@@ -90,9 +90,9 @@ def parametrize(
             method=examples.method,
             max_distance=examples.max_distance,
             max=examples.max,
-            within=examples.label,
+            label=examples.label,
             only=examples.only,
-            without=examples.exclude,
+            exclude=examples.exclude,
         )
     with progress("blends", settings.samples, quiet=json) as advance:
         motion = lib.parametrize(

@@ -1,4 +1,4 @@
-"""``motionloom study``: how far feature sets and distances agree on a library."""
+"""``motionloom study``: agreement of feature sets and frame distances on a library."""
 
 from __future__ import annotations
 
@@ -7,29 +7,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, check_picture, listed, open_library
+from motionloom.cli.options import JSON, LIB, check_picture, open_library
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
+from motionloom.evaluation.settings import StudySettings
 
 if TYPE_CHECKING:
     from motionloom.evaluation.rank_correlation import Study
 
 
+@settings_options
 def study(
     library: Annotated[Path, LIB],
+    settings: StudySettings,
+    *,
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="The heat map: .png, .svg or .pdf; the table beside."),
+        typer.Option(
+            "-o", "--output", help="Heat map (.png, .svg, .pdf); a CSV file is written beside it."
+        ),
     ] = Path("study.png"),
-    measures: Annotated[
-        str | None,
-        typer.Option(help="Feature sets and distances, with commas. [all]", metavar="NAME,..."),
-    ] = None,
-    clips: Annotated[int, typer.Option(help="Clips to compare, drawn at random.")] = 76,
-    seconds: Annotated[float, typer.Option(help="About how long a clip is.")] = 3.0,
-    queries: Annotated[int, typer.Option(help="Frames whose neighbours are ranked.")] = 1024,
-    neighbours: Annotated[int, typer.Option(help="Nearest frames that are ranked.")] = 256,
-    ranked: Annotated[int, typer.Option(help="Nearest clips that are ranked.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Compare feature sets and frame distances on a library.
@@ -38,30 +35,18 @@ def study(
     segments, and a CSV file with the numbers beside it.
     """
     check_picture(output)
-    from motionloom.distance import DISTANCES, FEATURES
-    from motionloom.evaluation.rank_correlation import study as compare
+    from motionloom.evaluation.rank_correlation import step_count
     from motionloom.plots.evaluation_report import write_rank_correlations
 
-    names = [*FEATURES, *DISTANCES] if measures is None else listed(measures)
     lib = open_library(library)
-    with progress("comparing", 2 * len(names) + 1, quiet=json) as advance:
-        found = compare(
-            lib,
-            measures=names,
-            clips=clips,
-            seconds=seconds,
-            queries=queries,
-            neighbours=neighbours,
-            ranked=ranked,
-            seed=seed,
-            progress=advance,
-        )
+    with progress("comparing", step_count(settings), quiet=json) as advance:
+        found = lib.study(**settings.arguments(), progress=advance)
     picture = write_rank_correlations(found, output)
     table = found.save_csv(output.with_suffix(".csv"))
     if json:
         print_json(_as_dict(found, picture, table))
     else:
-        _tell(found, picture, table)
+        _print_study(found, picture, table)
 
 
 def _as_dict(found: Study, picture: Path, table: Path) -> dict:
@@ -83,7 +68,7 @@ def _as_dict(found: Study, picture: Path, table: Path) -> dict:
     }
 
 
-def _tell(found: Study, picture: Path, table: Path) -> None:
+def _print_study(found: Study, picture: Path, table: Path) -> None:
     remark(
         f"{len(found.clips)} clips, {found.frames} frames; rank correlation with "
         f"{found.measures[0]} over its nearest neighbours:"

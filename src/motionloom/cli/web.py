@@ -1,4 +1,4 @@
-"""``motionloom web``: all potentially similar stretches of a library, found beforehand."""
+"""``motionloom web``: build the match webs of a library, or draw that of two motions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from motionloom.cli.options import JSON, LIB, WITHIN, WORKERS, check_picture, open_library
+from motionloom.cli.options import JSON, LIB, WORKERS, check_picture, open_library
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import counted, print_json, progress, remark, spelt_seconds
 from motionloom.errors import InvalidInput
+from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Library
     from motionloom.search.match_web.web_store import LeftToBuild
 
-_WORTH_TELLING = 5.0  # seconds; for less, nobody asks how long
+_WORTH_TELLING = 5.0  # seconds; shorter builds are not announced
 
 
+@settings_options
 def web(
     library: Annotated[Path, LIB],
     what: Annotated[
@@ -27,32 +30,35 @@ def web(
             metavar="build | A B", help="Build all webs; or draw that of two motions, with -o."
         ),
     ],
-    within: Annotated[list[str] | None, WITHIN] = None,
-    distance: Annotated[str, typer.Option(help="What frames are compared by.")] = "pc11",
+    settings: WebSettings,
+    *,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to draw (.png, .svg, .pdf)."),
+        typer.Option("-o", "--output", metavar="FILE", help="Picture (.png, .svg, .pdf)."),
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option(metavar="START-END", help="Draw what these frames of A find in B, too."),
+        typer.Option(metavar="START-END", help="Also draw the matches of these frames of A in B."),
     ] = None,
-    threshold: Annotated[
-        float, typer.Option(help="For --query: no matches beyond so many metres per cell.")
-    ] = 0.08,
+    max_distance: Annotated[
+        float,
+        typer.Option(help="For --query: mean distance per cell of a match, at most (m)."),
+    ] = FAMILY_DISTANCE,
+    threshold: Annotated[float | None, typer.Option(hidden=True)] = None,
     workers: Annotated[int | None, WORKERS] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Build the match webs of a library, or draw that of two motions.
 
-    Each pair of motions is compared once and what may be alike is kept with the library, for
-    searches at the speed of a slider. Pairs that are there already are not built again: run
-    the same command to go on after an interruption, or when motions have been added.
+    Each pair of motions is compared once, and the web of their similar segments is kept with the
+    library, for searches at the speed of a slider. Pairs that have been built are skipped: run
+    the same command to continue after an interruption, or when motions have been added.
     """
-    from motionloom.search.match_web.web_store import WebStore
-
+    limit = max_distance if threshold is None else threshold
     if len(what) == 2:
-        _draw(open_library(library), what[0], what[1], distance, output, query, threshold, json)
+        _draw(
+            open_library(library), what[0], what[1], settings.distance, output, query, limit, json
+        )
         return
     if what != ["build"]:
         raise InvalidInput(
@@ -62,12 +68,12 @@ def web(
         raise InvalidInput(
             "--output and --query are for the web of two motions: web LIB A B -o FILE"
         )
-    store = WebStore(open_library(library), distance)
-    left = store.left_to_build(within=within)
+    lib = open_library(library)
+    left = lib.missing_webs(**settings.arguments())
     if not json:
-        _tell_work(left, workers)
+        _announce(left, workers)
     with progress("pairs", left.pairs, quiet=json) as advance:
-        report = store.build(within=within, workers=workers, progress=advance)
+        report = lib.build_web(**settings.arguments(), workers=workers, progress=advance)
     if json:
         print_json(asdict(report))
         return
@@ -79,7 +85,7 @@ def web(
     )
 
 
-def _tell_work(left: LeftToBuild, workers: int | None) -> None:
+def _announce(left: LeftToBuild, workers: int | None) -> None:
     from motionloom.parallel import available_workers
 
     cores = min(available_workers(), workers or left.pairs)
@@ -87,7 +93,7 @@ def _tell_work(left: LeftToBuild, workers: int | None) -> None:
     if seconds > _WORTH_TELLING:
         remark(
             f"{counted(left.pairs, 'pair')} to compare: about {spelt_seconds(seconds)} on "
-            f"{counted(cores, 'core')}; stop when you like, the same command goes on"
+            f"{counted(cores, 'core')}; after an interruption, run the same command to continue"
         )
 
 
@@ -98,26 +104,21 @@ def _draw(
     distance: str,
     output: Path | None,
     query: str | None,
-    threshold: float,
+    max_distance: float,
     json: bool,
 ) -> None:
     from motionloom.plots.distance_matrix import write_match_web
-    from motionloom.search.match_web.library_web import web_pair
-    from motionloom.search.query import as_query
 
     if output is None:
-        raise InvalidInput("say where to draw the web of two motions: -o web.png")
+        raise InvalidInput("a picture of two motions needs a file: -o web.png")
     check_picture(output)
-    pair = web_pair(lib, a, b, distance=distance)
+    pair = lib.web_pair(a, b, distance=distance, query=query)
     rate = pair.web.rate
-    rows, found = None, []
-    if query is not None:
-        asked = as_query(lib, f"{a}:{query}")
-        rows = asked.row_span(rate, len(pair.matrix))
-        found = pair.search(*rows, threshold=threshold)
+    found = [] if pair.query is None else pair.search(*pair.query, threshold=max_distance)
     write_match_web(
-        pair.matrix, pair.web, output, names=(a, b), query=rows, found=found, alpha=pair.alpha
-    )
+        pair.matrix, pair.web, output, names=(a, b), query=pair.query, found=found,
+        alpha=pair.alpha,
+    )  # fmt: skip
     if json:
         matches = [
             {"start": one.start / rate, "end": one.end / rate, "distance": one.distance}

@@ -1,21 +1,19 @@
-"""How good measures of whole clips are: every labelled clip as a query, once.
+"""Retrieval quality of clip measures: every labelled clip as a query, once.
 
 A clip is *relevant* to a query if it has the same label. The query itself is left out of its
-own answer. Clips whose label nobody shares are part of every answer, but are no queries.
+own answer. Clips with a label of their own are part of every answer, but are no queries.
 
 Precision at a recall is the best precision from that recall on (interpolated, at eleven
-points), and averages are taken over the queries. Ties are ranked in the clips' order.
+points), and averages are taken over the queries. Ties are ranked in the order of the clips.
 
-Distances between all pairs of clips, rows of the table by rows, wherever work runs.
-
-A worker opens the clips' kept rows itself and computes some rows of the table; what comes back
-is put together here. The table is that of `ClipMeasure.matrix`, to the last bit.
+Distance matrices are computed in parallel: a worker opens the features of the clips itself and
+computes some rows; they are the same to the last bit wherever the work runs.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom import parallel
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.retrieval import ranked_precision
+from motionloom.evaluation.settings import DEFAULT_METHODS, EvaluateSettings
 from motionloom.parallel import Progress, one_thread
 from motionloom.search.clips.clip import ClipMeasure, mirrored
 from motionloom.search.clips.clip_table import ClipTable, clip_table, gaps_in
@@ -52,11 +51,10 @@ def clip_matrix(
     Parameters
     ----------
     library : Store
-        Whose clips they are.
     table : ClipTable
-        All of them.
+        All clips of the library.
     chosen : ndarray of int64, shape (C,)
-        Numbers of those to be compared, in the order wanted.
+        Numbers of the clips to be compared, in the order wanted.
     workers : int, optional
         Processes. Default: one per core, or this one for little work.
 
@@ -76,7 +74,7 @@ def clip_matrix(
     out = np.full((count, count), np.nan)
     seconds = 0.0
     with parallel.executor(library.files.workers(workers), tasks=len(portions)) as pool:
-        # In this process the clips are open; others open them for themselves.
+        # This process has the clips open; others open them themselves.
         here = isinstance(pool, parallel.SerialExecutor)
         task = work if here else replace(work, table=None)
         for done in parallel.completed(task, portions, pool):
@@ -90,7 +88,7 @@ def clip_matrix(
 
 @dataclass(eq=False)
 class _Rows:
-    """Work on some rows of the table; the clips are opened once."""
+    """Computes some rows of the distance matrix; opens the clips once."""
 
     library: Store
     measure: ClipMeasure
@@ -106,7 +104,7 @@ class _Rows:
             return rows, time.process_time() - begun
 
     def estimated_seconds(self) -> float:
-        """Processor time of the whole table, going by its last row, the longest."""
+        """Processor time of the whole matrix, estimated from its last row, the longest."""
         count = len(self.chosen)
         _, seconds = self((count - 1, count))
         symmetric = self._opened().measure.symmetric
@@ -123,7 +121,7 @@ class _Rows:
 
 
 def _portions(count: int, shares: int, *, symmetric: bool) -> list[Portion]:
-    """Rows in about `shares` portions with as many pairs each.
+    """Rows in about `shares` portions with equal numbers of pairs.
 
     Examples
     --------
@@ -139,34 +137,32 @@ def _portions(count: int, shares: int, *, symmetric: bool) -> list[Portion]:
 
 RECALLS = np.linspace(0.0, 1.0, 11)
 PAPER_NAMES = {"dtw": "dtw-angles"}
-"""Names of the field for measures that are called otherwise here (``dtw`` is a search)."""
-
-DEFAULT_METHODS = ("dtw-clip", "emd", "dtw", "scaling", "dtw-e15")
+"""Names in the literature of measures that have another name here (``dtw`` is a search)."""
 
 
 @dataclass(frozen=True, eq=False)
 class MethodScore:
-    """How good one measure is.
+    """Scores of one measure.
 
     Attributes
     ----------
     measure : ClipMeasure
     mean_average_precision, nearest_neighbour : float
-        Over all queries; the second is how often the nearest clip has the query's label.
+        Over all queries; the second is the share whose nearest clip has the query's label.
     precision_at_recall : ndarray, shape (11,)
     by_label : dict of str to (float, ndarray)
         Mean average precision and precision at recall over the queries of each label.
     seconds : float
-        Processor time of all distances, one thread; `prepare_seconds` that of the clips' rows
-        (next to nothing if they were kept from before).
+        Processor time of all distances, one thread; `prepare_seconds` that of the features of
+        the clips (near zero if they were kept from before).
     pairs : int
-        Distances computed.
+        Number of distances computed.
     distances : ndarray, shape (C, C)
         From each clip (a row) to each.
     joints : tuple of str
-        What was compared.
+        Joints compared.
     joints_missing : dict of str to tuple of str
-        What was not, and clips that lack it.
+        Joints not compared, and the clips that lack them.
     """
 
     measure: ClipMeasure
@@ -208,20 +204,20 @@ class MethodScore:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Measures side by side.
+    """Scores of several measures.
 
     Attributes
     ----------
     clips, labels : tuple of str, length C
         Names and labels, ordered by label, then by name.
     methods : dict of str to MethodScore
-        By the names that were asked for.
+        By the names given.
     left_out : dict of str to str
         Labelled clips that could not be compared, and why.
     unlabelled : int
         Motions of the library without a label.
     unmatched : tuple of str
-        Rows of the table of labels that name no motion of the library.
+        Rows of the CSV file that name no motion of the library.
     """
 
     clips: tuple[str, ...]
@@ -238,7 +234,7 @@ class Evaluation:
 
     @property
     def label_counts(self) -> dict[str, int]:
-        """How many clips have each label."""
+        """Number of clips with each label."""
         return {label: self.labels.count(label) for label in dict.fromkeys(self.labels)}
 
     def to_json(self) -> dict[str, Any]:
@@ -256,38 +252,12 @@ class Evaluation:
 
 def evaluate_clips(
     library: Store,
+    settings: EvaluateSettings,
     *,
-    labels: str | Path | Mapping[str, str] | None = None,
-    methods: Sequence[str] = DEFAULT_METHODS,
-    label_column: str | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Score measures of whole clips on the labelled motions of a library.
-
-    Parameters
-    ----------
-    library : Library
-    labels : path or mapping, optional
-        A CSV file with a column that names the motion (``clip``, ``file``, ``name`` ...) and
-        a column ``label``; or a mapping. Default: the library's own labels.
-    methods : sequence of str
-        Names in `CLIP_MEASURES`; also ``dtw``, as the field calls ``dtw-angles``.
-    label_column : str, optional
-        The column of the CSV file that holds the label.
-    workers : int, optional
-        Processes. Default: one per core, or this one for little work.
-    progress : callable, optional
-        Called with 1 when a method is done.
-
-    Returns
-    -------
-    evaluation : Evaluation
-
-    Raises
-    ------
-    InvalidInput
-        If a method is not known, or no label has two clips.
+    """Score clip measures on the labelled motions of a library; see `Library.evaluate`.
 
     Examples
     --------
@@ -298,14 +268,15 @@ def evaluate_clips(
     ...     for performer in (0, 1):
     ...         motion = ml.demo.clip(action, performer=performer)
     ...         lib.add_motion(motion, labels=[action.split("_")[0]])
-    >>> found = evaluate_clips(lib, methods=["dtw-clip"])
+    >>> found = evaluate_clips(lib, EvaluateSettings(methods=("dtw-clip",)))
     >>> found.methods["dtw-clip"].mean_average_precision
     1.0
     """
+    methods = DEFAULT_METHODS if settings.methods is None else settings.methods
     measures = {name: _measure(name) for name in methods}
     if not measures:
         raise InvalidInput(f"methods must name at least one of {', '.join(_known())}")
-    by_name, unmatched = _labels(library, labels, label_column)
+    by_name, unmatched = _labels(library, settings.labels, settings.label_column)
     tables, prepared = {}, {}
     for name, measure in measures.items():
         begun = time.process_time()
@@ -338,7 +309,7 @@ def evaluate_clips(
 
 
 def precision_at_recalls(distances: ArrayLike, relevant: ArrayLike) -> NDArray[np.float64]:
-    """Interpolated precision at eleven recalls of things ranked by distance, shape (11,).
+    """Interpolated precision at eleven recalls of items ranked by distance, shape (11,).
 
     Examples
     --------
@@ -364,19 +335,19 @@ def _score(
     prepare_seconds: float,
 ) -> MethodScore:
     measure, count = table.measure, len(truth)
-    precisions, points, right, asked = [], [], [], []
+    precisions, points, right, queried = [], [], [], []
     for q in range(count):
         others = np.flatnonzero(np.arange(count) != q)
         relevant = truth[others] == truth[q]
         if relevant.any():
-            asked.append(truth[q])
+            queried.append(truth[q])
             gaps = distances[q, others]
             precisions.append(ranked_precision(gaps, relevant))
             points.append(precision_at_recalls(gaps, relevant))
             right.append(bool(relevant[np.argmin(gaps)]))
     by_label = {}
-    for label in dict.fromkeys(asked):
-        own = [k for k, other in enumerate(asked) if other == label]
+    for label in dict.fromkeys(queried):
+        own = [k for k, other in enumerate(queried) if other == label]
         by_label[str(label)] = (
             float(np.mean([precisions[k] for k in own])),
             np.mean([points[k] for k in own], axis=0),
@@ -429,7 +400,7 @@ def _labels(
 
 
 def _left_out(by_name: dict[str, str], tables: dict[str, ClipTable]) -> dict[str, str]:
-    """Clips that some method cannot compare: they are left out for all, to be fair."""
+    """Clips that some method cannot compare: left out of all, for a fair comparison."""
     out: dict[str, str] = {}
     for method, table in tables.items():
         for name, reason in table.left_out.items():

@@ -1,14 +1,14 @@
-"""How far feature sets and frame distances agree: rank correlations between all of them.
+"""Agreement of feature sets and frame distances: rank correlations between all of them.
 
-Krüger et al. (2010), figure 2. Two measures agree if they put neighbours into the same
-order, so Spearman's rank correlation is taken, over near things only: how two measures rank
-what is far away matters to nobody.
+Krüger et al. (2010), figure 2. Two measures agree if they order neighbours in the same way, so
+Spearman's rank correlation is taken, over near neighbours only: how two measures rank distant
+frames does not matter to a search.
 
 *Poses*: for each of many random frames, its nearest frames by one measure; the correlation
 between their distances by that measure and by another. *Segments*: the same with whole
-clips, their distance that of dynamic time warping, and the few nearest clips.
+clips, compared by dynamic time warping, and the few nearest clips.
 
-The tables are not symmetric: whose neighbours are looked at makes a difference.
+The matrices are not symmetric: it makes a difference which measure chooses the neighbours.
 
 References
 ----------
@@ -39,6 +39,7 @@ from motionloom.distance import (
     principal_components,
 )
 from motionloom.errors import InvalidInput, RoleError
+from motionloom.evaluation.settings import SHORTEST_SECONDS, StudySettings
 from motionloom.motion import Motion, Segment
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
@@ -47,8 +48,7 @@ from motionloom.store.store import Store
 Array = NDArray[np.float64]
 
 RATE = 30.0
-_MARGIN_SECONDS = 0.5  # of motion around a clip, for measures that look at windows
-_SHORTEST_SECONDS = 0.3
+_MARGIN_SECONDS = 0.5  # of motion around a clip, for measures of windows
 _BLOCK = 128  # query frames at a time
 _FEWEST_CLIPS = 4
 
@@ -64,11 +64,11 @@ class Study:
         Mean correlation, -1 to 1, over the nearest neighbours by the row's measure, with
         the column's measure.
     clips : tuple of Segment
-        What was compared.
+        The clips compared.
     frames : int
         Frames of all clips together.
     queries, neighbours, ranked : int
-        Frames asked for, nearest frames of each, nearest clips of each clip.
+        Query frames, nearest frames of each, nearest clips of each clip.
     seed : int
     """
 
@@ -83,7 +83,7 @@ class Study:
     seed: int
 
     def save_csv(self, path: str | Path) -> Path:
-        """One line per pair: what was compared, whose neighbours, with what, correlation."""
+        """One line per pair: poses or segments, whose neighbours, other measure, correlation."""
         with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
             table = csv.writer(out)
             table.writerow(["compared", "neighbours_by", "ranked_by", "spearman"])
@@ -94,84 +94,50 @@ class Study:
         return Path(path)
 
 
-def study(
-    library: Store,
-    *,
-    measures: Sequence[str | FrameDistance] | None = None,
-    clips: int = 76,
-    seconds: float = 3.0,
-    queries: int = 1024,
-    neighbours: int = 256,
-    ranked: int = 8,
-    seed: int = 0,
-    progress: Progress | None = None,
+def rank_correlations(
+    library: Store, settings: StudySettings, *, progress: Progress | None = None
 ) -> Study:
-    """Rank correlations between feature sets and distances on clips of a library.
-
-    Parameters
-    ----------
-    library : Library
-    measures : sequence, optional
-        Names or frame distances. Default: all that are registered.
-    clips : int
-        How many; drawn at random from all motions cut into pieces of about `seconds`.
-    seconds : float
-    queries : int
-        Random frames of the clips, at most all.
-    neighbours : int
-        Nearest frames that are ranked.
-    ranked : int
-        Nearest clips that are ranked.
-    seed : int
-    progress : callable, optional
-        Called with the number of steps done, of ``2 * len(measures) + 1`` in all.
-
-    Returns
-    -------
-    study : Study
-
-    Raises
-    ------
-    InvalidInput
-        If the library holds too little motion.
-    """
-    _check_positive(clips=clips, queries=queries)
-    if min(neighbours, ranked) < 3:
-        raise InvalidInput(
-            f"neighbours and ranked must be at least 3, to rank; got {neighbours} and {ranked}"
-        )
-    if not seconds >= _SHORTEST_SECONDS:
-        raise InvalidInput(f"seconds must be at least {_SHORTEST_SECONDS}; got {seconds}")
+    """Rank correlations between feature sets and frame distances; see `Library.study`."""
     step = progress if progress is not None else lambda count: None
-    rng = np.random.default_rng(seed)
-    chosen = _measures(library, measures if measures is not None else [*FEATURES, *DISTANCES])
-    drawn, rows = _prepared(library, chosen, clips, seconds, rng)
+    rng = np.random.default_rng(settings.seed)
+    chosen = _measures(library, _names(settings))
+    segments, rows = _prepared(library, chosen, settings.clips, settings.seconds, rng)
     step(1)
     lengths = np.array([len(clip) for clip in rows[0]])
     tables = [np.concatenate(clip_rows) for clip_rows in rows]
     frames = int(lengths.sum())
-    asked = np.sort(rng.choice(frames, size=min(queries, frames), replace=False))
-    poses = _pose_correlations(chosen, tables, asked, min(neighbours, frames - 1))
+    queries = np.sort(rng.choice(frames, size=min(settings.queries, frames), replace=False))
+    neighbours = min(settings.neighbours, frames - 1)
+    poses = _pose_correlations(chosen, tables, queries, neighbours)
     step(len(chosen))
     warped = []
     for measure, table in zip(chosen, tables, strict=True):
         warped.append(_warped_distances(measure, table, lengths))
         step(1)
-    few = min(ranked, len(drawn) - 1)
+    ranked = min(settings.ranked, len(segments) - 1)
     return Study(
         measures=tuple(measure.name for measure in chosen),
         poses=poses,
-        segments=_correlations(warped, few),
-        clips=tuple(drawn),
+        segments=_correlations(warped, ranked),
+        clips=tuple(segments),
         frames=frames,
-        queries=len(asked),
-        neighbours=min(neighbours, frames - 1),
-        ranked=few,
-        seed=seed,
+        queries=len(queries),
+        neighbours=neighbours,
+        ranked=ranked,
+        seed=settings.seed,
     )
 
 
-# --- clips and what measures make of them ---------------------------------------------------
+def step_count(settings: StudySettings) -> int:
+    """Steps that `rank_correlations` reports to its `progress`."""
+    return 2 * len(_names(settings)) + 1
+
+
+def _names(settings: StudySettings) -> Sequence[str | FrameDistance]:
+    return (*FEATURES, *DISTANCES) if settings.measures is None else settings.measures
+
+
+# --- clips ------------------------------------------------------------------------------------
 
 
 def _measures(library: Store, wanted: Sequence[str | FrameDistance]) -> list[FrameDistance]:
@@ -189,7 +155,7 @@ def _measures(library: Store, wanted: Sequence[str | FrameDistance]) -> list[Fra
 def _prepared(
     library: Store, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
 ) -> tuple[list[Segment], list[list[NDArray]]]:
-    """Segments drawn at random, and for each measure the rows of each segment."""
+    """Segments drawn at random, and for each measure the prepared frames of each segment."""
     everything = _segments(library, seconds)
     drawn: list[Segment] = []
     rows: list[list[NDArray]] = [[] for _ in measures]
@@ -217,7 +183,7 @@ def _segments(library: Store, seconds: float) -> list[Segment]:
     """All motions cut into equal parts of about `seconds`, by name."""
     found = []
     for entry in library.entries():
-        if entry.seconds < _SHORTEST_SECONDS:
+        if entry.seconds < SHORTEST_SECONDS:
             continue
         parts = max(1, round(entry.seconds / seconds))
         edges = np.linspace(0, entry.frames, parts + 1).round().astype(int)
@@ -228,7 +194,7 @@ def _segments(library: Store, seconds: float) -> list[Segment]:
 
 
 def _rows(motion: Motion, segment: Segment, measures: Sequence[FrameDistance]) -> list[NDArray]:
-    """Rows of a segment by each measure, at the common rate."""
+    """Frames of a segment prepared by each measure, at the common rate."""
     margin = round(_MARGIN_SECONDS * motion.fps)
     start = max(0, segment.start_frame - margin)
     part = motion[start : segment.end_frame + margin].resample(RATE)
@@ -241,17 +207,17 @@ def _rows(motion: Motion, segment: Segment, measures: Sequence[FrameDistance]) -
 
 
 def _pose_correlations(
-    measures: Sequence[FrameDistance], tables: Sequence[NDArray], asked: NDArray, neighbours: int
+    measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbours: int
 ) -> Array:
     total = np.zeros((len(measures), len(measures)))
-    for start in range(0, len(asked), _BLOCK):
-        block = asked[start : start + _BLOCK]
+    for start in range(0, len(queries), _BLOCK):
+        block = queries[start : start + _BLOCK]
         matrices = [
             _without_self(measure.matrix(table[block], table), block)
             for measure, table in zip(measures, tables, strict=True)
         ]
         total += len(block) * _rank_correlations(matrices, neighbours)
-    return total / len(asked)
+    return total / len(queries)
 
 
 def _without_self(matrix: Array, frames: NDArray) -> Array:
@@ -260,13 +226,13 @@ def _without_self(matrix: Array, frames: NDArray) -> Array:
 
 
 def _correlations(distances: Sequence[Array], few: int) -> Array:
-    """Correlations over the `few` nearest of square tables of distances."""
+    """Correlations over the `few` nearest, of square distance matrices."""
     everyone = np.arange(len(distances[0]))
     return _rank_correlations([_without_self(d.copy(), everyone) for d in distances], few)
 
 
 def _rank_correlations(matrices: Sequence[Array], neighbours: int) -> Array:
-    """Mean over the rows (M, N) of Spearman's correlation over each row's nearest.
+    """Mean over the rows of matrices (M, N) of Spearman's correlation over each row's nearest.
 
     Entry (a, b): nearest by matrix a, their distances by a against those by b.
     """
@@ -284,11 +250,11 @@ def _centred_ranks(values: Array) -> Array:
     ranks = rankdata(values, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     length = np.linalg.norm(ranks, axis=1, keepdims=True)
-    return ranks / np.where(length > 0.0, length, 1.0)  # all alike: no order, no correlation
+    return ranks / np.where(length > 0.0, length, 1.0)  # all equal: no order, no correlation
 
 
 def _warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
-    """Cost of the best warping path between all clips, whose rows lie in `table` in turn."""
+    """Cost of the best warping path between all clips, concatenated in `table`."""
     offsets = offsets_of(lengths)
     count = len(lengths)
     out = np.zeros((count, count))
@@ -299,9 +265,3 @@ def _warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) 
             columns = slice(offsets[j] - offsets[i + 1], offsets[j + 1] - offsets[i + 1])
             out[i, j] = out[j, i] = warp(matrix[:, columns]).cost
     return out
-
-
-def _check_positive(**values: int) -> None:
-    for name, value in values.items():
-        if value < 1:
-            raise InvalidInput(f"{name} must be at least 1; got {value}")

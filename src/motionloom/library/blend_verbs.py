@@ -204,7 +204,7 @@ class BlendVerbs(SearchVerbs):
         from motionloom.search.filters import chosen_names
 
         name = self.entry(first).name
-        chosen = chosen_names(self, within=label, only=only, without=exclude)
+        chosen = chosen_names(self, label=label, only=only, exclude=exclude)
         return (name, *(one for one in chosen if one != name))
 
     def reconstruct(

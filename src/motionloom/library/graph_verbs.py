@@ -304,6 +304,6 @@ class GraphVerbs(Store):
             exclude=names(exclude),
         )
         motions = chosen_names(
-            self, within=settings.label, only=settings.only, without=settings.exclude
+            self, label=settings.label, only=settings.only, exclude=settings.exclude
         )
         return graph_of([self[name] for name in motions], settings)

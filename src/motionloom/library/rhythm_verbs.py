@@ -135,7 +135,7 @@ class RhythmVerbs(Store):
             seed=seed, label=names(label), only=names(only), exclude=names(exclude),
         )  # fmt: skip
         if takes is None:
-            takes = chosen_names(self, within=label or None, only=only, without=exclude)
+            takes = chosen_names(self, label=label or None, only=only, exclude=exclude)
         danced = [
             self[take] if isinstance(take, str) else [self[name] for name in take] for take in takes
         ]
@@ -372,5 +372,5 @@ class RhythmVerbs(Store):
         if label is None and only is None and exclude is None:
             chosen = dance_takes(self.names, self.labels)
         else:
-            chosen = chosen_names(self, within=label, only=only, without=exclude)
+            chosen = chosen_names(self, label=label, only=only, exclude=exclude)
         return dance_floor([self[name] for name in chosen], settings)

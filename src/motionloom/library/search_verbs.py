@@ -1,10 +1,14 @@
-"""Verbs of a library that search: features, neighbours, matches, families, webs, evaluation."""
+"""Search: features, nearest frames, matches, families, match webs; and their evaluation.
+
+The settings classes in `motionloom.search.settings` and `motionloom.evaluation.settings` hold
+the defaults, the checks and one sentence on every argument.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from motionloom.store import Store
 
@@ -12,12 +16,16 @@ if TYPE_CHECKING:
     from motionloom.distance import Basis, FeatureSet, FrameDistance, LibraryFeatures
     from motionloom.distance.body_frame import Normalize
     from motionloom.evaluation.clips import Evaluation
+    from motionloom.evaluation.rank_correlation import Study
     from motionloom.motion import Motion
-    from motionloom.parallel import Progress
     from motionloom.search import Family, Match, Matches
+    from motionloom.search.match_web.library_web import WebPair
     from motionloom.search.match_web.web import Web
-    from motionloom.search.match_web.web_store import WebReport
+    from motionloom.search.match_web.web_store import LeftToBuild, WebReport
     from motionloom.search.query import Query
+    from motionloom.settings import Settings
+
+Progress = Callable[[int], None]
 
 
 class SearchVerbs(Store):
@@ -34,18 +42,19 @@ class SearchVerbs(Store):
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> LibraryFeatures:
-        """Features of every frame, computed once and kept with the library.
+        """Feature vectors of every frame, computed once and kept with the library.
 
         Parameters
         ----------
         features : str or FeatureSet
             A name in `motionloom.distance.FEATURES`, or a set.
         normalize : {"heading", "full"}, optional
-            Default: where the body stands and faces is removed.
+            What is removed from every pose: heading and place on the floor (the default), or
+            the whole rotation and position of the pelvis.
         scale_free : bool, optional
             Scale performers of all sizes to one.
         fps : float, optional
-            Rate of the rows. Default: the library's own, or 30.
+            Frame rate of the features. Default: that of the library, or 30.
         basis : Basis or Library, optional
             Principal components, or the library to fit them on. Default: this one.
         workers : int, optional
@@ -56,8 +65,8 @@ class SearchVerbs(Store):
         Returns
         -------
         features : LibraryFeatures
-            Memory-mapped. Motions whose skeletons lack a joint that is needed have no
-            rows; ``left_out`` names them.
+            Memory-mapped. Motions whose skeletons lack a joint have no features; ``left_out``
+            names them.
 
         Examples
         --------
@@ -87,32 +96,38 @@ class SearchVerbs(Store):
         query: str | Path | Motion | Query,
         *,
         features: str | FeatureSet = "e15",
+        normalize: Normalize | None = None,
+        scale_free: bool | None = None,
         k: int | None = None,
         radius: float | None = None,
-        within: str | Iterable[str] | None = None,
+        index: Literal["bucket", "kdtree", "shards"] = "bucket",
+        epsilon: float = 0.0,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
-        **options,
+        exclude: str | Iterable[str] | None = None,
+        exclude_query: bool = False,
     ) -> list[list[Match]]:
         """The nearest frames of the library to each frame of the query.
 
         Parameters
         ----------
-        query, features, within, only, without
+        query, features, normalize, scale_free, label, only, exclude
             As in `search`.
         k : int, optional
-            At most so many; default 16 where no radius is given.
+            Neighbours of each frame, at most; default 16 where no radius is given.
         radius : float, optional
-            Metres.
-        **options
-            ``index`` ("blocks", "kdtree", "shards"; all give the same), ``epsilon`` (0 is exact),
-            ``exclude_query`` (leave out the query's own frames), ``normalize``,
-            ``scale_free``.
+            Only neighbours within this distance, in metres.
+        index : {"bucket", "kdtree", "shards"}
+            Nearest-neighbour index; all give the same answers.
+        epsilon : float
+            Relative error allowed for the k-th distance; 0 is exact.
+        exclude_query : bool
+            Leave out the frames of the query itself.
 
         Returns
         -------
         neighbours : list of list of Match
-            One list per frame, the nearest first; matches are one frame long.
+            One list per frame, nearest first; matches are one frame long.
 
         Examples
         --------
@@ -120,78 +135,115 @@ class SearchVerbs(Store):
         >>> len(near), near[0][0].motion
         (3, 'walk')
         """
-        from motionloom.search import Options, nearest_frames
+        from motionloom.search import NeighbourSettings, nearest_frames
 
-        asked = Options.of(
-            options,
-            method="lazy",
+        settings = NeighbourSettings(
             features=features,
+            normalize=normalize,
+            scale_free=scale_free,
             k=k,
             radius=radius,
-            max_distance=None,
-            within=within,
-            only=only,
-            without=without,
+            index=index,
+            epsilon=epsilon,
+            label=_names(label),
+            only=_names(only),
+            exclude=_names(exclude),
+            exclude_query=exclude_query,
         )
-        return nearest_frames(self, query, asked)
+        return nearest_frames(self, query, settings)
 
     def search(
         self,
         query: str | Path | Motion | Query,
         *,
-        method: str = "dtw",
-        features: str | FeatureSet = "e15",
-        k: int | None = None,
-        radius: float | None = None,
+        method: str | Settings = "dtw",
         max: int | None = 100,
         max_distance: float | None = None,
         tiers: int | str = 1,
-        within: str | Iterable[str] | None = None,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
-        **options,
+        exclude: str | Iterable[str] | None = None,
+        exclude_query: bool = False,
+        same: float = 0.8,
+        apart: float = 0.2,
+        features: str | FeatureSet | FrameDistance | None = None,
+        normalize: Normalize | None = None,
+        scale_free: bool | None = None,
+        k: int | None = None,
+        radius: float | None = None,
+        index: Literal["bucket", "kdtree", "shards"] | None = None,
+        epsilon: float | None = None,
+        max_overlap: float | None = None,
+        durations: tuple[float, float] | None = None,
+        steps: Literal["slope", "classic"] | None = None,
+        weights: Literal["moving", "equal"] | None = "moving",
+        rank: Literal["movement", "distance"] | None = None,
+        speed_seconds: float | None = None,
+        bridge: int | None = None,
+        distance: str | FrameDistance | None = None,
     ) -> Matches:
-        """Everything in the library that looks like the query, the nearest first.
+        """Everything in the library that resembles the query, nearest first.
+
+        Arguments from `features` on are options of some methods; an option that the method does
+        not have is refused.
 
         Parameters
         ----------
         query : str, Path or Motion
             ``NAME:START-END`` of the library in frames, or in seconds with an ``s``
             (``86_01:12.5s-14s``); a motion; or a file. Of any frame rate and skeleton.
-        method : str
-            ``dtw``, ``lazy``, ``web`` (see `motionloom.search.methods`; the last needs
-            ``motionloom web LIB build`` once); or, for motions that are like
-            the query from start to end, ``dtw-clip``, ``emd``, ``scaling`` and the others of
-            `motionloom.search.clips.measures`.
-        features : str or FeatureSet
-            What frames are compared by; with ``dtw`` also a frame distance.
-        k, radius : optional
-            Neighbours per query frame, for ``lazy``: at most `k`, within `radius` metres.
-            For whole clips `k` is how many are wanted.
+        method : str or Settings
+            For segments ``dtw``, ``lazy``, ``web`` (which needs `build_web` once); for whole
+            clips ``dtw-clip``, ``emd``, ``dtw-angles``, ``scaling``, ``dtw-e15``, ``dtw-pc11``,
+            ``dtw-jrd``. Or settings: ``LazyGraph(k=64)`` is ``method="lazy", k=64``.
         max : int or None
-            At most so many matches.
+            Number of matches, at most.
         max_distance : float, optional
-            No matches beyond so many metres per cell.
+            Drop matches farther than this. It limits the distance that matches are ranked by:
+            with ``dtw`` the distance of movements, or with ``rank="distance"`` the mean distance
+            of poses per cell of the alignment, as with ``lazy`` and ``web``. In metres, except
+            for clip measures in degrees.
         tiers : int or "all"
-            More than 1: matches become queries, so many times or until nothing new
-            appears; `distance` is then the distance to the query in the match graph (see
-            `family`).
-        within : str or several, optional
+            Rounds of query expansion (1: none; ``all``: until nothing new is found). With more
+            than one, `distance` is the distance to the query in the match graph (see `family`).
+        label : str or several, optional
             Search only motions with one of these labels.
-        only, without : str or several, optional
+        only, exclude : str or several, optional
             Search only these motions; leave these out.
-        **options
-            ``steps`` ("slope", "classic"), ``weights`` ("moving", None: joints count by how
-            much they move in the query, or equally), ``speed_seconds`` (how much joint speeds
-            count for where matches begin and end; 0: not), ``rank`` ("movement": how alike
-            they move, "distance": plain DTW of poses, the default of families; see
-            `motionloom.search.rerank`), ``durations`` (least and greatest
-            length in lengths of the query), ``max_overlap`` of two matches, ``same`` and
-            ``apart`` (overlaps above and below which a match of a match is an old or a new
-            member of the family, 0.8 and 0.2; cyclic motions want a larger ``apart``),
-            ``index`` ("blocks", "kdtree"), ``epsilon``, ``bridge`` (query frames that a path of
-            the lazy graph may pass over; 0 for the paper's graph), ``exclude_query``,
-            ``normalize``, ``scale_free``, ``distance`` (what the web was built with).
+        exclude_query : bool
+            Leave out the frames of the query itself.
+        same, apart : float
+            Query expansion: a match that overlaps a member by more than `same` is that member,
+            by less than `apart` a new one. Cyclic motions need a larger `apart`.
+        features : str, FeatureSet or FrameDistance, optional
+            ``dtw``, ``lazy``: what frames are compared by; with ``dtw`` also a frame distance.
+            Default ``e15``.
+        normalize, scale_free : optional
+            ``dtw``, ``lazy``: as in `features`.
+        k : int, optional
+            ``lazy``: neighbours of each query frame, at most (256). Clips: number of clips.
+        radius : float, optional
+            ``lazy``: only neighbours within this distance, in metres.
+        index, epsilon : optional
+            ``lazy``: as in `neighbours`.
+        max_overlap : float, optional
+            Segments: part of the shorter of two matches that they may share (0.3).
+        durations : (float, float), optional
+            Segments: least and greatest length of a match, in lengths of the query.
+        steps : {"slope", "classic"}, optional
+            ``dtw``, ``lazy``: alignment steps; ``slope`` keeps to half to twice the speed.
+        weights : {"moving", "equal"}
+            ``dtw``: joints count by how far they move in the query, or equally (also None).
+        rank : {"movement", "distance"}, optional
+            ``dtw``: rank by movement (the default) or by the distance of poses; see
+            `motionloom.search.rerank`.
+        speed_seconds : float, optional
+            ``dtw``: weight of joint speeds where start and end of a match are refined (0.15).
+        bridge : int, optional
+            ``lazy``: query frames without a neighbour that a path may pass over; 0 is the
+            paper's graph.
+        distance : str or FrameDistance, optional
+            ``web``: frame distance that the web was built with (``pc11``).
 
         Returns
         -------
@@ -201,8 +253,7 @@ class SearchVerbs(Store):
         Raises
         ------
         InvalidInput, LibraryError, RoleError
-            If the query is too short, not there, or lacks a joint that is needed; or an
-            option means nothing.
+            If the query is too short, not there, or lacks a joint; or an argument is invalid.
 
         Examples
         --------
@@ -215,54 +266,74 @@ class SearchVerbs(Store):
         >>> hits[0].text, hits[0].distance, hits[1].motion
         ('kick_front_high_right_p0:10-40', 0.0, 'kick_front_high_right_p1')
         """
-        from motionloom.search import Options, library_family
+        from motionloom.search import SearchSettings, library_family
         from motionloom.search import search as matches_of
-        from motionloom.search.methods import expansion_rounds
+        from motionloom.search.settings import expansion_rounds
 
-        asked = Options.of(
+        options = _method_options(locals())
+        settings = SearchSettings.of(
+            method,
             options,
-            method=method,
-            features=features,
-            k=k,
-            radius=radius,
-            max_matches=max,
+            max=max,
             max_distance=max_distance,
-            within=within,
-            only=only,
-            without=without,
+            tiers=tiers,
+            label=_names(label),
+            only=_names(only),
+            exclude=_names(exclude),
+            exclude_query=exclude_query,
+            same=same,
+            apart=apart,
         )
         if expansion_rounds(tiers) == 1:
-            return matches_of(self, query, asked)
-        return library_family(self, query, asked, tiers=tiers).matches
+            return matches_of(self, query, settings)
+        return library_family(self, query, settings).matches
 
     def family(
         self,
         query: str | Path | Motion | Query,
         *,
-        method: str = "dtw",
-        features: str | FeatureSet = "e15",
-        k: int | None = None,
-        radius: float | None = None,
+        method: str | Settings = "dtw",
         max: int | None = 100,
         max_distance: float | None = None,
         tiers: int | str = "all",
-        within: str | Iterable[str] | None = None,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
-        without: str | Iterable[str] | None = None,
-        **options,
+        exclude: str | Iterable[str] | None = None,
+        exclude_query: bool = False,
+        same: float = 0.8,
+        apart: float = 0.2,
+        features: str | FeatureSet | FrameDistance | None = None,
+        normalize: Normalize | None = None,
+        scale_free: bool | None = None,
+        k: int | None = None,
+        radius: float | None = None,
+        index: Literal["bucket", "kdtree", "shards"] | None = None,
+        epsilon: float | None = None,
+        max_overlap: float | None = None,
+        durations: tuple[float, float] | None = None,
+        steps: Literal["slope", "classic"] | None = None,
+        weights: Literal["moving", "equal"] | None = "moving",
+        rank: Literal["movement", "distance"] | None = None,
+        speed_seconds: float | None = None,
+        bridge: int | None = None,
+        distance: str | FrameDistance | None = None,
+        progress: Progress | None = None,
     ) -> Family:
-        """Everything that can be reached from the query by steps from like to like.
+        """The match graph of a query: its matches, their matches, and so on.
 
         Parameters
         ----------
-        query, method, features, k, radius, within, only, without, **options
-            As in `search`.
+        query, method, label, only, exclude, exclude_query, same, apart
+            As in `search`, and so are the options of the methods; `rank` is ``distance`` here.
         max : int or None
-            At most so many members besides the query.
+            Number of members besides the query, at most.
         max_distance : float, optional
-            How alike two members must be to be joined, in metres per cell. Default 0.08.
+            Pose distance up to which two members are joined: the mean distance per cell of their
+            alignment, in metres. Default 0.08.
         tiers : int or "all"
-            So many steps, or until nothing new appears.
+            Rounds of query expansion (``all``: until nothing new is found).
+        progress : callable, optional
+            Called with 1 after the search of each member.
 
         Returns
         -------
@@ -281,40 +352,99 @@ class SearchVerbs(Store):
         >>> family.nodes[0].text, float(family.distance_to_query()[0])
         ('kick_front_high_right_p0:10-40', 0.0)
         """
-        from motionloom.search import Options, library_family
+        from motionloom.search import FamilySettings, library_family
 
-        asked = Options.of(
+        options = _method_options(locals())
+        settings = FamilySettings.of(
+            method,
             options,
-            method=method,
-            features=features,
-            k=k,
-            radius=radius,
-            max_matches=max,
+            max=max,
             max_distance=max_distance,
-            within=within,
-            only=only,
-            without=without,
+            tiers=tiers,
+            label=_names(label),
+            only=_names(only),
+            exclude=_names(exclude),
+            exclude_query=exclude_query,
+            same=same,
+            apart=apart,
         )
-        return library_family(self, query, asked, tiers=tiers)
+        return library_family(self, query, settings, progress=progress)
+
+    def clip(self, query: str | Path | Motion | Query) -> Motion:
+        """The motion of a query: ``NAME``, ``NAME:START-END`` or a file, cut to its frames.
+
+        Examples
+        --------
+        >>> len(lib.clip("walk:10-40"))
+        30
+        """
+        from motionloom.search.query import as_query
+
+        return as_query(self, query).clip
+
+    def export(
+        self,
+        matches: Iterable[Match],
+        folder: str | Path,
+        *,
+        suffix: str = ".bvh",
+        progress: Progress | None = None,
+    ) -> list[Path]:
+        """Write each match to a file, cut to its frames.
+
+        Parameters
+        ----------
+        matches : iterable of Match
+            In order of rank, which the file names begin with.
+        folder : str or Path
+            Created if it is not there.
+        suffix : str
+            Suffix of a format that motions can be written in.
+        progress : callable, optional
+            Called with 1 after each file.
+
+        Returns
+        -------
+        files : list of Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> [file.name for file in lib.export(lib.search("walk:0-40", max=1), folder.name)]
+        ['001_walk_0-40.bvh']
+        """
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        files = []
+        for rank, match in enumerate(matches, start=1):
+            path = target / f"{match.file_name(rank)}{suffix}"
+            self[match.motion][match.start_frame : match.end_frame].save(path)
+            files.append(path)
+            if progress is not None:
+                progress(1)
+        return files
 
     def build_web(
         self,
         *,
-        within: str | Iterable[str] | None = None,
         distance: str | FrameDistance = "pc11",
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> WebReport:
-        """Compare all pairs of motions and keep what may be alike, for ``method="web"``.
+        """Compare all pairs of motions and keep their match webs, for ``method="web"``.
 
-        Pairs that are there already are not built again.
+        Pairs that have been built before are not built again.
 
         Parameters
         ----------
-        within : str or several, optional
-            Only pairs of motions that both have one of these labels.
         distance : str or FrameDistance
-            What frames are compared by.
+            Frame distance.
+        label, only, exclude : str or several, optional
+            Only pairs of motions with one of these labels; of these motions; without these.
         workers : int, optional
             Processes. Default: one per core, fewer for little work.
         progress : callable, optional
@@ -337,7 +467,33 @@ class SearchVerbs(Store):
         """
         from motionloom.search.match_web.web_store import WebStore
 
-        return WebStore(self, distance).build(within=within, workers=workers, progress=progress)
+        return WebStore(self, distance).build(
+            label=label, only=only, exclude=exclude, workers=workers, progress=progress
+        )
+
+    def missing_webs(
+        self,
+        *,
+        distance: str | FrameDistance = "pc11",
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+    ) -> LeftToBuild:
+        """What `build_web` with these arguments would build.
+
+        Returns
+        -------
+        work : LeftToBuild
+            ``pairs``, ``cells`` of their distance matrices, estimated ``core_seconds``.
+
+        Examples
+        --------
+        >>> lib.missing_webs(only=["walk", "jog"]).pairs
+        3
+        """
+        from motionloom.search.match_web.web_store import WebStore
+
+        return WebStore(self, distance).left_to_build(label=label, only=only, exclude=exclude)
 
     def web(self, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> Web:
         """The match web of two motions: rows are frames of `a`, columns of `b`.
@@ -347,7 +503,7 @@ class SearchVerbs(Store):
         Examples
         --------
         >>> a, b = "kick_front_high_right", "kick_front_mid_right"
-        >>> _ = lib.build_web(within="kick")
+        >>> _ = lib.build_web(label="kick")
         >>> type(lib.web(a, b)).__name__
         'Web'
         """
@@ -355,22 +511,66 @@ class SearchVerbs(Store):
 
         return WebStore(self, distance).web(a, b)
 
+    def web_pair(
+        self,
+        a: str,
+        b: str,
+        *,
+        distance: str | FrameDistance = "pc11",
+        query: str | None = None,
+    ) -> WebPair:
+        """Distance matrix and match web of two motions, to be drawn or searched.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of the motions of rows and columns.
+        distance : str or FrameDistance
+            Frame distance.
+        query : str, optional
+            ``START-END`` in frames of `a`, or in seconds with an ``s``.
+
+        Returns
+        -------
+        pair : WebPair
+            ``matrix``, ``web`` (built now if it is not kept), ``query`` as a range of rows, and
+            ``search(start, end, threshold=...)``.
+
+        Examples
+        --------
+        >>> pair = lib.web_pair("kick_front_high_right", "kick_front_mid_right", query="5-40")
+        >>> pair.query, pair.matrix.shape == pair.web.shape
+        ((5, 40), True)
+        """
+        from motionloom.search.match_web.library_web import web_pair
+
+        return web_pair(self, a, b, distance=distance, query=query)
+
     def evaluate(
         self,
         *,
         labels: str | Path | Mapping[str, str] | None = None,
         methods: Sequence[str] | None = None,
+        label_column: str | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
     ) -> Evaluation:
-        """How good measures of whole clips are on the labelled motions of this library.
+        """Retrieval quality of clip measures on the labelled motions of this library.
 
         Parameters
         ----------
         labels : path or mapping, optional
             A CSV file with columns ``clip`` and ``label``, or a mapping from name to label.
-            Default: the library's own labels.
+            Default: the labels of the library.
         methods : sequence of str, optional
             Names in `motionloom.search.clips.measures.CLIP_MEASURES`, and ``dtw`` for
             ``dtw-angles``. Default: ``dtw-clip``, ``emd``, ``dtw``, ``scaling``, ``dtw-e15``.
+        label_column : str, optional
+            Column of the CSV file that holds the label. Default ``label``.
+        workers : int, optional
+            Processes. Default: one per core, fewer for little work.
+        progress : callable, optional
+            Called with 1 after each method.
 
         Returns
         -------
@@ -383,7 +583,87 @@ class SearchVerbs(Store):
         >>> sorted(report.methods)
         ['dtw-e15']
         """
-        from motionloom.evaluation.clips import DEFAULT_METHODS, evaluate_clips
+        from motionloom.evaluation.clips import evaluate_clips
+        from motionloom.evaluation.settings import EvaluateSettings
 
-        chosen = DEFAULT_METHODS if methods is None else methods
-        return evaluate_clips(self, labels=labels, methods=chosen)
+        settings = EvaluateSettings(
+            labels=labels,
+            methods=None if methods is None else tuple(methods),
+            label_column=label_column,
+        )
+        return evaluate_clips(self, settings, workers=workers, progress=progress)
+
+    def study(
+        self,
+        *,
+        measures: Sequence[str | FrameDistance] | None = None,
+        clips: int = 76,
+        seconds: float = 3.0,
+        queries: int = 1024,
+        neighbours: int = 256,
+        ranked: int = 8,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Study:
+        """Rank correlations between feature sets and frame distances on this library.
+
+        Parameters
+        ----------
+        measures : sequence of str or FrameDistance, optional
+            Default: all that are registered.
+        clips : int
+            Number of clips, drawn at random from all motions cut into pieces.
+        seconds : float
+            Approximate length of a clip.
+        queries : int
+            Number of random frames whose neighbours are ranked.
+        neighbours, ranked : int
+            Number of nearest frames, and of nearest clips, that are ranked.
+        seed : int
+            Random seed of the draws.
+        progress : callable, optional
+            Called with the number of steps done, of ``2 * len(measures) + 1`` in all.
+
+        Returns
+        -------
+        study : Study
+            ``measures``, ``poses`` and ``segments`` (K, K), ``save_csv(path)``.
+
+        Examples
+        --------
+        >>> study = lib.study(measures=["e15", "pc1"], clips=4, seconds=1.0, queries=20)
+        >>> study.poses.shape
+        (2, 2)
+        """
+        from motionloom.evaluation.rank_correlation import rank_correlations
+        from motionloom.evaluation.settings import StudySettings
+
+        settings = StudySettings(
+            measures=None if measures is None else tuple(measures),
+            clips=clips,
+            seconds=seconds,
+            queries=queries,
+            neighbours=neighbours,
+            ranked=ranked,
+            seed=seed,
+        )
+        return rank_correlations(self, settings, progress=progress)
+
+
+_METHOD_OPTIONS = (
+    "features", "normalize", "scale_free", "k", "radius", "index", "epsilon", "max_overlap",
+    "durations", "steps", "rank", "speed_seconds", "bridge", "distance",
+)  # fmt: skip
+
+
+def _method_options(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The options of methods among the arguments of `search` or `family`; None is not given."""
+    options = {name: arguments[name] for name in _METHOD_OPTIONS}
+    # None means equal weights here, as in release 0.1; the default cannot be told from not given.
+    weights = arguments["weights"]
+    options["weights"] = None if weights == "moving" else weights or "equal"
+    return options
+
+
+def _names(given: str | Iterable[str] | None) -> str | tuple[str, ...] | None:
+    return given if given is None or isinstance(given, str) else tuple(given)

@@ -122,9 +122,7 @@ def is_built(library: Store, settings: GraphSettings) -> bool:
 
 def graph_names(library: Store, settings: GraphSettings) -> list[str]:
     """Names of the motions that the settings choose."""
-    return chosen_names(
-        library, within=settings.label, only=settings.only, without=settings.exclude
-    )
+    return chosen_names(library, label=settings.label, only=settings.only, exclude=settings.exclude)
 
 
 def _key(names: Sequence[str], distance: FrameDistance, settings: GraphSettings) -> dict[str, Any]:

@@ -226,9 +226,9 @@ class _Table:
         motions = chosen_mask(
             library,
             self.features.names,
-            within=settings.label,
+            label=settings.label,
             only=settings.only,
-            without=settings.exclude,
+            exclude=settings.exclude,
         )
         counts = np.diff(self.features.starts)
         self._allowed = None if motions is None else np.repeat(motions, counts)

@@ -1,27 +1,59 @@
-"""Where something alike happens: nearest frames, subsequence DTW, the lazy graph, families."""
+"""Search: subsequence DTW, lazy graph, match web, whole clips; nearest frames; families."""
 
-from motionloom.search.index.neighbours import INDEXES, Neighbours, neighbours, open_index
-from motionloom.search.match import Match, Matches
-from motionloom.search.match_graph.family import grow_family
-from motionloom.search.match_graph.graph import Edge, Family, Node
-from motionloom.search.methods import METHODS, library_family, search
-from motionloom.search.row_search import nearest_frames
-from motionloom.search.settings import Options
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "INDEXES",
-    "METHODS",
-    "Edge",
-    "Family",
-    "Match",
-    "Matches",
-    "Neighbours",
-    "Node",
-    "Options",
-    "grow_family",
-    "library_family",
-    "nearest_frames",
-    "neighbours",
-    "open_index",
-    "search",
-]
+if TYPE_CHECKING:
+    from motionloom.search.index.neighbours import INDEXES as INDEXES
+    from motionloom.search.index.neighbours import Neighbours as Neighbours
+    from motionloom.search.index.neighbours import nearest_frames as nearest_frames
+    from motionloom.search.index.neighbours import neighbours as neighbours
+    from motionloom.search.index.neighbours import open_index as open_index
+    from motionloom.search.match import Match as Match
+    from motionloom.search.match import Matches as Matches
+    from motionloom.search.match_graph.family import grow_family as grow_family
+    from motionloom.search.match_graph.graph import Edge as Edge
+    from motionloom.search.match_graph.graph import Family as Family
+    from motionloom.search.match_graph.graph import Node as Node
+    from motionloom.search.methods import library_family as library_family
+    from motionloom.search.methods import search as search
+    from motionloom.search.settings import METHODS as METHODS
+    from motionloom.search.settings import Dtw as Dtw
+    from motionloom.search.settings import FamilySettings as FamilySettings
+    from motionloom.search.settings import LazyGraph as LazyGraph
+    from motionloom.search.settings import MatchWeb as MatchWeb
+    from motionloom.search.settings import NeighbourSettings as NeighbourSettings
+    from motionloom.search.settings import SearchSettings as SearchSettings
+    from motionloom.search.settings import WebSettings as WebSettings
+
+# Public name -> module. Loaded on first use: the command line imports `settings` at every start.
+_HOMES = {
+    "Dtw": "settings",
+    "Edge": "match_graph.graph",
+    "Family": "match_graph.graph",
+    "FamilySettings": "settings",
+    "INDEXES": "index.neighbours",
+    "LazyGraph": "settings",
+    "METHODS": "settings",
+    "Match": "match",
+    "MatchWeb": "settings",
+    "Matches": "match",
+    "NeighbourSettings": "settings",
+    "Neighbours": "index.neighbours",
+    "Node": "match_graph.graph",
+    "SearchSettings": "settings",
+    "WebSettings": "settings",
+    "grow_family": "match_graph.family",
+    "library_family": "methods",
+    "nearest_frames": "index.neighbours",
+    "neighbours": "index.neighbours",
+    "open_index": "index.neighbours",
+    "search": "methods",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

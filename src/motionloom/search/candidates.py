@@ -1,7 +1,7 @@
-"""From the cost of ending at each frame to a few matches that do not overlap.
+"""Candidates of matches: local minima of alignment costs, and non-maximum suppression.
 
-Ends are taken in order of cost, each is followed back in double precision, and dropped if it
-covers too much of a match taken before.
+Ends of alignments are visited in order of cost; each alignment is traced back in double
+precision, and suppressed if it overlaps a candidate kept before by too much.
 """
 
 from __future__ import annotations
@@ -15,70 +15,104 @@ from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
 from motionloom.ragged import row_of
+from motionloom.search.settings import ANY_DURATION, MAX_OVERLAP, SearchSettings, SegmentOptions
 
-# Adjacent repetitions of an action may share this part of the shorter of the two.
-MAX_OVERLAP = 0.3
+
+@dataclass(frozen=True)
+class Candidate:
+    """An alignment of the query with frames ``[start, end)`` of a library's timeline.
+
+    `distance` is the mean over the cells of the path, in the unit of the features; `path` holds
+    pairs of query frame and timeline frame.
+    """
+
+    start: int
+    end: int
+    distance: float
+    path: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be found.
+    """Which candidates become matches.
 
     Parameters
     ----------
     max_matches : int or None
-        At most so many.
+        Number of matches, at most.
     max_distance : float
-        Mean distance per cell, in the unit of the rows.
+        Mean distance per cell, in the unit of the features.
     max_overlap : float
         Part of the shorter of two matches that they may share.
     durations : tuple of float
         Least and greatest length of a match, in lengths of the query.
     occupied : sequence of (start, end)
-        Rows that matches must keep away from.
+        Frames that matches must not overlap.
 
     Examples
     --------
     >>> limits = Limits(durations=(0.5, 2.0), occupied=[(0, 10)])
-    >>> limits.allows(30, query=10), limits.taken().add(5, 15)
+    >>> limits.allows(30, query=10), limits.suppression().keep(5, 15)
     (False, False)
     """
 
     max_matches: int | None = None
     max_distance: float = np.inf
     max_overlap: float = MAX_OVERLAP
-    durations: tuple[float, float] = (0.0, np.inf)
+    durations: tuple[float, float] = ANY_DURATION
     occupied: Sequence[tuple[int, int]] = ()
 
+    @classmethod
+    def of(
+        cls,
+        settings: SearchSettings,
+        own: tuple[int, int] | None,
+        *,
+        scale: float = 1.0,
+    ) -> Limits:
+        """The limits of a search among features whose distances times `scale` are metres.
+
+        `own` is the range of the query itself, if it is in the library.
+        """
+        method = settings.method
+        assert isinstance(method, SegmentOptions)
+        return cls(
+            max_matches=settings.max,
+            max_distance=np.inf if settings.max_distance is None else settings.max_distance / scale,
+            max_overlap=method.max_overlap,
+            durations=method.durations,
+            occupied=(own,) if settings.exclude_query and own is not None else (),
+        )
+
     def allows(self, length: int, *, query: int) -> bool:
-        """Whether a match may have so many rows, for a query of `query` rows."""
+        """Whether a match may have `length` frames, for a query of `query` frames."""
         shortest, longest = self.durations
         return shortest * query <= length <= longest * query
 
     def reached(self, count: int) -> bool:
-        """Whether so many matches are all that are wanted."""
+        """Whether `count` matches are enough."""
         return self.max_matches is not None and count >= self.max_matches
 
-    def taken(self) -> NonMaximumSuppression:
-        """Where matches are, when there are none yet."""
+    def suppression(self) -> NonMaximumSuppression:
+        """Non-maximum suppression with these limits, before the first candidate."""
         return NonMaximumSuppression(self.max_overlap, self.occupied)
 
 
 ANY = Limits()
-"""All that can be found, each place once."""
+"""No limits but that of overlaps."""
 
 
 class NonMaximumSuppression:
-    """Row ranges taken so far; a new one is refused if it shares too much with one."""
+    """Ranges kept so far; a range that overlaps one of them by too much is suppressed."""
 
     def __init__(self, max_overlap: float, occupied: Sequence[tuple[int, int]] = ()) -> None:
         self.max_overlap = max_overlap
         self._ranges: dict[int, list[tuple[int, int]]] = {}
         for start, end in occupied:
-            self.add(start, end)
+            self.keep(start, end)
 
-    def add(self, start: int, end: int) -> bool:
-        """Take the range if it overlaps none too much; tell whether it was taken."""
+    def keep(self, start: int, end: int) -> bool:
+        """Keep the range unless it is suppressed; returns whether it was kept."""
         cells = range(start >> 8, (end >> 8) + 1)
         for cell in cells:
             for a, b in self._ranges.get(cell, ()):
@@ -90,24 +124,10 @@ class NonMaximumSuppression:
         return True
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """An alignment of the query with rows ``[start, end)`` of all rows of a library.
-
-    `distance` is the mean over the path's cells, in the unit of the rows; `path` holds
-    pairs of query row and library row.
-    """
-
-    start: int
-    end: int
-    distance: float
-    path: NDArray[np.int64]
-
-
 MatrixOf = Callable[[int, int], NDArray[np.float64]]
 
 
-def non_overlapping(
+def best_candidates(
     costs: NDArray,
     matrix_of: MatrixOf,
     starts: NDArray[np.int64],
@@ -116,63 +136,41 @@ def non_overlapping(
     steps: str,
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """The best matches among the ends, in order of distance.
+    """The candidates left after non-maximum suppression, by distance.
 
     Parameters
     ----------
     costs : ndarray, shape (N,)
-        As from `motionloom.search.subsequence_kernel.end_costs`.
+        Cost of the best alignment that ends at each frame, as from
+        `motionloom.search.subsequence.kernel.end_costs`.
     matrix_of : callable
-        ``matrix_of(low, high)`` gives distances (M, high - low) of the query's rows to rows
-        `low` to `high`, in double precision.
+        ``matrix_of(low, high)`` gives the distances (M, high - low) of the query's frames to
+        frames `low` to `high`, in double precision.
     starts : ndarray, shape (K + 1,)
     length : int
-        Rows of the query, M.
+        Frames of the query, M.
     steps : str
     limits : Limits
     """
     ends = local_minima(costs, starts, max(1, length // 4))
     order = ends[np.argsort(costs[ends], kind="stable")]
     kept: list[Candidate] = []
-    taken = limits.taken()
+    suppression = limits.suppression()
     for end in order.tolist():
-        # Costs rise along the order; classic paths may have up to three cells a row.
+        # Costs rise along the order; classic paths may have up to three cells per frame.
         cells = length * (1 if steps == "slope" else 3)
         if costs[end] > limits.max_distance * cells * (1.0 + 1e-3) + 1e-3:
             break
-        found = aligned_at(end, matrix_of, starts, length=length, steps=steps)
+        found = _ending_at(end, matrix_of, starts, length=length, steps=steps)
         if found is None or found.distance > limits.max_distance:
             continue
         if not limits.allows(found.end - found.start, query=length):
             continue
-        if taken.add(found.start, found.end):
+        if suppression.keep(found.start, found.end):
             kept.append(found)
             if limits.reached(len(kept)):
                 break
     return sorted(kept, key=lambda found: (found.distance, found.start))
-
-
-def aligned_at(
-    end: int, matrix_of: MatrixOf, starts: NDArray[np.int64], *, length: int, steps: str
-) -> Candidate | None:
-    """The best alignment that ends within a row of `end`, in double precision."""
-    motion = int(row_of(starts, end))
-    first, last = int(starts[motion]), int(starts[motion + 1])
-    reach = 2 * length + 2
-    while True:
-        low, high = max(first, end + 1 - reach), min(last, end + 2)
-        costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
-        near = max(0, end - 1 - low)
-        column = near + int(np.argmin(costs[-1, near : end + 2 - low]))
-        if not np.isfinite(costs[-1, column]):
-            return None
-        path = path_to(came, column, steps=steps)
-        if path[0, 1] > 0 or low == first:
-            break
-        reach *= 2  # it began at the window's edge, and might have begun before
-    distance = float(costs[-1, column]) / len(path)
-    path[:, 1] += low
-    return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
 
 def realigned(
@@ -184,9 +182,9 @@ def realigned(
     steps: str,
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Rough matches made exact: the best alignment around each, once, in order of distance.
+    """The best alignment around each candidate, suppressed again, by distance.
 
-    Of `limits` those of overlaps count.
+    Of `limits` only that of overlaps counts.
     """
     better = []
     for one in found:
@@ -196,18 +194,43 @@ def realigned(
         costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
         end = int(np.argmin(costs[-1]))
         if np.isfinite(costs[-1, end]):
-            path = path_to(came, end, steps=steps)
-            distance = float(costs[-1, end]) / len(path)
-            path[:, 1] += low
-            better.append(Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path))
+            better.append(_traced(costs, came, end, low, steps))
     better.sort(key=lambda one: (one.distance, one.start))
-    taken = limits.taken()
-    return [one for one in better if taken.add(one.start, one.end)]
+    suppression = limits.suppression()
+    return [one for one in better if suppression.keep(one.start, one.end)]
+
+
+def _ending_at(
+    end: int, matrix_of: MatrixOf, starts: NDArray[np.int64], *, length: int, steps: str
+) -> Candidate | None:
+    """The best alignment that ends within a frame of `end`, in double precision."""
+    motion = int(row_of(starts, end))
+    first, last = int(starts[motion]), int(starts[motion + 1])
+    reach = 2 * length + 2
+    while True:
+        low, high = max(first, end + 1 - reach), min(last, end + 2)
+        costs, came = accumulated(matrix_of(low, high), steps=steps, subsequence=True)
+        near = max(0, end - 1 - low)
+        column = near + int(np.argmin(costs[-1, near : end + 2 - low]))
+        if not np.isfinite(costs[-1, column]):
+            return None
+        found = _traced(costs, came, column, low, steps)
+        if found.start > low or low == first:
+            return found
+        reach *= 2  # the path begins at the edge of the window and might begin before it
+
+
+def _traced(costs: NDArray, came: NDArray, end: int, low: int, steps: str) -> Candidate:
+    """The path that ends in column `end` of a window beginning at frame `low`."""
+    path = path_to(came, end, steps=steps)
+    distance = float(costs[-1, end]) / len(path)
+    path[:, 1] += low
+    return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
 
 @nb.njit(cache=True, nogil=True)
 def local_minima(costs, starts, reach):
-    """Rows whose cost is finite and the least within `reach` rows of the same motion.
+    """Frames whose cost is finite and the least within `reach` frames of the same motion.
 
     Of equal costs the first counts.
     """

@@ -1,4 +1,4 @@
-"""Which motions of a library are searched: by label, by name."""
+"""Choice of motions of a library: by label, by name."""
 
 from __future__ import annotations
 
@@ -16,51 +16,50 @@ def chosen_mask(
     library: Store,
     names: Sequence[str],
     *,
-    within: str | Iterable[str] | None = None,
+    label: str | Iterable[str] | None = None,
     only: str | Iterable[str] | None = None,
-    without: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
 ) -> NDArray[np.bool_] | None:
-    """Which of `names` are to be searched, shape (M,); None for all.
+    """Which of `names` are chosen, shape (M,); None for all.
 
     Parameters
     ----------
     library : Store
     names : sequence of str
-    within : str or several, optional
-        Labels; motions with one of them are searched.
-    only, without : str or several, optional
-        Names of motions.
+    label : str or several, optional
+        Choose the motions with one of these labels.
+    only, exclude : str or several, optional
+        Choose these motions; leave these out.
 
     Raises
     ------
     InvalidInput
-        If there is no such label, or if nothing is left to search.
+        If no motion has the label, or none is left.
     LibraryError
         If there is no such motion.
     """
-    if within is None and only is None and without is None:
+    if label is None and only is None and exclude is None:
         return None
-    chosen = set(names)
-    if within is not None:
-        labels = _several(within)
-        chosen &= {name for label in labels for name in labelled(library, label)}
+    left = set(names)
+    if label is not None:
+        left &= {name for each in _several(label) for name in labelled(library, each)}
     if only is not None:
-        chosen &= {library.entry(name).name for name in _several(only)}
-    if without is not None:
-        chosen -= {library.entry(name).name for name in _several(without)}
-    if not chosen:
-        raise InvalidInput("within, only and without leave no motion to search")
-    return np.array([name in chosen for name in names])
+        left &= {library.entry(name).name for name in _several(only)}
+    if exclude is not None:
+        left -= {library.entry(name).name for name in _several(exclude)}
+    if not left:
+        raise InvalidInput("label, only and exclude leave no motion")
+    return np.array([name in left for name in names])
 
 
 def chosen_names(
     library: Store,
     *,
-    within: str | Iterable[str] | None = None,
+    label: str | Iterable[str] | None = None,
     only: str | Iterable[str] | None = None,
-    without: str | Iterable[str] | None = None,
+    exclude: str | Iterable[str] | None = None,
 ) -> list[str]:
-    """Names of the motions that are chosen, in the library's order; see `chosen_mask`.
+    """Names of the chosen motions, in the library's order; see `chosen_mask`.
 
     Examples
     --------
@@ -68,28 +67,34 @@ def chosen_names(
     ['walk']
     """
     names = library.names
-    chosen = chosen_mask(library, names, within=within, only=only, without=without)
-    return [name for k, name in enumerate(names) if chosen is None or chosen[k]]
+    mask = chosen_mask(library, names, label=label, only=only, exclude=exclude)
+    return [name for k, name in enumerate(names) if mask is None or mask[k]]
 
 
 def whole_takes(
-    library: Store, first: str, *, within: str | Iterable[str] | None = None
+    library: Store, first: str, *, label: str | Iterable[str] | None = None
 ) -> list[str]:
     """Names of all motions with one of these labels, `first` before the others."""
     name = library.entry(first).name
-    return [name, *(one for one in chosen_names(library, within=within) if one != name)]
-
-
-def _several(given: str | Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+    return [name, *(one for one in chosen_names(library, label=label) if one != name)]
 
 
 def labelled(library: Store, label: str) -> tuple[str, ...]:
-    """Names of the motions with a label; an error that names others if there are none."""
+    """Names of the motions with a label.
+
+    Raises
+    ------
+    InvalidInput
+        If there are none; the message names similar labels.
+    """
     found = library.with_label(label)
     if not found:
         known = list(library.label_counts())
         near = difflib.get_close_matches(label, known, n=5) or known[:8]
         there_are = f"there are {', '.join(near)}" if near else "no motion has any label"
-        raise InvalidInput(f"within: no motion is labelled {label!r}; {there_are}")
+        raise InvalidInput(f"label: no motion is labelled {label!r}; {there_are}")
     return found
+
+
+def _several(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)

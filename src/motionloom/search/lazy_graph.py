@@ -1,4 +1,4 @@
-"""The lazy neighbourhood graph: alignments made of near neighbours only (``method="lazy"``).
+"""Lazy neighbourhood graph: alignments made of near neighbours only (``method="lazy"``).
 
 Krüger et al. (2010), section 4.1. Each neighbour of each query frame is a node; an edge
 leads from a node to one that continues it in time. The cheapest path from the neighbours
@@ -7,7 +7,7 @@ query, because its frames order the nodes topologically. Where all cells of an a
 neighbours, the path is the one that subsequence DTW finds.
 
 Beyond the paper: slope-limited steps, cost per cell, bounds on the duration, and bridges.
-A *bridge* passes straight over up to so many query frames in which the motion was not among
+A *bridge* passes straight over a number of query frames in which the motion was not among
 the neighbours; each cell passed over costs as much as the farthest neighbour of its frame,
 which is the least it can cost.
 
@@ -19,14 +19,69 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.distance import FEATURES
+from motionloom.errors import InvalidInput
 from motionloom.ragged import row_of
-from motionloom.search.candidates import ANY, Candidate, Limits
+from motionloom.search.candidates import ANY, Candidate, Limits, realigned
+from motionloom.search.index.neighbours import library_neighbours
+from motionloom.search.match import Timeline
+from motionloom.search.query import Query
+from motionloom.search.rerank import differences
+from motionloom.search.settings import LazyGraph, SearchSettings
+from motionloom.search.subsequence.dtw import MORE, is_feature_set
+from motionloom.settings import motion_choice
+from motionloom.store.store import Store
 
+LAZY_K = 256  # the paper's; with bridges, four fifths of what DTW finds in a fifth of its time
 _NONE = -1
+
+
+def lazy_search(
+    library: Store, query: Query, settings: SearchSettings
+) -> tuple[list[Candidate], Timeline]:
+    """Search by the lazy graph; where it has bridges, candidates are aligned exactly."""
+    method = settings.method
+    assert isinstance(method, LazyGraph)
+    if not is_feature_set(method.features):
+        raise InvalidInput(
+            f"method lazy needs a feature set, one of {', '.join(FEATURES)}; "
+            f"got {method.features!r} (method dtw takes any distance)"
+        )
+    features, vectors = query.features(library, method)
+    motions = motion_choice(settings)
+    near = library_neighbours(library, features, vectors, method, motions, default_k=LAZY_K)
+    limits = wider = Limits.of(settings, query.span(features))
+    bridge = len(vectors) - 1 if method.bridge is None else method.bridge
+    if bridge > 0 and limits.max_matches is not None:
+        # Costs of bridges are lower bounds: take more candidates, and align those exactly.
+        wider = replace(limits, max_matches=MORE * limits.max_matches)
+    found = lazy_matches(
+        near.offsets,
+        near.rows,
+        near.distances,
+        features.starts,
+        steps=method.steps,
+        bridge=bridge,
+        limits=wider,
+    )
+    if bridge > 0:
+        scale = features.feature_set.scale
+        found = realigned(
+            found,
+            lambda low, high: scale * differences(vectors, features.rows[low:high]),
+            features.starts,
+            length=len(vectors),
+            steps=method.steps,
+            limits=limits,
+        )
+        found = [one for one in found if one.distance <= limits.max_distance]
+    return found[: limits.max_matches], Timeline.of(features)
 
 
 def lazy_matches(
@@ -40,18 +95,18 @@ def lazy_matches(
     per_cell: bool = True,
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Matches made of the neighbours of every query frame, the nearest first.
+    """Candidates made of the neighbours of every query frame, nearest first.
 
     Parameters
     ----------
     offsets, rows, distances
         Neighbours of M query frames, as in `motionloom.search.index.neighbours.Neighbours`.
     starts : ndarray, shape (K + 1,)
-        Row at which each motion begins, and N.
+        Where each motion begins, and N.
     steps : {"slope", "classic"}
         ``classic`` is the paper's; see `motionloom.alignment.dtw`.
     bridge : int
-        Query frames that a path may pass over at a time.
+        Query frames that a path may pass over at once.
     per_cell : bool
         Rank by cost per cell; False: by the sum, as the paper does.
     limits : Limits
@@ -79,13 +134,13 @@ def lazy_matches(
     ends = ends[_sparse_minima(rows, motions, costs, ends, max(1, length // 4))]
     measure = costs / cells if per_cell else costs
     kept: list[tuple[float, Candidate]] = []
-    taken = limits.taken()
+    suppression = limits.suppression()
     for end in ends[np.argsort(costs[ends], kind="stable")].tolist():
         path = _path(offsets, rows, came, end, length)
         start, stop = int(path[0, 1]), int(path[-1, 1]) + 1
         if costs[end] > limits.max_distance * cells[end]:
             continue
-        if not (limits.allows(stop - start, query=length) and taken.add(start, stop)):
+        if not (limits.allows(stop - start, query=length) and suppression.keep(start, stop)):
             continue
         found = Candidate(start, stop, float(costs[end] / cells[end]), path)
         kept.append((float(measure[end]), found))
@@ -97,7 +152,7 @@ def lazy_matches(
 
 @nb.njit(cache=True, nogil=True)
 def _by_row(offsets, rows, distances):
-    """Each frame's neighbours in order of row."""
+    """Neighbours of each frame in order of row."""
     rows, distances = rows.copy(), distances.copy()
     for i in range(len(offsets) - 1):
         part = slice(offsets[i], offsets[i + 1])
@@ -128,7 +183,7 @@ def _sought(rows, pointer, stop, row):
 def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
     """Cost of the cheapest path to every node, its cells, and the node before.
 
-    The last number of `came` tells a step over a held row (slope): the cell between is a
+    The second column of `came` marks a step over a held row (slope): the cell between is a
     node of the frame before.
     """
     n_nodes, length = len(rows), len(offsets) - 1
@@ -198,7 +253,7 @@ def _sweep(offsets, rows, distances, firsts, farthest, slope, bridge):
 
 
 def _ends(offsets, rows, costs, cells, lasts, farthest, bridge):
-    """Nodes at which an alignment ends; `costs`, `cells` are raised by what they pass over."""
+    """Nodes at which an alignment ends; adds what it passes over to `costs` and `cells`."""
     length = len(offsets) - 1
     ends = []
     for short in range(min(bridge, length - 1) + 1):
@@ -237,7 +292,7 @@ def _minima(rows, motions, costs, reach):
 
 @nb.njit(cache=True, nogil=True)
 def _path(offsets, rows, came, end, length):
-    """Pairs of query frame and row, followed back; bridges are straight."""
+    """Pairs of query frame and row, traced back; bridges are straight."""
     path = np.empty((2 * length + len(rows), 2), np.int64)
     at = len(path)
     node = end

@@ -1,9 +1,9 @@
-"""`Match`: where something alike happens. Every search of motionloom returns these."""
+"""Matches, the answers of every search, and the timeline that gives them frames and seconds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, overload
@@ -11,10 +11,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.distance import LibraryFeatures
+from motionloom.distance.feature_table import frames_per_row, row_count
+from motionloom.ragged import offsets_of, row_of
+from motionloom.search.candidates import Candidate
+from motionloom.search.query import Query, row_span
+from motionloom.store.records import Entry
+
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """A stretch of a motion that is like the query.
+    """A segment of a motion that is similar to the query.
 
     Attributes
     ----------
@@ -25,13 +32,14 @@ class Match:
     start, end : float
         The same in seconds.
     distance : float
-        Metres per cell of the alignment (for measures with a unit of their own, in that).
+        Metres per cell of the alignment (some clip measures: degrees).
     tier : int
-        1: found by the query itself; 2: by a match of the first tier; and so on.
+        Round of query expansion: 1 if the query itself found it, 2 if a match of the first round
+        did, and so on.
     alignment : ndarray of int, shape (L, 2)
         Pairs of query frame, counted from the query's start, and frame of the motion.
     label : str or None
-        The motion's labels.
+        Labels of the motion.
 
     Examples
     --------
@@ -58,7 +66,7 @@ class Match:
         return f"{self.motion}:{self.start_frame}-{self.end_frame}"
 
     def file_name(self, rank: int) -> str:
-        """What a file with this stretch is called, without suffix: safe on every system.
+        """Name of a file with this match, without suffix and safe on every system.
 
         >>> Match("kicks/86 01", 10, 40, 0.33, 1.33, 0.02).file_name(3)
         '003_kicks_86_01_10-40'
@@ -81,7 +89,7 @@ class Match:
 
 
 class Matches(Sequence[Match]):
-    """Matches in order of rank, the nearest first; `unit` is what distances are told in.
+    """Matches by rank, nearest first; `unit` is the unit of their distances.
 
     Examples
     --------
@@ -114,7 +122,7 @@ class Matches(Sequence[Match]):
         return f"Matches({len(self)} of {self.query!r})"
 
     def to_json(self) -> list[dict[str, Any]]:
-        """The matches as plain data, in order of rank."""
+        """The matches as plain data, by rank."""
         return [match.as_dict() for match in self._matches]
 
     def _repr_html_(self) -> str:
@@ -126,3 +134,81 @@ class Matches(Sequence[Match]):
             for match in self._matches
         )
         return f"<table>{head}{rows}</table>"
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Frames of many motions, concatenated and resampled to one rate.
+
+    Attributes
+    ----------
+    names : tuple of str, length M
+    starts : ndarray of int64, shape (M + 1,)
+        Motion m has frames ``starts[m]`` to ``starts[m + 1]`` of the timeline.
+    fps : ndarray, shape (M,)
+        Frame rate of each motion as stored.
+    frames : ndarray of int64, shape (M,)
+        Frames of each motion as stored.
+    rate : float
+        Frames per second of the timeline.
+    """
+
+    names: tuple[str, ...]
+    starts: NDArray[np.int64]
+    fps: NDArray[np.float64]
+    frames: NDArray[np.int64]
+    rate: float
+
+    @classmethod
+    def of(cls, features: LibraryFeatures) -> Timeline:
+        """The timeline of a library's features."""
+        f = features
+        return cls(f.names, f.starts, np.asarray(f.fps), np.asarray(f.frames), f.rate)
+
+    @classmethod
+    def at(cls, entries: Sequence[Entry], rate: float) -> Timeline:
+        """The timeline of motions of a library, at `rate`."""
+        counts = [row_count(entry, rate) for entry in entries]
+        return cls(
+            tuple(entry.name for entry in entries),
+            offsets_of(counts),
+            np.array([entry.fps for entry in entries]),
+            np.array([entry.frames for entry in entries], dtype=np.int64),
+            float(rate),
+        )
+
+    def span(self, name: str, start_frame: int, end_frame: int) -> tuple[int, int]:
+        """Range on the timeline of some frames of a motion as stored."""
+        m = self.names.index(name)
+        first, count = int(self.starts[m]), int(self.starts[m + 1] - self.starts[m])
+        start, end = row_span(start_frame, end_frame, float(self.fps[m]), self.rate, count)
+        return first + start, first + end
+
+    def match(
+        self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
+    ) -> Match:
+        """A candidate as a match, in frames and seconds of the motion as stored."""
+        m = int(row_of(self.starts, found.start))
+        first = int(self.starts[m])
+        count = int(self.starts[m + 1]) - first
+        fps, frames, name = float(self.fps[m]), int(self.frames[m]), self.names[m]
+        per_row = frames_per_row(fps, self.rate)
+        start = min(round((found.start - first) * per_row), frames - 1)
+        end = frames if found.end - first == count else round((found.end - first) * per_row)
+        end = min(max(end, start + 1), frames)
+        length = query.end_frame - query.start_frame
+        per_query_row = frames_per_row(query.motion.fps, self.rate)
+        alignment = found.path - np.array([0, first])
+        if not per_row == per_query_row == 1.0:
+            steps = np.rint(alignment * [per_query_row, per_row]).astype(np.int64)
+            alignment = np.minimum(steps, [length - 1, frames - 1])
+        return Match(
+            motion=name,
+            start_frame=start,
+            end_frame=end,
+            start=start / fps,
+            end=end / fps,
+            distance=found.distance,
+            alignment=alignment,
+            label=", ".join(labels(name)) or None,
+        )

@@ -1,76 +1,69 @@
-"""The searches of motionloom, by name, behind one door.
-
-``dtw``
-    Subsequence DTW over everything: exact, and the default. On all of CMU it takes as
-    long as finding the neighbours that the graph needs, and misses nothing.
-``lazy``
-    The lazy neighbourhood graph: alignments made of near neighbours only.
-``web``
-    The match web, built beforehand: the quickest, once it is there.
-``dtw-clip``, ``emd``, ``dtw-angles``, ``scaling``, ...
-    Whole clips instead of stretches: see `motionloom.search.clips.measures`.
-"""
+"""Search and query expansion by any method; see `motionloom.search.settings.METHODS`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from motionloom.distance import frame_distance
-from motionloom.errors import InvalidInput, LibraryError
+from motionloom.errors import LibraryError
 from motionloom.motion import Motion
 from motionloom.search.candidates import Candidate
-from motionloom.search.clips.clip_search import WholeClips, clip_matches
+from motionloom.search.clips.clip_search import WholeClips, clip_search
 from motionloom.search.clips.measures import CLIP_MEASURES
-from motionloom.search.match import Match, Matches
+from motionloom.search.lazy_graph import lazy_search
+from motionloom.search.match import Match, Matches, Timeline
 from motionloom.search.match_graph.family import grow_family
 from motionloom.search.match_graph.graph import Family, Node
-from motionloom.search.match_web.library_web import web_search, web_steps
+from motionloom.search.match_web.library_web import web_expansion, web_search
 from motionloom.search.query import Query, as_query
-from motionloom.search.row_search import dtw_search, lazy_search
-from motionloom.search.settings import Options
-from motionloom.search.timeline import Timeline
+from motionloom.search.settings import (
+    FAMILY_DISTANCE,
+    ClipMethod,
+    Dtw,
+    FeatureOptions,
+    LazyGraph,
+    MatchWeb,
+    SearchSettings,
+    expansion_rounds,
+)
+from motionloom.search.subsequence.dtw import dtw_search
+from motionloom.settings import Settings
 from motionloom.store.store import Store
 
-FAMILY_DISTANCE = 0.08  # metres; members of one action of the corpus and of CMU are nearer
+Search = Callable[[Store, Query, SearchSettings], tuple[list[Candidate], Timeline | WholeClips]]
 
-Result = tuple[list[Candidate], Timeline | WholeClips]
-
-METHODS: dict[str, Callable[[Store, Query, Options], Result]] = {
-    "dtw": dtw_search,
-    "lazy": lazy_search,
-    "web": web_search,
-    **{name: partial(clip_matches, measure=measure) for name, measure in CLIP_MEASURES.items()},
+_SEARCHES: dict[type[Settings], Search] = {
+    Dtw: dtw_search,
+    LazyGraph: lazy_search,
+    MatchWeb: web_search,
 }
-"""Searches by name: ``method(library, query, options)`` gives what was found, and where."""
 
 
-def search(library: Store, query: str | Path | Motion | Query, options: Options) -> Matches:
-    """Matches of the query in the library, the nearest first.
+def search(library: Store, query: str | Path | Motion | Query, settings: SearchSettings) -> Matches:
+    """Matches of the query in the library, nearest first; without query expansion.
 
     Examples
     --------
-    >>> from motionloom.search import Options, search
-    >>> search(lib, "kick_front_mid_right:5-40", Options()).query
+    >>> from motionloom.search import SearchSettings, search
+    >>> search(lib, "kick_front_mid_right:5-40", SearchSettings()).query
     'kick_front_mid_right:5-40'
     """
-    method = _method(options)
     if not len(library):
         raise LibraryError(f"{library.path}: the library is empty; import motions first")
     query = as_query(library, query)
-    found, timeline = method(library, query, options)
+    method = _SEARCHES.get(type(settings.method), clip_search)
+    found, timeline = method(library, query, settings)
     matches = [timeline.match(one, query, library.labels) for one in found]
-    return Matches(matches, query=query.text, unit=_unit(options))
+    return Matches(matches, query=query.text, unit=_unit(settings.method))
 
 
 def library_family(
     library: Store,
     query: str | Path | Motion | Query,
-    options: Options,
+    settings: SearchSettings,
     *,
-    tiers: int | str = "all",
     progress: Callable[[int], None] | None = None,
 ) -> Family:
     """The match graph of a query; see `motionloom.Library.family`.
@@ -79,19 +72,18 @@ def library_family(
 
     Examples
     --------
-    >>> from motionloom.search import Options, library_family
-    >>> kicks = library_family(lib, "kick_front_mid_right:5-40", Options())
+    >>> from motionloom.search import FamilySettings, library_family
+    >>> kicks = library_family(lib, "kick_front_mid_right:5-40", FamilySettings())
     >>> kicks.nodes[0].text
     'kick_front_mid_right:5-40'
     """
-    steps = expansion_rounds(tiers)
-    _method(options)
     given = as_query(library, query)
     # A query from outside must not be taken for a motion of the library.
     name = given.name or (f"{given.text} (query)" if given.text in library else given.text)
-    find = (web_steps if options.method == "web" else _search_steps)(library, given, options)
+    is_web = isinstance(settings.method, MatchWeb)
+    find = (web_expansion if is_web else _expansion)(library, given, settings)
 
-    def told(node: Node) -> Sequence[Match]:
+    def find_and_report(node: Node) -> Sequence[Match]:
         matches = find(node)
         if progress is not None:
             progress(1)
@@ -100,56 +92,34 @@ def library_family(
     return grow_family(
         Node(name, given.start_frame, given.end_frame, 0),
         given.text,
-        told,
-        tiers=steps,
-        unit=_unit(options),
-        max_nodes=options.max_matches,
-        same=options.same,
-        apart=options.apart,
+        find_and_report,
+        tiers=expansion_rounds(settings.tiers),
+        unit=_unit(settings.method),
+        max_nodes=settings.max,
+        same=settings.same,
+        apart=settings.apart,
     )
 
 
-def expansion_rounds(tiers: int | str) -> int | None:
-    """How many steps from like to like are meant; None for all.
-
-    Raises
-    ------
-    InvalidInput
-        If it is neither a whole number from 1 on nor ``all``.
-
-    Examples
-    --------
-    >>> expansion_rounds(2), expansion_rounds("3"), expansion_rounds("all")
-    (2, 3, None)
-    """
-    if tiers == "all":
-        return None
-    text = str(tiers)
-    if not text.isdecimal() or int(text) < 1:
-        raise InvalidInput(f"tiers must be a number from 1 on, or all; got {tiers}")
-    return int(text)
+def _unit(method: Settings) -> str:
+    if isinstance(method, ClipMethod):
+        return CLIP_MEASURES[method.NAME].unit
+    if isinstance(method, FeatureOptions):
+        return frame_distance(method.features).unit
+    assert isinstance(method, MatchWeb)
+    return frame_distance(method.distance).unit
 
 
-def _method(options: Options) -> Callable[[Store, Query, Options], Result]:
-    if options.method not in METHODS:
-        known = ", ".join(METHODS)
-        raise InvalidInput(f"method must be one of {known}; got {options.method!r}")
-    return METHODS[options.method]
-
-
-def _unit(options: Options) -> str:
-    """What distances are told in."""
-    if options.method in CLIP_MEASURES:
-        return CLIP_MEASURES[options.method].unit
-    return frame_distance(options.distance if options.method == "web" else options.features).unit
-
-
-def _search_steps(
-    library: Store, query: Query, options: Options
+def _expansion(
+    library: Store, query: Query, settings: SearchSettings
 ) -> Callable[[Node], Sequence[Match]]:
-    limit = FAMILY_DISTANCE if options.max_distance is None else options.max_distance
-    # The limit is a distance of poses: what moves alike need not blend.
-    each = replace(options, max_distance=limit, rank=options.rank or "distance")
+    """A function that searches the query or a member of its family."""
+    method = settings.method
+    if isinstance(method, Dtw):
+        # The limit is a distance of poses: what moves alike need not blend.
+        method = replace(method, rank=method.rank or "distance")
+    limit = FAMILY_DISTANCE if settings.max_distance is None else settings.max_distance
+    each = replace(settings, max_distance=limit, method=method)
 
     def find(node: Node) -> Matches:
         return search(library, query if node.tier == 0 else Query.at(library, node), each)

@@ -1,38 +1,42 @@
-"""What is searched for: a stretch of a library, a motion, or a file."""
+"""Queries: a segment of a library, a motion, or a file."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.distance import LibraryFeatures
+from motionloom.distance import LibraryFeatures, library_features
 from motionloom.distance.feature_table import frames_per_row
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import is_marker_file, load
 from motionloom.motion import Motion
 from motionloom.motion.segment import Segment, split_segment
-from motionloom.search.match_graph.graph import Node
+from motionloom.search.settings import FeatureOptions
 from motionloom.store.store import Store
+
+if TYPE_CHECKING:
+    from motionloom.search.match_graph.graph import Node
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A stretch of a motion.
+    """A segment of a motion, to be searched.
 
     Attributes
     ----------
     text : str
         As the user would write it.
     motion : Motion
-        The whole motion that it is a stretch of.
+        The whole motion that the segment belongs to.
     start_frame, end_frame : int
         Frames of that motion.
     name : str or None
-        Its name in the library, if it is there.
+        Name of the motion in the library, if it is there.
     """
 
     text: str
@@ -43,16 +47,16 @@ class Query:
 
     @classmethod
     def at(cls, library: Store, node: Node) -> Query:
-        """A member of a family, to search on from."""
+        """A member of a family as a query."""
         return cls(node.text, library[node.motion], node.start_frame, node.end_frame, node.motion)
 
     @property
     def clip(self) -> Motion:
-        """The stretch alone."""
+        """The segment as a motion."""
         return self.motion[self.start_frame : self.end_frame]
 
-    def row_range(self, features: LibraryFeatures) -> tuple[int, int] | None:
-        """Rows of the query among those of the library; None if it is not there."""
+    def span(self, features: LibraryFeatures) -> tuple[int, int] | None:
+        """Range of the query among the feature vectors of a library; None if it is not there."""
         if self.name is None or self.name in features.left_out:
             return None
         m = features.motion_index(self.name)
@@ -60,31 +64,39 @@ class Query:
         last = features.row_index(m, self.end_frame - 1) + 1
         return int(features.starts[m]) + first, int(features.starts[m]) + last
 
-    def rows(self, features: LibraryFeatures) -> NDArray[np.float32]:
-        """Features of the query's frames, at the rate of the library's, shape (M, D)."""
-        where = self.row_range(features)
-        if where is not None:
-            rows = np.asarray(features.rows[where[0] : where[1]])
+    def features(
+        self, library: Store, options: FeatureOptions
+    ) -> tuple[LibraryFeatures, NDArray[np.float32]]:
+        """Features of the library, and of the query at the same rate, shape (M, D)."""
+        features = library_features(
+            library,
+            options.features,
+            normalize=options.normalize,
+            scale_free=options.scale_free,
+        )
+        span = self.span(features)
+        if span is not None:
+            vectors = np.asarray(features.rows[span[0] : span[1]])
         else:
-            rows = self.cut_rows(features.of(self.motion), features.rate)
-        self.check_length(len(rows), features.rate)
-        if not np.isfinite(rows).all():
-            bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+            vectors = self.cut(features.of(self.motion), features.rate)
+        self.check_length(len(vectors), features.rate)
+        if not np.isfinite(vectors).all():
+            bad = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
             raise InvalidInput(
                 f"{self.text}: a query must have no missing values; frame {bad} of it has some"
             )
-        return rows
+        return features, vectors
 
-    def cut_rows(self, rows: NDArray, rate: float) -> NDArray:
-        """Of the rows of the whole motion at some rate, those of the query."""
-        return rows[slice(*self.row_span(rate, len(rows)))]
+    def cut(self, values: NDArray, rate: float) -> NDArray:
+        """Of one value per frame of the whole motion at `rate`, those of the query."""
+        return values[slice(*self.row_span(rate, len(values)))]
 
     def row_span(self, rate: float, count: int) -> tuple[int, int]:
-        """Rows of the query among the `count` of the whole motion at some rate."""
+        """Range of the query among the `count` frames of the whole motion at `rate`."""
         return row_span(self.start_frame, self.end_frame, self.motion.fps, rate, count)
 
     def check_length(self, count: int, rate: float) -> None:
-        """Complain about a query that has fewer than two frames at the rate of the search."""
+        """Raise if the query has fewer than two frames at the rate of the search."""
         if count < 2:
             raise InvalidInput(
                 f"{self.text}: a query must have at least two frames at {rate:g} fps; got {count}"
@@ -94,7 +106,7 @@ class Query:
 def row_span(
     start_frame: int, end_frame: int, fps: float, rate: float, count: int
 ) -> tuple[int, int]:
-    """Rows that stand for frames of a motion of `fps`, which has `count` rows at `rate`.
+    """Range at `rate` of frames of a motion of `fps`, which has `count` frames at `rate`.
 
     Examples
     --------
@@ -107,7 +119,7 @@ def row_span(
 
 
 def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
-    """The query that the user means.
+    """The query that a text, a path or a motion stands for.
 
     Parameters
     ----------
@@ -144,7 +156,7 @@ def as_query(library: Store, query: str | Path | Motion | Query) -> Query:
 
 
 def library_query(library: Store, text: str) -> Query:
-    """The stretch of a library that ``NAME:START-END`` or ``NAME`` means; never a file.
+    """The query ``NAME:START-END`` or ``NAME`` of a library; never a file.
 
     Raises
     ------

@@ -1,58 +1,55 @@
-"""Matches looked at twice: where exactly they begin and end, and how alike they move.
+"""Second pass of a search: refine match boundaries and re-rank by movement.
 
-The pass over a library compares poses, frame by frame; nothing else is fast enough. What it
-finds is few, and gets a closer look.
+The pass over a library compares poses frame by frame; nothing else is fast enough. Its few
+candidates are then examined more closely.
 
-*Where.* Each match is aligned once more, with joint speeds counted in, because poses do not
-tell when an action begins that begins from standing still. Going faster or slower than the
-query costs a little, so that where nothing happens a match keeps time rather than wander. And
-if the query begins at rest, so does a match: at the moment before which its joints rest, as
-long before the first movement as in the query. The same holds for ends. A walk from standing
-to standing is found from standing to standing, whatever the number of its steps.
+*Boundaries.* Each candidate is aligned again with joint speeds included, because poses do not
+show when an action begins that starts from standing still. Deviating from the query's tempo
+costs a little, so that a match keeps time where nothing happens. If the query begins at rest,
+so does the match: as long before the first movement as in the query. The same holds for ends.
+A walk from standing to standing is found from standing to standing, whatever the number of its
+steps.
 
-*How alike* (``rank="movement"``). Along the alignment, the difference of two motions is a
-constant part (another stance, another build, another place of the arms that do nothing) and
-what is left (another movement). The constant part counts less. Standing still is not far from
-anything: a stretch that moves less than the query is the farther from it, up to a factor of
-the square root of two. Both matter the less the less the query itself moves, so that a pose
-held still is searched for as a pose.
+*Rank* (``rank="movement"``). Along the alignment, the difference of two motions has a constant
+part (another stance, another build, another place of idle arms) and the rest (another
+movement). The constant part counts less. A segment that moves less than the query is farther
+from it, by a factor of up to the square root of two; otherwise standing still would be near
+everything. Both corrections fade as the query itself moves less, so that a held pose is
+searched as a pose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.alignment.dtw import accumulated, path_to
 from motionloom.ragged import row_of
 from motionloom.search.candidates import ANY, Candidate, Limits
-from motionloom.search.subsequence import differences
 
-RANKS: tuple[str, ...] = ("movement", "distance")
-"""What orders the matches: how alike they move, or the distance of their poses."""
-
-# The numbers below are one setting for all of: six captured actions and each of their 55
-# occurrences as query, 212 actions of the built-in corpus, 19 labelled exercises. Half or
-# twice of each changes little.
-_WARP = 0.1  # cost of a frame's haste or delay, in the query's own size
-_STANCE = 0.3  # how much of a constant difference counts
+# One set of numbers for all of: six captured actions with each of their 55 occurrences as
+# query, 212 actions of the built-in corpus, 19 labelled exercises. Halving or doubling any of
+# them changes little.
+_WARP = 0.1  # cost per frame of deviating from the query's tempo, in the query's size
+_STANCE = 0.3  # weight of a constant difference
 _STILL = 0.03  # metres; a query that moves no more than this is a pose
-_REST = 0.25  # of the query's mean speed: joints rest
-_REST_SECONDS = 0.1  # for so long, or it is no rest
-_LIKENESS = 0.5  # candidates may share this part; the better one is left
+_REST = 0.25  # of the query's mean speed: below it, joints are at rest
+_REST_SECONDS = 0.1  # shorter pauses are not rest
+_CANDIDATE_OVERLAP = 0.5  # candidates may share this part; the better one is kept
 
 
 def candidates_overlap(max_overlap: float) -> float:
     """Part that candidates may share, so that the better of two is still among them."""
-    return max(_LIKENESS, max_overlap)
+    return max(_CANDIDATE_OVERLAP, max_overlap)
 
 
 def rerank(
     found: Sequence[Candidate],
     query: NDArray[np.float32],
-    rows: NDArray[np.float32],
+    vectors: NDArray[np.float32],
     starts: NDArray[np.int64],
     *,
     weights: NDArray[np.float32] | None,
@@ -64,43 +61,39 @@ def rerank(
     rank: str = "movement",
     limits: Limits = ANY,
 ) -> list[Candidate]:
-    """Matches with settled starts and ends.
+    """Candidates with refined boundaries, re-ranked.
 
     Parameters
     ----------
-    found, query, rows, starts, weights, steps
-        As in `motionloom.search.subsequence.dtw_matches`.
+    found, query, vectors, starts, weights, steps
+        As in `motionloom.search.subsequence.dtw.dtw_matches`.
     query_speed : ndarray, shape (M, D)
-        Change of the query's rows per second.
+        Change of the query's features per second.
     rate : float
-        Rows per second.
+        Frames per second.
     scale : float
-        What turns a distance of rows into metres.
+        Factor from distances of feature vectors to metres.
     seconds : float
-        How much speeds count: a metre per second as much as so many metres.
+        Weight of speeds: a metre per second counts as this many metres.
     rank : {"movement", "distance"}
-        ``distance``: order and distances stay as they are. ``movement``: both are those of
-        the movement; see above.
+        ``distance``: order and distances are kept. ``movement``: both are those of the
+        movement; see above.
     limits : Limits
         In the distances of `rank`.
-
-    Returns
-    -------
-    found : list of Candidate
     """
-    aim = _Aim(query, query_speed, weights, rate, scale, seconds, steps)
+    profile = _QueryProfile(query, query_speed, weights, rate, scale, seconds, steps)
     better = []
     for one in found:
         m = int(row_of(starts, one.start))
-        settled_one = aim.settle(one, rows, int(starts[m]), int(starts[m + 1]), rank)
-        better.append(settled_one)
+        first, last = int(starts[m]), int(starts[m + 1])
+        better.append(profile.refined(one, vectors, first, last, rank))
     if rank == "movement":
         better.sort(key=lambda one: (one.distance, one.start))
-    taken = limits.taken()
+    suppression = limits.suppression()
     kept = [
         one
         for one in better
-        if taken.add(one.start, one.end)
+        if suppression.keep(one.start, one.end)
         and one.distance <= limits.max_distance
         and limits.allows(one.end - one.start, query=len(query))
     ]
@@ -110,7 +103,7 @@ def rerank(
 def speeds(
     rows: NDArray[np.float32], low: int, high: int, first: int, last: int, rate: float
 ) -> NDArray[np.float64]:
-    """Change per second of rows `low` to `high` of a motion that has rows `first` to `last`."""
+    """Change per second of frames `low` to `high` of a motion with frames `first` to `last`."""
     before, after = max(first, low - 1), min(last, high + 1)
     around = np.asarray(rows[before:after], dtype=np.float64)
     if len(around) < 2:
@@ -118,8 +111,29 @@ def speeds(
     return np.gradient(around, axis=0)[low - before : high - before] * rate
 
 
-class _Aim:
-    """The query, and all that is asked of it for every match."""
+def differences(
+    query: NDArray, vectors: NDArray, weights: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Distances (M, N) of feature vectors in double precision; infinite for missing frames."""
+    factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
+    return _differences(query.astype(np.float64) * factors, np.asarray(vectors), factors)
+
+
+@nb.njit(cache=True, nogil=True)
+def _differences(query, rows, weights):
+    matrix = np.empty((len(query), len(rows)))
+    for i in range(len(query)):
+        for j in range(len(rows)):
+            square = 0.0
+            for d in range(query.shape[1]):
+                difference = query[i, d] - weights[d] * rows[j, d]
+                square += difference * difference
+            matrix[i, j] = np.sqrt(square) if square == square else np.inf
+    return matrix
+
+
+class _QueryProfile:
+    """The query with its speeds, its size and its frames of rest."""
 
     def __init__(self, query, speed, weights, rate, scale, seconds, steps) -> None:
         self.factors = np.ones(query.shape[1]) if weights is None else weights.astype(np.float64)
@@ -137,8 +151,8 @@ class _Aim:
         self.lead = lead if lead >= least and self.resting > 0.0 else None
         self.tail = tail if tail >= least and self.resting > 0.0 else None
 
-    def settle(self, one: Candidate, rows, first: int, last: int, rank: str) -> Candidate:
-        """`one`, in a motion that has rows `first` to `last`, aligned anew."""
+    def refined(self, one: Candidate, rows, first: int, last: int, rank: str) -> Candidate:
+        """A candidate in a motion with frames `first` to `last`, aligned again."""
         margin = self.length // 3
         low, high = max(first, one.start - margin), min(last, one.end + margin)
         speed = np.nan_to_num(speeds(rows, low, high, first, last, self.rate))
@@ -162,7 +176,7 @@ class _Aim:
         return Candidate(int(path[0, 1]), int(path[-1, 1]) + 1, distance, path)
 
     def _movement_distance(self, met: NDArray[np.float64], frames: NDArray[np.int64]) -> float:
-        """Mean difference along the path in the unit of the rows; see the top of the module."""
+        """Mean difference along the path, in the unit of the features; see the module."""
         pose = _STILL / self.scale
         share = pose**2 / (self.size**2 + pose**2)
         apart = self.both[frames] - met
@@ -170,12 +184,12 @@ class _Aim:
         stance = apart[:, :n_places].mean(axis=0)
         apart[:, :n_places] -= (1.0 - _STANCE) * (1.0 - share) * stance
         other = min(self._size(met), self.size)
-        liveliness = 0.5 * (self.size**2 + other**2) + pose**2
-        factor = np.sqrt((self.size**2 + pose**2) / liveliness)
+        mean_square = 0.5 * (self.size**2 + other**2) + pose**2
+        factor = np.sqrt((self.size**2 + pose**2) / mean_square)
         return float(np.mean(np.sqrt(np.einsum("nd,nd->n", apart, apart))) * factor)
 
     def _from_rest_to_rest(self, path, rows, first: int, last: int):
-        """The path with its ends moved to where the motion leaves rest and comes to it."""
+        """The path with its ends moved to where the motion leaves rest and returns to it."""
         lead, tail = self.lead or 0, self.tail or 0
         frames, columns = path[:, 0], path[:, 1]
         inner = (frames >= lead) & (frames < self.length - tail)
@@ -185,7 +199,7 @@ class _Aim:
         low = max(first, leaves - self.length)
         high = min(last, stops + self.length + 1)
         paces = self._paces(speeds(rows, low, high, first, last, self.rate))
-        # Missing frames bound a motion as its ends do.
+        # Missing frames bound a motion like its ends.
         gaps = low + np.flatnonzero(np.isnan(paces))
         first = int((gaps[gaps < leaves] + 1).max(initial=first))
         last = int(gaps[gaps > stops].min(initial=last))
@@ -213,7 +227,7 @@ class _Aim:
         return np.hstack([places * self.factors, self.seconds * speed * self.factors])
 
     def _size(self, both: NDArray[np.float64]) -> float:
-        """How much rows with speeds move: root mean square, places about their mean."""
+        """Extent of a movement: root mean square of speeds, and of places about their mean."""
         n_places = len(self.factors)
         moved = both[:, :n_places].var(axis=0).sum() + np.mean(both[:, n_places:] ** 2, 0).sum()
         return float(np.sqrt(moved))
@@ -223,9 +237,9 @@ class _Aim:
 
 
 def _first_movement(resting: NDArray[np.bool_], at: int, at_the_end: bool) -> int | None:
-    """Where the movement begins that goes on at `at`, or the next one if there is rest.
+    """Where the movement at `at` begins, or the next movement if there is rest.
 
-    None if it comes from beyond what is looked at; a motion's own end counts as rest.
+    None if it begins outside the window; the end of a motion counts as rest.
     """
     if resting[at]:
         moving = np.flatnonzero(~resting[at:])

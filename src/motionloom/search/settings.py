@@ -1,118 +1,328 @@
-"""What can be asked of a search: one set of options, checked once, for all methods.
+"""Settings of the search verbs, and of each search method.
 
-Which matches are wanted: how many, how near, how long, and apart from each other.
+The module imports nothing heavy: the command line builds its options from these classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from motionloom.alignment.dtw import check_steps
-from motionloom.distance import FeatureSet
 from motionloom.errors import InvalidInput
-from motionloom.search.candidates import MAX_OVERLAP, Limits
-from motionloom.search.filters import chosen_mask
-from motionloom.search.index.neighbours import check_neighbourhood
-from motionloom.search.match_graph.family import APART, SAME
-from motionloom.search.rerank import RANKS
-from motionloom.store.store import Store
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Setting, Settings, chosen, setting
 
-DEFAULT_MAX = 100
+ANY_DURATION = (0.0, float("inf"))
+MAX_OVERLAP = 0.3  # adjacent repetitions of an action may share this part of the shorter one
+FAMILY_DISTANCE = 0.08  # metres; members of one action, in the corpus and in CMU, are nearer
+SAME, APART = 0.8, 0.2  # Kovar & Gleicher 2004, section 3.3
+
+# --- groups of options that methods share ---------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Options:
-    """How to search; see `motionloom.Library.search`.
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(Settings):
+    """Options of methods that compare feature vectors."""
 
-    Raises
-    ------
-    InvalidInput
-        If a value means nothing.
+    features: str | Any = setting(
+        "e15", "Feature set that frames are compared by; dtw also takes any frame distance."
+    )
+    normalize: Literal["heading", "full"] | None = setting(
+        None, "Remove heading and place of every pose, or the whole rotation of the pelvis."
+    )
+    scale_free: bool | None = setting(None, "Scale performers of all sizes to one.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighbourOptions(Settings):
+    """Options of methods that search nearest neighbours."""
+
+    k: int | None = setting(
+        None,
+        "Neighbours of each query frame, at most (lazy [256]); number of clips (clip methods)",
+        least=1,
+    )
+    radius: float | None = setting(
+        None, "Only neighbours within this distance.", unit="m", least=0.0
+    )
+    index: Literal["bucket", "kdtree", "shards"] = setting(
+        "bucket", "Nearest-neighbour index; all give the same answers."
+    )
+    epsilon: float = setting(
+        0.0, "Relative error allowed for the k-th distance; 0 is exact.", least=0.0
+    )
+
+    def __post_init__(self) -> None:
+        if self.index == "blocks":  # its name in release 0.1
+            object.__setattr__(self, "index", "bucket")
+        super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentOptions(Settings):
+    """Options of methods that find segments, as opposed to whole clips."""
+
+    max_overlap: float = setting(
+        MAX_OVERLAP, "Part of the shorter of two matches that they may share.", least=0.0
+    )
+    durations: tuple[float, float] = setting(
+        ANY_DURATION,
+        "Least and greatest length of a match, in lengths of the query.",
+        command=False,
+    )
+
+    def check(self) -> None:
+        """Check the ranges of both options."""
+        if not self.max_overlap < 1.0:
+            raise InvalidInput(f"max_overlap must be below 1; got {self.max_overlap}")
+        low, high = self.durations
+        if not 0.0 <= low <= high:
+            raise InvalidInput(
+                f"durations must be the least and the greatest ratio; got {self.durations}"
+            )
+
+
+# --- methods ----------------------------------------------------------------------------------
+
+Steps = Literal["slope", "classic"]
+_STEPS = Setting("Alignment steps: slope (half to twice the speed of the query) or classic.")
+_EXCLUDE_QUERY = Setting("Leave out the frames of the query itself.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dtw(SegmentOptions, FeatureOptions):
+    """Subsequence DTW over the whole library: exact."""
+
+    NAME: ClassVar = "dtw"
+
+    steps: Steps = setting("slope", _STEPS)
+    weights: Literal["moving", "equal"] = setting(
+        "moving", "Weight joints by how far they move in the query, or equally."
+    )
+    rank: Literal["movement", "distance"] | None = setting(
+        None,
+        "Rank by the distance of movements or by the mean distance of poses "
+        "[movement; in families distance].",
+    )
+    speed_seconds: float = setting(
+        0.15,
+        "Weight of joint speeds where the start and end of a match are refined; 0: none.",
+        unit="s",
+        least=0.0,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LazyGraph(SegmentOptions, NeighbourOptions, FeatureOptions):
+    """Lazy neighbourhood graph (Krüger et al. 2010): alignments of near neighbours only."""
+
+    NAME: ClassVar = "lazy"
+
+    steps: Steps = setting("slope", _STEPS)
+    bridge: int | None = setting(
+        None,
+        "Query frames without a neighbour that a path may pass over; 0 is the paper's graph "
+        "[any number].",
+        least=0,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchWeb(SegmentOptions):
+    """Match web (Kovar & Gleicher 2004), built beforehand: the fastest."""
+
+    NAME: ClassVar = "web"
+
+    distance: str | Any = setting("pc11", "Frame distance that the web was built with.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipMethod(Settings):
+    """Options of methods that compare whole clips."""
+
+    NAME: ClassVar[str]
+
+    k: int | None = setting(None, "Number of clips, at most.", least=1)
+
+
+class ClipDtw(ClipMethod):
+    """Whole clips: banded DTW of poses, travel and length."""
+
+    NAME = "dtw-clip"
+
+
+class Emd(ClipMethod):
+    """Whole clips: Earth Mover's Distance of rotation curves (Tam et al. 2007)."""
+
+    NAME = "emd"
+
+
+class AngleDtw(ClipMethod):
+    """Whole clips: banded DTW of rotation curves."""
+
+    NAME = "dtw-angles"
+
+
+class UniformScaling(ClipMethod):
+    """Whole clips: uniform scaling of rotation curves (Keogh et al. 2004)."""
+
+    NAME = "scaling"
+
+
+class PoseDtw(ClipMethod):
+    """Whole clips: banded DTW of poses alone."""
+
+    NAME = "dtw-e15"
+
+
+class PointCloudDtw(ClipMethod):
+    """Whole clips: banded DTW of point clouds."""
+
+    NAME = "dtw-pc11"
+
+
+class JointRelativeDtw(ClipMethod):
+    """Whole clips: banded DTW of joint relative distances."""
+
+    NAME = "dtw-jrd"
+
+
+METHODS: dict[str, type[Settings]] = {
+    method.NAME: method
+    for method in (
+        Dtw, LazyGraph, MatchWeb,
+        ClipDtw, Emd, AngleDtw, UniformScaling, PoseDtw, PointCloudDtw, JointRelativeDtw,
+    )
+}  # fmt: skip
+"""Search methods by name: settings class of each."""
+
+# --- verbs ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings(Settings):
+    """Settings of a search; see `motionloom.Library.search`.
 
     Examples
     --------
-    >>> from motionloom.search import Options
-    >>> Options().method
-    'dtw'
+    >>> SearchSettings().method
+    Dtw(features='e15', normalize=None, scale_free=None, max_overlap=0.3, durations=(0.0, inf), ...
+    >>> SearchSettings.of("lazy", {"k": 64}, max=10).method.k
+    64
+    >>> SearchSettings.of("web", {"k": 64})
+    Traceback (most recent call last):
+        ...
+    motionloom.errors.InvalidInput: k is not an option of method web, which has max_overlap, ...
     """
 
-    method: str = "dtw"
-    features: str | FeatureSet | Any = "e15"
-    distance: str | Any = "pc11"
-    k: int | None = None
-    radius: float | None = None
-    max_matches: int | None = DEFAULT_MAX
-    max_distance: float | None = None
-    within: str | Iterable[str] | None = None
-    only: str | Iterable[str] | None = None
-    without: str | Iterable[str] | None = None
-    steps: str = "slope"
-    weights: str | None = "moving"
-    speed_seconds: float = 0.15
-    rank: str | None = None
-    index: str = "blocks"
-    epsilon: float = 0.0
-    bridge: int | None = None
-    durations: tuple[float, float] = (0.0, float("inf"))
-    max_overlap: float = MAX_OVERLAP
-    same: float = SAME
-    apart: float = APART
-    exclude_query: bool = False
-    normalize: str | None = None
-    scale_free: bool | None = None
+    METHODS: ClassVar[Mapping[str, type[Settings]]] = METHODS
 
-    def __post_init__(self) -> None:
-        check_steps(self.steps)
-        if self.k is not None or self.radius is not None:
-            check_neighbourhood(self.k, self.radius)
-        if self.weights not in (None, "moving"):
-            raise InvalidInput(f"weights must be 'moving' or None; got {self.weights!r}")
-        if self.rank is not None and self.rank not in RANKS:
-            raise InvalidInput(f"rank must be one of {', '.join(RANKS)}; got {self.rank!r}")
-        if self.max_matches is not None and self.max_matches < 1:
-            raise InvalidInput(f"max must be at least 1; got {self.max_matches}")
-        if self.max_distance is not None and not self.max_distance >= 0.0:
-            raise InvalidInput(f"max_distance must not be negative; got {self.max_distance}")
-        if not self.speed_seconds >= 0.0:
-            raise InvalidInput(f"speed_seconds must not be negative; got {self.speed_seconds}")
-        if not 0.0 <= self.max_overlap < 1.0:
-            raise InvalidInput(f"max_overlap must lie in 0..1; got {self.max_overlap}")
-        if self.bridge is not None and self.bridge < 0:
-            raise InvalidInput(f"bridge must not be negative; got {self.bridge}")
-        low, high = self.durations
-        if not 0.0 <= low <= high:
-            raise InvalidInput(f"durations must be least and greatest ratio; got {self.durations}")
+    method: Settings = setting(
+        Dtw(),
+        "Search method. Segments: dtw (exact), lazy (neighbourhood graph), web (built by "
+        "motionloom web). Whole clips: dtw-clip, emd, dtw-angles, scaling, dtw-e15, dtw-pc11, "
+        "dtw-jrd.",
+    )
+    max: int | None = setting(100, "Number of matches, at most.", least=1, metavar="N")
+    max_distance: float | None = setting(
+        None,
+        "Drop matches farther than this, in the unit of the ranking: distance of movements, or "
+        "mean distance per cell of the alignment. Metres, except for clip methods in degrees.",
+        least=0.0,
+        old_options=("--threshold",),
+    )
+    tiers: int | str = setting(
+        1,
+        "Rounds of query expansion (1: none; all: until nothing new is found).",
+        metavar="1|N|all",
+    )
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+    exclude_query: bool = setting(False, _EXCLUDE_QUERY)
+    same: float = setting(
+        SAME,
+        "Query expansion: a match that overlaps a member by more than this is that member.",
+        least=0.0,
+        greatest=1.0,
+    )
+    apart: float = setting(
+        APART,
+        "Query expansion: a match that overlaps all members by less than this is a new member; "
+        "cyclic motions need more than 0.2.",
+        least=0.0,
+        greatest=1.0,
+    )
 
     @classmethod
-    def of(cls, others: dict[str, Any], **named: Any) -> Options:
-        """Those that a function names, and others that it was given by name.
+    def of(cls, method: str | Settings, options: dict[str, Any], **settings: Any) -> SearchSettings:
+        """Settings with a method chosen by name, and options of that method."""
+        return cls(method=chosen("method", method, METHODS, options), **settings)
 
-        Examples
-        --------
-        >>> Options.of({"steps": "classic"}, method="lazy").steps
-        'classic'
-        """
-        known = {field.name for field in fields(cls)} - {"max_matches", *named}
-        for name in others:
-            if name not in known:
-                raise InvalidInput(f"no option {name!r}; there are {', '.join(sorted(known))}")
-        return cls(**named, **others)
+    def check(self) -> None:
+        """Check the method and what depends on several fields."""
+        if type(self.method) not in METHODS.values():
+            raise InvalidInput(
+                f"method must be one of {', '.join(METHODS)} or the settings of one; "
+                f"got {self.method!r}"
+            )
+        if self.apart > self.same:
+            raise InvalidInput(f"apart must not be above same; got {self.apart} and {self.same}")
+        expansion_rounds(self.tiers)
 
-    def allowed(self, library: Store, names: Sequence[str]) -> NDArray[np.bool_] | None:
-        """Which of some motions are to be searched, shape (M,); None for all."""
-        return chosen_mask(library, names, within=self.within, only=self.only, without=self.without)
 
-    def limits(self, occupied: Sequence[tuple[int, int]] = (), *, scale: float = 1.0) -> Limits:
-        """What may be found, among rows whose distances times `scale` are metres."""
-        return Limits(
-            max_matches=self.max_matches,
-            max_distance=np.inf if self.max_distance is None else self.max_distance / scale,
-            max_overlap=self.max_overlap,
-            durations=self.durations,
-            occupied=tuple(occupied),
-        )
+@dataclass(frozen=True, kw_only=True)
+class FamilySettings(SearchSettings):
+    """Settings of a family; see `motionloom.Library.family`."""
+
+    max: int | None = setting(
+        100, "Number of members besides the query, at most.", least=1, metavar="N"
+    )
+    max_distance: float | None = setting(
+        None,
+        "Pose distance up to which two members are joined: mean distance per cell of their "
+        f"alignment, in metres [{FAMILY_DISTANCE}].",
+        least=0.0,
+        old_options=("--threshold",),
+    )
+    tiers: int | str = setting(
+        "all",
+        "Rounds of query expansion (all: until nothing new is found).",
+        metavar="N|all",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighbourSettings(NeighbourOptions, FeatureOptions):
+    """Settings of a search for nearest frames; see `motionloom.Library.neighbours`."""
+
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+    exclude_query: bool = setting(False, _EXCLUDE_QUERY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebSettings(Settings):
+    """Settings of building match webs; see `motionloom.Library.build_web`."""
+
+    distance: str | Any = setting("pc11", "Frame distance.")
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+
+
+def expansion_rounds(tiers: int | str) -> int | None:
+    """Number of rounds of query expansion; None for all.
+
+    Examples
+    --------
+    >>> expansion_rounds(2), expansion_rounds("3"), expansion_rounds("all")
+    (2, 3, None)
+    """
+    if tiers == "all":
+        return None
+    text = str(tiers)
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidInput(f"tiers must be a number from 1 on, or all; got {tiers}")
+    return int(text)

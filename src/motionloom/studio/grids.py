@@ -130,7 +130,7 @@ def marks(pair: Compared) -> NDArray[np.uint8]:
         )
     grid = DistanceMatrix(pair.rows, [pair.columns]).block()
     bits = (matrix_minima(grid) > 0).astype(np.uint8)
-    bits |= valid_region(grid, alpha=pair.store.options.alpha).astype(np.uint8) << 1
+    bits |= valid_region(grid, alpha=pair.store.limits.alpha).astype(np.uint8) << 1
     return bits if pair.step == 1 else _pooled(bits, pair.step)
 
 
@@ -154,7 +154,7 @@ def web_of(library, pair: Compared) -> Web:
             [sides[1]],
             rate=pair.store.rate,
             itself=0 if a == b else None,
-            options=pair.store.options,
+            limits=pair.store.limits,
         )
 
 

@@ -10,9 +10,8 @@ from motionloom.search import METHODS, open_index
 from motionloom.search.clips.clip_table import clip_table
 from motionloom.search.clips.measures import CLIP_MEASURES
 from motionloom.search.filters import chosen_names
+from motionloom.search.lazy_graph import LAZY_K
 from motionloom.search.match_web.web_store import WebStore
-from motionloom.search.rerank import RANKS
-from motionloom.search.row_search import LAZY_K
 from motionloom.studio.jobs import Job
 from motionloom.studio.search_settings import Looking
 
@@ -33,7 +32,7 @@ def menu(library) -> dict[str, Any]:
         "methods": [_entry(name) for name in METHODS],
         "features": [{"name": name, "unit": one.unit} for name, one in FEATURES.items()],
         "distances": [{"name": name, "unit": one.unit} for name, one in DISTANCES.items()],
-        "ranks": list(RANKS),
+        "ranks": ["movement", "distance"],
         "labels": [{"name": name, "count": count} for name, count in labels.items()],
         "defaults": {"k": LAZY_K},
     }
@@ -67,7 +66,7 @@ def lacking(library, settings: Looking) -> dict[str, Any] | None:
     if settings.method != "web":
         return None
     store = WebStore(library, settings.distance)
-    chosen = {"within": settings.within or None, "only": settings.only or None}
+    chosen = {"label": settings.within or None, "only": settings.only or None}
     if store.files.state() is None:  # none at all: counted, not looked for one by one
         count = len(chosen_names(library, **chosen))
         pairs = count * (count + 1) // 2
@@ -85,7 +84,7 @@ def lacking(library, settings: Looking) -> dict[str, Any] | None:
 def build_web(library, settings: Looking, job: Job) -> dict[str, Any]:
     """Build the webs that `lacking` told of; one process, so that it can be stopped."""
     report = WebStore(library, settings.distance).build(
-        within=settings.within or None,
+        label=settings.within or None,
         only=settings.only or None,
         workers=1,
         progress=job.advance,
@@ -102,7 +101,7 @@ def prepare(library, settings: Looking, job: Job) -> dict[str, Any]:
     elif settings.method in ("dtw", "lazy") and settings.features in FEATURES:
         features = library_features(library, settings.features, progress=job.advance)
         if settings.method == "lazy":
-            open_index(library, features, "blocks")
+            open_index(library, features, "bucket")
     return {}
 
 

@@ -22,9 +22,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
-from motionloom.search import Family, Matches, Options, library_family, search
+from motionloom.search import METHODS, Family, Matches, library_family, search
+from motionloom.search import SearchSettings as Searching
 from motionloom.search.query import library_query
-from motionloom.search.settings import DEFAULT_MAX
+from motionloom.settings import described
 
 
 def flags(told: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[str]:
@@ -41,9 +42,9 @@ def flags(told: Mapping[str, Any], names: Mapping[str, str] | None = None) -> li
     words: list[str] = []
     for name, value in told.items():
         flag = f"--{(names or {}).get(name, name).replace('_', '-')}"
-        if name == "within":
+        if name in ("label", "within"):
             words += [word for label in value for word in (flag, label)]
-        elif name in ("only", "without"):
+        elif name in ("only", "exclude", "without"):
             words += [flag, ",".join(value)]
         elif value is True:
             words.append(flag)
@@ -53,6 +54,7 @@ def flags(told: Mapping[str, Any], names: Mapping[str, str] | None = None) -> li
 
 
 MOST = 500  # matches of one search
+_ARGUMENTS = {"within": "label", "without": "exclude"}  # field of a request -> argument
 _LONGEST = 300  # characters of a name
 
 Name = Annotated[str, Field(max_length=_LONGEST)]
@@ -71,7 +73,7 @@ class Looking(BaseModel):
     distance: Name = Field("pc11", description="What the web was built with, for method web.")
     k: int | None = Field(None, ge=1, le=100_000)
     radius: float | None = Field(None, ge=0.0)
-    max: int = Field(DEFAULT_MAX, ge=1, le=MOST)
+    max: int = Field(100, ge=1, le=MOST)
     max_distance: float | None = Field(None, ge=0.0)
     within: Names = ()
     only: Names = ()
@@ -79,22 +81,28 @@ class Looking(BaseModel):
     steps: Literal["slope", "classic"] = "slope"
     weights: Literal["moving", "equal"] = "moving"
 
-    def options(self) -> Options:
-        """The settings as the library's own."""
-        given = self.model_dump(exclude={"query", "max", "tiers", "same", "apart", "members"})
-        return Options(**{**given, **_renamed(self)})
+    def options(self) -> Searching:
+        """The settings of the library, without options that the method does not have."""
+        given = self.model_dump(exclude={"query", "members", "within", "without"})
+        known = described(METHODS[self.method]) if self.method in METHODS else {}
+        options = {name: given[name] for name in known if name in given}
+        settings = {name: given[name] for name in described(Searching) if name in given}
+        return Searching.of(
+            settings.pop("method"),
+            options,
+            **{**settings, "label": self.within, "only": self.only, "exclude": self.without},
+        )
 
     def arguments(self) -> dict[str, Any]:
-        """What differs from what the verbs do anyway, by the names of their arguments."""
-        told = self.model_dump(exclude={"query", "members"}, exclude_defaults=True, mode="json")
-        if "weights" in told:
-            told["weights"] = None
-        return told
+        """Settings that differ from the defaults, as arguments of `Library.search`."""
+        given = self.model_dump(exclude={"query", "members"}, exclude_defaults=True, mode="json")
+        known = {**described(METHODS[self.method]), **described(Searching)}
+        named = {_ARGUMENTS.get(name, name): value for name, value in given.items()}
+        return {name: value for name, value in named.items() if name in known}
 
     def flags(self) -> list[str]:
         """The same for the command line."""
-        told = self.model_dump(exclude={"query", "members"}, exclude_defaults=True, mode="json")
-        return flags(told)
+        return flags(self.arguments())
 
     def _cli(self, verb: str, library: Path) -> str:
         return shlex.join(["motionloom", verb, str(library), self.query, *self.flags()])
@@ -134,7 +142,7 @@ class FamilySettings(Looking):
     def family(self, library, progress=None) -> Family:
         """Grow it."""
         query = library_query(library, self.query)
-        grown = library_family(library, query, self.options(), tiers=self.tiers, progress=progress)
+        grown = library_family(library, query, self.options(), progress=progress)
         return grown if self.members is None else grown.only(self.members)
 
     def lines(self, library: Path) -> dict[str, str]:
@@ -191,14 +199,3 @@ def corresponding_frames(matches: Matches, length: int) -> NDArray[np.int32]:
         else:
             row[:] = np.rint(np.linspace(match.start_frame, match.end_frame - 1, length))
     return rows
-
-
-def _renamed(settings: Looking) -> dict[str, Any]:
-    """Options that are called, or meant, another way inside."""
-    return {
-        "max_matches": settings.max,
-        "within": settings.within or None,
-        "only": settings.only or None,
-        "without": settings.without or None,
-        "weights": None if settings.weights == "equal" else "moving",
-    }

@@ -121,11 +121,11 @@ def match_web(tour: Tour) -> dict[str, Any]:
     from motionloom.search.match_web.web_store import WebStore
 
     tour.command(f"web {tour.place} build --within kick")
-    webs = WebStore(tour.lib).build(within="kick")
+    webs = WebStore(tour.lib).build(label="kick")
     tour.say(f"{webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
     drawn = tour.folder / "family.png"
     tour.command(f"family {tour.place} {_LEAP} --method web --within kick --max 15 -o {drawn}")
-    members = tour.lib.family(_LEAP, method="web", within="kick", max=15)
+    members = tour.lib.family(_LEAP, method="web", label="kick", max=15)
     shown = [tour.lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes]
     write_match_graph(members, shown, drawn)
     tour.page.picture(drawn, "the match graph of a leaping kick")
@@ -147,7 +147,7 @@ def parametric_kick(tour: Tour) -> dict[str, Any]:
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
     tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --within kick --name kick")
     tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
-    family = tour.lib.family(kick, within="kick", max_distance=0.1, max=24)
+    family = tour.lib.family(kick, label="kick", max_distance=0.1, max=24)
     space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
     found = space.reach([-0.2, 0.7, 0.8])
     found.motion.save(here)

@@ -1,4 +1,4 @@
-"""Search by whole clips: which motions of a library, from start to end, are like this one.
+"""Whole-clip search: motions of a library that resemble the query from start to end.
 
 Every measure of `motionloom.search.clips.measures` is a search method of the same name.
 """
@@ -13,24 +13,26 @@ from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
 from motionloom.search.candidates import Candidate
-from motionloom.search.clips.clip import ClipMeasure
 from motionloom.search.clips.clip_table import ClipTable, clip_table
+from motionloom.search.clips.measures import clip_measure
+from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match
 from motionloom.search.query import Query
-from motionloom.search.settings import Options
+from motionloom.search.settings import ClipMethod, SearchSettings
+from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
 
 @dataclass(frozen=True, eq=False)
 class WholeClips:
-    """Clips as they are found: from the first frame to the last, told by their numbers."""
+    """The clips that candidates of a whole-clip search count."""
 
     table: ClipTable
 
     def match(
         self, found: Candidate, query: Query, labels: Callable[[str], tuple[str, ...]]
     ) -> Match:
-        """Clip number ``found.start``, with frames of the query and of the clip as its path."""
+        """Clip number ``found.start`` as a match, from its first frame to its last."""
         clip = found.start
         name, fps = self.table.names[clip], float(self.table.fps[clip])
         frames = int(self.table.frames[clip])
@@ -46,12 +48,15 @@ class WholeClips:
         )
 
 
-def clip_matches(
-    library: Store, query: Query, options: Options, measure: ClipMeasure
+def clip_search(
+    library: Store, query: Query, settings: SearchSettings
 ) -> tuple[list[Candidate], WholeClips]:
-    """The clips nearest to a query: `options.k` of them, or `options.max_matches`."""
+    """The clips nearest to a query: `k` of them, or `settings.max`."""
+    method = settings.method
+    assert isinstance(method, ClipMethod)
+    measure = clip_measure(method.NAME)
     table = clip_table(library, measure)
-    allowed = options.allowed(library, table.names)
+    allowed = chosen_mask(library, table.names, **motion_choice(settings))
     if allowed is not None and not allowed.all():
         if not allowed.any():
             raise LibraryError(
@@ -60,10 +65,10 @@ def clip_matches(
         table = table.some(np.flatnonzero(allowed))
     rows, joints = table.query_rows(query.clip)
     clips = table.restricted(joints)
-    own = query.name if options.exclude_query and query.name in table.names else None
-    wanted = options.k or options.max_matches or len(clips)
+    own = query.name if settings.exclude_query and query.name in table.names else None
+    wanted = method.k or settings.max or len(clips)
     nearest = measure.nearest(rows, clips, k=min(wanted + (own is not None), len(clips)))
-    limit = np.inf if options.max_distance is None else options.max_distance
+    limit = np.inf if settings.max_distance is None else settings.max_distance
     found = []
     for c, gap in zip(nearest.clips.tolist(), nearest.distances.tolist(), strict=True):
         if gap <= limit and table.names[c] != own:
@@ -77,7 +82,7 @@ def clip_matches(
 def _in_frames(
     path: NDArray[np.int64], rows: tuple[int, int], frames: tuple[int, int]
 ) -> NDArray[np.int64]:
-    """Pairs of rows as pairs of frames, of two clips with so many of each."""
+    """Pairs of resampled frames of two clips as pairs of their own frames."""
     per_row = (np.array(frames) - 1) / np.maximum(1, np.array(rows) - 1)
     pairs = np.rint(path * per_row).astype(np.int64)
     return pairs[np.concatenate([[True], np.any(np.diff(pairs, axis=0) != 0, axis=1)])]

@@ -19,6 +19,7 @@ from motionloom.search.clips.emd_signature import EmdSignatures
 from motionloom.search.clips.measures import EmdMeasure
 from motionloom.store.artifacts.row_table import build_rows, load_rows
 from motionloom.store.records import Entry
+from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
 _VERSION = 1  # raise it when a measure gives other rows than before
@@ -122,7 +123,7 @@ def clip_table(
     width = measure.clip_rows(library[next(iter(joints))]).shape[1]
     options = {"version": _VERSION, "measure": artifact_key(measure)}
 
-    def build(folder: Path, previous: Path | None) -> None:
+    def build(folder: Path, previous: Folder | None) -> None:
         build_rows(
             folder,
             previous,
@@ -158,7 +159,7 @@ def _kept_heaps(
 ) -> tuple[EmdSignatures, NDArray[np.bool_]]:
     """EmdSignatures of the clips without gaps, and which those are."""
 
-    def build(folder: Path, previous: Path | None) -> None:
+    def build(folder: Path, previous: Folder | None) -> None:
         fresh = Clips(clips.rows, clips.starts, clips.joints)
         made = measure.heaps(fresh)
         for name in _HEAPS:

@@ -1,4 +1,4 @@
-"""The nearest frames of a library to given ones: k nearest, or all within a radius."""
+"""Nearest frames of a library: the k nearest, or all within a radius."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from numpy.typing import NDArray
 
 from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
+from motionloom.motion import Motion
+from motionloom.search.candidates import Candidate
+from motionloom.search.filters import chosen_mask
 from motionloom.search.index.bucket_index import BucketIndex
 from motionloom.search.index.shards import SHARD_ROWS, Shards
+from motionloom.search.match import Match, Timeline
+from motionloom.search.query import Query, as_query
+from motionloom.search.settings import NeighbourOptions, NeighbourSettings
+from motionloom.settings import motion_choice
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-INDEXES = ("blocks", "kdtree", "shards")
+INDEXES = ("bucket", "kdtree", "shards")
+_NEAREST_K = 16
 _VERSION = 1
 
 
@@ -33,7 +41,7 @@ class FrameIndex(Protocol):
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Offsets, rows and distances of the `k` nearest rows within `radius`."""
+        """Offsets, numbers and distances of the `k` nearest vectors within `radius`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +52,7 @@ class Neighbours:
     ----------
     offsets : ndarray of int64, shape (Q + 1,)
     rows : ndarray of int64
-        Rows of the library's features: the nearest first, of equal distances the first.
+        Numbers of feature vectors of the library, nearest first, ties in their order.
     distances : ndarray of float64
         In metres.
 
@@ -65,7 +73,7 @@ class Neighbours:
         return len(self.offsets) - 1
 
     def of(self, frame: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Rows and distances of the neighbours of one frame."""
+        """Numbers and distances of the neighbours of one frame."""
         part = slice(self.offsets[frame], self.offsets[frame + 1])
         return self.rows[part], self.distances[part]
 
@@ -85,25 +93,25 @@ def neighbours(
     Parameters
     ----------
     queries : ndarray, shape (Q, D)
-        Rows of a motion; frames in a row are found faster than any.
+        Feature vectors of a motion; successive frames are found faster than random ones.
     features : LibraryFeatures
     index : FrameIndex
         See `open_index`.
     k : int or None
-        At most so many; None for all, which needs a radius.
+        Number of neighbours, at most; None for all, which needs a radius.
     radius : float, optional
         Metres.
     epsilon : float
         0 for exact answers; otherwise the k-th distance is at most ``1 + epsilon`` times
         the true one.
     allowed : ndarray of bool, shape (N,), optional
-        Rows that may be found.
+        Feature vectors that may be found.
 
     Examples
     --------
     >>> from motionloom.search import neighbours, open_index
     >>> features = lib.features("e15")
-    >>> index = open_index(lib, features, "blocks")
+    >>> index = open_index(lib, features, "bucket")
     >>> near = neighbours(features.rows[:2], features, index, k=4)
     >>> len(near), near.of(0)[0].shape
     (2, (4,))
@@ -123,8 +131,66 @@ def neighbours(
     return Neighbours(offsets, rows, distances * scale)
 
 
+def library_neighbours(
+    library: Store,
+    features: LibraryFeatures,
+    vectors: NDArray[np.float32],
+    options: NeighbourOptions,
+    motions: dict[str, Any],
+    *,
+    default_k: int,
+    away: tuple[int, int] | None = None,
+) -> Neighbours:
+    """Neighbours of feature vectors among the chosen motions, outside the range `away`."""
+    mask = chosen_mask(library, features.names, **motions)
+    allowed = None if mask is None else np.repeat(mask, np.diff(features.starts))
+    if away is not None:
+        allowed = np.ones(len(features), np.bool_) if allowed is None else allowed
+        allowed[away[0] : away[1]] = False
+    return neighbours(
+        vectors,
+        features,
+        open_index(library, features, options.index),
+        k=default_k if options.k is None and options.radius is None else options.k,
+        radius=options.radius,
+        epsilon=options.epsilon,
+        allowed=allowed,
+    )
+
+
+def nearest_frames(
+    library: Store, query: str | Path | Motion | Query, settings: NeighbourSettings
+) -> list[list[Match]]:
+    """The nearest frames of every frame of the query, as matches one frame long.
+
+    Examples
+    --------
+    >>> from motionloom.search import NeighbourSettings, nearest_frames
+    >>> near = nearest_frames(lib, "walk:10-12", NeighbourSettings(k=3))
+    >>> [len(frame) for frame in near]
+    [3, 3]
+    """
+    query = as_query(library, query)
+    features, vectors = query.features(library, settings)
+    away = query.span(features) if settings.exclude_query else None
+    near = library_neighbours(
+        library, features, vectors, settings, motion_choice(settings),
+        default_k=_NEAREST_K, away=away,
+    )  # fmt: skip
+    timeline = Timeline.of(features)
+
+    def match(frame: int, row: int, gap: float) -> Match:
+        found = Candidate(row, row + 1, gap, np.array([[frame, row]]))
+        return timeline.match(found, query, library.labels)
+
+    return [
+        [match(frame, int(row), float(gap)) for row, gap in zip(*near.of(frame), strict=True)]
+        for frame in range(len(near))
+    ]
+
+
 def check_neighbourhood(k: int | None, radius: float | None) -> None:
-    """Complain about a k or a radius that mean nothing."""
+    """Raise if `k` or `radius` is out of range, or both are None."""
     if k is not None and k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
     if radius is not None and not radius >= 0.0:
@@ -147,23 +213,25 @@ def open_index(
     library : Store
     features : LibraryFeatures
         Of that library.
-    kind : {"blocks", "kdtree", "shards"}, optional
-        Default: ``blocks``, or ``shards`` where there are more frames than one shard holds.
-        ``blocks`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, made
-        when it is asked for. ``shards`` are blocks of parts of the library, for more frames
-        than fit into memory; a cluster's workers hold some each. All give the same answers.
+    kind : {"bucket", "kdtree", "shards"}, optional
+        Default: ``bucket``, or ``shards`` where there are more frames than one shard holds.
+        ``bucket`` is kept with the library and memory-mapped. ``kdtree`` is SciPy's, built on
+        each call. ``shards`` are bucket indexes of parts of the library, for more frames than
+        fit into memory; the workers of a cluster hold some each. All give the same answers.
+        ``blocks`` is the name of ``bucket`` in release 0.1.
     shards : int, optional
-        How many. Default: one for every four million frames.
+        Number of shards. Default: one for every four million frames.
 
     Examples
     --------
     >>> from motionloom.search import open_index
-    >>> index = open_index(lib, lib.features("e15"), "blocks")
+    >>> index = open_index(lib, lib.features("e15"), "bucket")
     >>> type(index).__name__
     'BucketIndex'
     """
     if kind is None:
-        kind = "blocks" if len(features) <= SHARD_ROWS else "shards"
+        kind = "bucket" if len(features) <= SHARD_ROWS else "shards"
+    kind = "bucket" if kind == "blocks" else kind
     if kind not in INDEXES:
         raise InvalidInput(f"index must be one of {', '.join(INDEXES)}; got {kind!r}")
     if kind == "kdtree":
@@ -173,7 +241,7 @@ def open_index(
 
     table = features.folder
 
-    def build(folder: Path, previous: Path | None) -> None:
+    def build(folder: Path, previous: Folder | None) -> None:
         if kind == "shards":
             Shards.build(folder, table, shards=shards, store=library.files)
         else:
@@ -185,9 +253,10 @@ def open_index(
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
-    # The name of the folder of the rows says how they were made.
+    # The name of the folder of the features identifies how they were made.
     made_from = features.folder.name.rsplit(".", 1)[0]
     options: dict[str, Any] = {"version": _VERSION, "features": made_from}
     if kind == "shards":
         options["shards"] = shards
-    return library.artifacts.derive(kind, options, build=build, read=load)
+    artifact = "blocks" if kind == "bucket" else kind
+    return library.artifacts.derive(artifact, options, build=build, read=load)

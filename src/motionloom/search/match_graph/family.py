@@ -26,6 +26,7 @@ from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
 from motionloom.search.match import Match, Matches
 from motionloom.search.match_graph.graph import Edge, Family, Node, cheapest_paths, way_to
+from motionloom.search.settings import APART, SAME
 
 
 def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> NDArray[np.int64]:
@@ -100,10 +101,6 @@ def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.floa
     for path in paths:
         times = corresponding(path, times)
     return times
-
-
-SAME = 0.8  # Kovar & Gleicher 2004, section 3.3
-APART = 0.2
 
 
 def grow_family(

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from motionloom.distance.matrix import DistanceMatrix, PreparedFrames
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.refinement import Level, refined, strides
-from motionloom.search.match_web.web import Web, WebSettings, build_web, joined
+from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 
 MOST_CELLS = 16_000_000  # of a matrix that is held at a time: 128 MB
 OVERLAP_SECONDS = 10.0  # of parts of long motions
@@ -26,7 +26,7 @@ def motion_web(
     *,
     rate: float,
     itself: int | None = None,
-    options: WebSettings | None = None,
+    limits: WebLimits | None = None,
     direct: bool = False,
     most_cells: int = MOST_CELLS,
 ) -> Web:
@@ -42,7 +42,7 @@ def motion_web(
         Frames per second of all of them.
     itself : int, optional
         Which of the others is the motion itself, if it is among them.
-    options : WebSettings, optional
+    limits : WebLimits, optional
     direct : bool
         Build at the full rate at once, instead of at 10 Hz first. Slower, and what the
         other is an approximation of.
@@ -64,17 +64,17 @@ def motion_web(
     >>> web.shape == (len(walk), len(walk) + len(jog)), web.chain_count > 3
     (True, True)
     """
-    options = options or WebSettings()
+    limits = limits or WebLimits()
     starts = offsets_of([len(other) for other in others])
     webs = []
     for first, last in _chunks([len(other) for other in others], len(a), most_cells):
         some = others[first:last]
         own = itself - first if itself is not None and first <= itself < last else None
         if len(a) * sum(len(other) for other in some) > 2 * most_cells:
-            web = _in_parts(a, some[0], own is not None, rate, options, direct, most_cells)
+            web = _in_parts(a, some[0], own is not None, rate, limits, direct, most_cells)
         else:
             matrix = DistanceMatrix(a, some)
-            web = _matrix_web(matrix.block(), matrix.starts, rate, own, 0, options, direct)
+            web = _matrix_web(matrix.block(), matrix.starts, rate, own, 0, limits, direct)
         webs.append((web, int(starts[first])))
     return joined(webs, (len(a), int(starts[-1])), float(rate))
 
@@ -84,7 +84,7 @@ def _in_parts(
     b: PreparedFrames,
     is_same: bool,
     rate: float,
-    options: WebSettings,
+    limits: WebLimits,
     direct: bool,
     most_cells: int,
 ) -> Web:
@@ -101,7 +101,7 @@ def _in_parts(
                 continue  # below the diagonal: the same mirrored
             matrix = DistanceMatrix(a.part(*rows), [b.part(*columns)])
             own, lag = (0, left - top) if is_same else (None, 0)
-            web = _matrix_web(matrix.block(), matrix.starts, rate, own, lag, options, direct)
+            web = _matrix_web(matrix.block(), matrix.starts, rate, own, lag, limits, direct)
             found.append((web.moved(top), left))
     return joined(found, (len(a), len(b)), float(rate))
 
@@ -118,7 +118,7 @@ def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[in
 
 
 def _matrix_web(
-    matrix, starts, rate: float, itself: int | None, lag: int, options: WebSettings, direct: bool
+    matrix, starts, rate: float, itself: int | None, lag: int, limits: WebLimits, direct: bool
 ) -> Web:
     levels = [Level(matrix, starts, stride) for stride in ((1,) if direct else strides(rate))]
     base = levels[0]
@@ -128,8 +128,8 @@ def _matrix_web(
         starts=base.own_starts,
         itself=None if itself is None else int(base.own_starts[itself]),
         lag=lag // base.stride,
-        options=options,
+        limits=limits,
     )
     for coarse, fine in zip(levels, levels[1:], strict=False):
-        web = refined(web, coarse, fine, max_slope=options.max_slope)
+        web = refined(web, coarse, fine, max_slope=limits.max_slope)
     return web

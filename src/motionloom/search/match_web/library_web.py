@@ -1,9 +1,7 @@
-"""Searching the webs of a library, or the web of a query from outside it.
+"""Search of the match webs of a library, or of the web of a query from outside it.
 
-Webs are opened once and kept as long as the library object is, so that a threshold can be
-moved like a slider.
-
-The matrix and the web of two motions of a library, to be looked at.
+Webs are opened once and kept as long as the library object, so that a search with another
+limit is fast enough for a slider.
 """
 
 from __future__ import annotations
@@ -22,27 +20,24 @@ from motionloom.distance.matrix import DistanceMatrix, prepared_frames
 from motionloom.errors import LibraryError, RoleError
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
-from motionloom.search.match import Match
+from motionloom.search.filters import chosen_mask
+from motionloom.search.match import Match, Timeline
 from motionloom.search.match_graph.graph import Node
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.match_sequences import web_matches
 from motionloom.search.match_web.web import Web
 from motionloom.search.match_web.web_index import WebIndex, web_index
 from motionloom.search.match_web.web_store import WebStore
-from motionloom.search.query import Query, row_span
-from motionloom.search.settings import Options
-from motionloom.search.timeline import Timeline
+from motionloom.search.query import Query, library_query, row_span
+from motionloom.search.settings import ANY_DURATION, FAMILY_DISTANCE, MatchWeb, SearchSettings
+from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
-# Metres per cell, of point clouds, for families. Between members of one action of the built-in
-# corpus steps of 0.05 to 0.1 are enough, in CMU's takes 0.07 to 0.09.
-WEB_DISTANCE = 0.08
-# Matches last at least half and at most twice as long as the query, those of matches too: a
-# family must not shrink from step to step until everything is alike.
+# Matches are at least half and at most twice as long as the query, also in later rounds of
+# query expansion: a family must not shrink from round to round until everything is similar.
 WEB_DURATIONS = (0.5, 2.0)
 
 _CONTEXT_SECONDS = 1.0  # of the motion around a query from outside, for its web
-_ANY_DURATION = (0.0, float("inf"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,81 +80,88 @@ def library_web(library: Store, distance: str | FrameDistance = "pc11") -> Libra
     return known[1]
 
 
-def web_search(library: Store, query: Query, options: Options) -> tuple[list[Candidate], Timeline]:
-    """What a query finds in the webs of a library, and where; see `METHODS`."""
-    finder = _Finder(library, query, options)
-    return finder.found(finder.first), finder.timeline
+def web_search(
+    library: Store, query: Query, settings: SearchSettings
+) -> tuple[list[Candidate], Timeline]:
+    """Search of the webs of a library."""
+    searcher = _WebSearch(library, query, settings)
+    return searcher.candidates(searcher.first), searcher.timeline
 
 
-def web_steps(library: Store, query: Query, options: Options) -> Callable[[Node], Sequence[Match]]:
-    """For `grow_family`: a function that gives the matches of the query and of any match."""
-    if options.max_distance is None:
-        options = replace(options, max_distance=WEB_DISTANCE)
-    finder = _Finder(library, query, options)
+def web_expansion(
+    library: Store, query: Query, settings: SearchSettings
+) -> Callable[[Node], Sequence[Match]]:
+    """A function that searches the query or a member of its family, for `grow_family`."""
+    if settings.max_distance is None:
+        settings = replace(settings, max_distance=FAMILY_DISTANCE)
+    searcher = _WebSearch(library, query, settings)
     labels = cache(library.labels)
 
     def find(node: Node) -> list[Match]:
         if node.tier == 0:
-            asked, stretch = query, finder.first
+            member, segment = query, searcher.first
         else:
-            asked = Query.at(library, node)
-            stretch = finder.inside(asked)
-        return [finder.timeline.match(one, asked, labels) for one in finder.found(stretch)]
+            member = Query.at(library, node)
+            segment = searcher.inside(member)
+        found = searcher.candidates(segment)
+        return [searcher.timeline.match(one, member, labels) for one in found]
 
     return find
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretch:
-    """What is searched for: an index, and the frames in it; and where that is, if anywhere."""
+class _IndexedSegment:
+    """Frames of an index that are searched, and their range in the library, if they are there."""
 
     index: WebIndex
     start: int
     end: int
-    place: tuple[int, int] | None
+    own: tuple[int, int] | None
 
 
-class _Finder:
-    """Searches of one query and its matches, under one set of options."""
+class _WebSearch:
+    """Searches of one query and its matches with the same settings."""
 
-    def __init__(self, library: Store, query: Query, options: Options) -> None:
-        self.library, self.options = library, options
-        self.web = library_web(library, options.distance)
+    def __init__(self, library: Store, query: Query, settings: SearchSettings) -> None:
+        method = settings.method
+        assert isinstance(method, MatchWeb)
+        self.library, self.settings = library, settings
+        self.web = library_web(library, method.distance)
         self.timeline = self.web.timeline
-        self.allowed = options.allowed(library, self.timeline.names)
-        self._whole: set[str] = set()
+        self.allowed = chosen_mask(library, self.timeline.names, **motion_choice(settings))
+        self._checked: set[str] = set()
         self.first = self._outside(query) if query.name is None else self.inside(query)
         length = self.first.end - self.first.start
         query.check_length(length, self.timeline.rate)
-        ratios = WEB_DURATIONS if options.durations == _ANY_DURATION else options.durations
+        ratios = WEB_DURATIONS if method.durations == ANY_DURATION else method.durations
         self.lengths = (ratios[0] * length, ratios[1] * length)
 
-    def found(self, stretch: _Stretch) -> list[Candidate]:
-        """Matches of a stretch, itself in front if it is in the library."""
-        o = self.options
-        itself = [stretch.place] if stretch.place is not None else []
-        length = stretch.end - stretch.start
+    def candidates(self, segment: _IndexedSegment) -> list[Candidate]:
+        """Candidates of a segment; the segment itself first, if it is in the library."""
+        own, length = segment.own, segment.end - segment.start
         limits = replace(
-            o.limits(itself), durations=(self.lengths[0] / length, self.lengths[1] / length)
+            Limits.of(self.settings, None),
+            durations=(self.lengths[0] / length, self.lengths[1] / length),
+            occupied=() if own is None else (own,),
         )
-        found = web_matches(stretch.index, stretch.start, stretch.end, limits, allowed=self.allowed)
-        if itself and not o.exclude_query and self._is_allowed(itself[0][0]):
+        found = web_matches(segment.index, segment.start, segment.end, limits, allowed=self.allowed)
+        if own is not None and not self.settings.exclude_query and self._is_allowed(own[0]):
             steps = np.arange(length)
-            path = np.column_stack([steps, steps + itself[0][0]])
-            found = [Candidate(*itself[0], 0.0, path), *found][: o.max_matches]
+            path = np.column_stack([steps, steps + own[0]])
+            found = [Candidate(*own, 0.0, path), *found][: limits.max_matches]
         return found
 
-    def inside(self, query: Query) -> _Stretch:
-        """A stretch of the library."""
+    def inside(self, query: Query) -> _IndexedSegment:
+        """A segment of the library."""
         name = str(query.name)
-        if name not in self._whole:
+        if name not in self._checked:
             self._check_built(name)
-            self._whole.add(name)
-        place = self.timeline.row_range(name, query.start_frame, query.end_frame)
-        return _Stretch(self.web.index, *place, place)
+            self._checked.add(name)
+        own = self.timeline.span(name, query.start_frame, query.end_frame)
+        return _IndexedSegment(self.web.index, *own, own)
 
-    def _outside(self, query: Query) -> _Stretch:
-        """A stretch from outside: its web with the library is built now."""
+    def _outside(self, query: Query) -> _IndexedSegment:
+        """A segment from outside: its web with the library is built now."""
         rate, store = self.timeline.rate, self.web.store
         pad = round(_CONTEXT_SECONDS * query.motion.fps)
         low = max(query.start_frame - pad, 0)
@@ -176,9 +178,9 @@ class _Finder:
                 column = prepared_frames(at_rate(self.library[name], rate), store.distance)
             except RoleError:
                 continue
-            web = motion_web(rows, [column], rate=rate, options=store.options)
+            web = motion_web(rows, [column], rate=rate, limits=store.limits)
             pieces.append((0, int(self.timeline.starts[m]), web))
-        return _Stretch(web_index(pieces, self.timeline.starts, ways=1), start, end, None)
+        return _IndexedSegment(web_index(pieces, self.timeline.starts, ways=1), start, end, None)
 
     def _check_built(self, name: str) -> None:
         names = self.timeline.names
@@ -188,10 +190,10 @@ class _Finder:
             lacking = self.web.store.buildable([name]) and self.web.store.buildable(lacking)
         if lacking:
             which = f"{len(lacking)} of {len(others)} motions" if len(others) > 1 else "itself"
-            within = self.options.within
-            labels = [within] if isinstance(within, str) else list(within or ())
+            label = self.settings.label
+            labels = [label] if isinstance(label, str) else list(label or ())
             labels = labels if name in others else []
-            extra = "".join(f" --within {label}" for label in labels)
+            extra = "".join(f" --label {label}" for label in labels)
             raise LibraryError(
                 f"{self.library.path}: {name!r} has no web with {which} to be searched; build it "
                 f"with motionloom web {self.library.path} build{extra}"
@@ -205,18 +207,30 @@ class _Finder:
 
 @dataclass(frozen=True, eq=False)
 class WebPair:
-    """Two motions compared: distances (M, N) at the web's rate, and the web.
+    """Distance matrix (M, N) and match web of two motions, at the web's rate.
 
-    `alpha` is that of the valid region, `is_same` tells whether it is one motion.
+    Attributes
+    ----------
+    matrix : ndarray, shape (M, N)
+    web : Web
+    alpha : float
+        Margin of the valid region.
+    is_same : bool
+        Whether both are the same motion.
+    query : (start, end) or None
+        Rows of a query in the first motion.
     """
 
     matrix: NDArray[np.float64]
     web: Web
     alpha: float
     is_same: bool
+    query: tuple[int, int] | None = None
 
-    def search(self, start: int, end: int, *, threshold: float = WEB_DISTANCE) -> list[Candidate]:
-        """Match sequences of rows `start` to `end`."""
+    def search(
+        self, start: int, end: int, *, threshold: float = FAMILY_DISTANCE
+    ) -> list[Candidate]:
+        """Match sequences of rows `start` to `end` with a mean distance up to `threshold`."""
         index = web_index([(0, 0, self.web)], np.array([0, self.web.shape[1]]), ways=1)
         limits = Limits(
             max_distance=threshold,
@@ -226,16 +240,15 @@ class WebPair:
         return web_matches(index, start, end, limits)
 
 
-def web_pair(library: Store, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> WebPair:
-    """Matrix and web of two motions; the web as it was built, or built now.
-
-    Parameters
-    ----------
-    library : Store
-    a, b : str
-        Names of the motions of rows and columns.
-    distance : str or FrameDistance
-    """
+def web_pair(
+    library: Store,
+    a: str,
+    b: str,
+    *,
+    distance: str | FrameDistance = "pc11",
+    query: str | None = None,
+) -> WebPair:
+    """Distance matrix and web of two motions; see `motionloom.Library.web_pair`."""
     store = WebStore(library, distance)
     rows, columns = (
         prepared_frames(at_rate(library[name], store.rate), store.distance) for name in (a, b)
@@ -244,6 +257,10 @@ def web_pair(library: Store, a: str, b: str, *, distance: str | FrameDistance = 
         web = store.web(a, b)
     except LibraryError:
         web = motion_web(
-            rows, [columns], rate=store.rate, itself=0 if a == b else None, options=store.options
+            rows, [columns], rate=store.rate, itself=0 if a == b else None, limits=store.limits
         )
-    return WebPair(DistanceMatrix(rows, [columns]).block(), web, store.options.alpha, a == b)
+    matrix = DistanceMatrix(rows, [columns]).block()
+    span = None
+    if query is not None:
+        span = library_query(library, f"{a}:{query}").row_span(web.rate, len(matrix))
+    return WebPair(matrix, web, store.limits.alpha, a == b, span)

@@ -28,7 +28,7 @@ REACH_SECONDS = 2.0  # bridges are shorter than this, both motions' time added u
 
 
 @dataclass(frozen=True)
-class WebSettings:
+class WebLimits:
     """How webs are built.
 
     Parameters
@@ -199,7 +199,7 @@ def build_web(
     starts: ArrayLike | None = None,
     itself: int | None = None,
     lag: int = 0,
-    options: WebSettings | None = None,
+    limits: WebLimits | None = None,
 ) -> Web:
     """The web of a matrix of distances, built at the matrix's own rate.
 
@@ -218,22 +218,22 @@ def build_web(
     lag : int
         Where rows and columns are parts of that motion: by how many frames the column
         `itself` is later than the first row.
-    options : WebSettings, optional
+    limits : WebLimits, optional
 
     Returns
     -------
     web : Web
     """
-    options = options or WebSettings()
+    limits = limits or WebLimits()
     matrix = checked_matrix(matrix)
     if not rate > 0.0:
         raise InvalidInput(f"rate must be positive; got {rate}")
     bounds = np.array([0, matrix.shape[1]] if starts is None else starts, dtype=np.int64)
     minima = matrix_minima(matrix, starts=bounds)
-    region = valid_region(matrix, alpha=options.alpha, starts=bounds)
+    region = valid_region(matrix, alpha=limits.alpha, starts=bounds)
     if itself is not None:
         last = int(bounds[np.searchsorted(bounds, itself, side="right")])
-        apart = int(options.least_seconds * rate) - lag
+        apart = int(limits.least_seconds * rate) - lag
         trivial = np.tri(len(matrix), last - itself, apart, dtype=np.bool_)
         minima[:, itself:last][trivial] = 0
         region[:, itself:last][trivial] = False
@@ -241,8 +241,8 @@ def build_web(
         matrix,
         minima,
         bounds,
-        max_slope=options.max_slope,
-        least_length=options.least_seconds * rate,
+        max_slope=limits.max_slope,
+        least_length=limits.least_seconds * rate,
     )
     bridges = bridges_between(
         matrix,
@@ -251,8 +251,8 @@ def build_web(
         cells,
         offsets,
         owner,
-        max_slope=options.max_slope,
-        reach=options.reach_seconds * rate,
+        max_slope=limits.max_slope,
+        reach=limits.reach_seconds * rate,
     )
     every = np.concatenate([cells, bridges.cells])
     return Web(

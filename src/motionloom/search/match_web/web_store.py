@@ -24,8 +24,9 @@ from motionloom.distance.feature_table import RATE, row_count
 from motionloom.errors import LibraryError, RoleError
 from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
+from motionloom.search.match import Timeline
 from motionloom.search.match_web.encoding import decoded, described
-from motionloom.search.match_web.web import Web, WebSettings, joined
+from motionloom.search.match_web.web import Web, WebLimits, joined
 from motionloom.search.match_web.web_tasks import (
     Task,
     built_webs,
@@ -33,7 +34,6 @@ from motionloom.search.match_web.web_tasks import (
     web_key,
     web_tasks,
 )
-from motionloom.search.timeline import Timeline
 from motionloom.store.artifacts.collection import WrittenFile
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.lock import writer_lock
@@ -97,7 +97,7 @@ class WebStore:
     library : Library
     distance : str or FrameDistance
         What frames are compared by.
-    options : WebSettings, optional
+    limits : WebLimits, optional
 
     Examples
     --------
@@ -118,17 +118,17 @@ class WebStore:
         self,
         library: Store,
         distance: str | FrameDistance = "pc11",
-        options: WebSettings | None = None,
+        limits: WebLimits | None = None,
     ) -> None:
         self.library = library
         self.distance = frame_distance(distance)
-        self.options = options or WebSettings()
+        self.limits = limits or WebLimits()
         self.rate = float(library.fps or RATE)
         how = {
             "version": _VERSION,
             "rate": self.rate,
             "distance": repr(self.distance) if is_dataclass(self.distance) else distance,
-            **asdict(self.options),
+            **asdict(self.limits),
         }
         digest = text_digest(json.dumps(how, default=str))
         self.folder = library.path.absolute() / FOLDER / f"web.{digest}"
@@ -141,8 +141,9 @@ class WebStore:
     def build(
         self,
         *,
-        within: str | Iterable[str] | None = None,
+        label: str | Iterable[str] | None = None,
         only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
     ) -> WebReport:
@@ -150,10 +151,8 @@ class WebStore:
 
         Parameters
         ----------
-        within : str or several, optional
-            Only pairs of motions that both have one of these labels.
-        only : str or several, optional
-            Only pairs of these motions.
+        label, only, exclude : str or several, optional
+            Only pairs of chosen motions: those with one of these labels, these, all but these.
         workers : int, optional
             Processes. Default: one per core, or this one for little work.
         progress : callable, optional
@@ -161,7 +160,7 @@ class WebStore:
         """
         began = time.perf_counter()
         self.library.check_writable()
-        entries, left_out = self._chosen(within, only)
+        entries, left_out = self._chosen(label=label, only=only, exclude=exclude)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -177,17 +176,13 @@ class WebStore:
             time.perf_counter() - began,
         )
 
-    def missing(
-        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
-    ) -> int:
+    def missing(self, **chosen: str | Iterable[str] | None) -> int:
         """How many pairs have no web yet."""
-        return self.left_to_build(within=within, only=only).pairs
+        return self.left_to_build(**chosen).pairs
 
-    def left_to_build(
-        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
-    ) -> LeftToBuild:
+    def left_to_build(self, **chosen: str | Iterable[str] | None) -> LeftToBuild:
         """What has no web yet, and about how long it takes."""
-        entries, _ = self._chosen(within, only)
+        entries, _ = self._chosen(**chosen)
         keys = {entry.name: web_key(entry) for entry in entries}
         found = missing_pairs(entries, keys, self._covered())
         lengths = {entry.name: row_count(entry, self.rate) for entry in entries}
@@ -199,10 +194,10 @@ class WebStore:
         return LeftToBuild(sum(map(len, found.values())), cells, _CELL_SECONDS * cells)
 
     def planned(
-        self, *, within: str | Iterable[str] | None = None, only: str | Iterable[str] | None = None
+        self, **chosen: str | Iterable[str] | None
     ) -> tuple[Callable[[Task], list[WrittenFile]], list[Task]]:
         """The work of a build, as a function, and the tasks to do it on."""
-        return self._planned(self._chosen(within, only)[0])
+        return self._planned(self._chosen(**chosen)[0])
 
     def _planned(self, entries: Sequence[Entry]):
         keys = {entry.name: web_key(entry) for entry in entries}
@@ -214,7 +209,7 @@ class WebStore:
             files=self.files,
             distance=self.distance,
             rate=self.rate,
-            options=self.options,
+            limits=self.limits,
             keys=keys,
         )
         return work, tasks
@@ -254,15 +249,13 @@ class WebStore:
                 if progress is not None:
                     progress(sum(len(columns) for _, columns in done.item))
 
-    def _chosen(self, within, only) -> tuple[list[Entry], dict[str, str]]:
+    def _chosen(self, **chosen: str | Iterable[str] | None) -> tuple[list[Entry], dict[str, str]]:
         entries = self.library.entries()
         if not entries:
             raise LibraryError(f"{self.library.path}: the library is empty; import motions first")
-        chosen = chosen_mask(
-            self.library, [entry.name for entry in entries], within=within, only=only
-        )
-        if chosen is not None:
-            entries = [entry for entry, wanted in zip(entries, chosen, strict=True) if wanted]
+        mask = chosen_mask(self.library, [entry.name for entry in entries], **chosen)
+        if mask is not None:
+            entries = [entry for entry, wanted in zip(entries, mask, strict=True) if wanted]
         left_out = self._left_out(entries)
         kept = [entry for entry in entries if entry.name not in left_out]
         if not kept:

@@ -13,7 +13,7 @@ from motionloom.parallel import one_thread
 from motionloom.ragged import offsets_of
 from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.encoding import encoded
-from motionloom.search.match_web.web import WebSettings
+from motionloom.search.match_web.web import WebLimits
 from motionloom.store.artifacts.collection import Collection, WrittenFile
 from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
@@ -85,7 +85,7 @@ def built_webs(
     files: Collection,
     distance: FrameDistance,
     rate: float,
-    options: WebSettings,
+    limits: WebLimits,
     keys: dict[str, str],
 ) -> list[WrittenFile]:
     """Build the webs of a task and write them, row by row."""
@@ -102,7 +102,7 @@ def built_webs(
         for row, columns in task:
             others = [frames(name) for name in columns]
             itself = columns.index(row) if row in columns else None
-            web = motion_web(frames(row), others, rate=rate, itself=itself, options=options)
+            web = motion_web(frames(row), others, rate=rate, itself=itself, limits=limits)
             ends = offsets_of([len(other) for other in others]).tolist()
             named = zip((keys[name] for name in columns), ends[:-1], ends[1:], strict=True)
             about = {"row": keys[row], "columns": [list(one) for one in named]}

@@ -9,7 +9,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from motionloom.ragged import offsets_of
-from motionloom.search import Options, search
+from motionloom.search import Dtw, SearchSettings, search
 from motionloom.studio.dependencies import Shop, arrays
 from motionloom.studio.grids import Compared, compared, grid_answer, marks, web_answer
 
@@ -53,17 +53,14 @@ def web(shop: Shop, a: Stretch, b: Stretch, distance: Distance = "pc11") -> Resp
 def paths(shop: Shop, a: Stretch, b: Stretch, distance: Distance = "pc11") -> Response:
     """Where DTW finds the rows among the columns: ``cells`` (C, 2), ``offsets``, ``distances``."""
     pair = compared(shop.library, a, b, distance)
-    options = Options(
-        features=distance,
+    settings = SearchSettings(
+        method=Dtw(features=distance, rank="distance", speed_seconds=0.0, weights="equal"),
         only=str(pair.b.name),
-        max_matches=_MOST_PATHS,
-        rank="distance",
-        speed_seconds=0.0,
-        weights=None,
+        max=_MOST_PATHS,
     )
     found = [
         match
-        for match in search(shop.library, pair.a, options)
+        for match in search(shop.library, pair.a, settings)
         if pair.b.start_frame <= match.start_frame and match.end_frame <= pair.b.end_frame
     ]
     scales = np.array([pair.store.rate / pair.a.motion.fps, pair.store.rate / pair.b.motion.fps])

@@ -167,7 +167,7 @@ def _members(examples: Examples, shop: Workshop) -> Family | list[str]:
 
     within = examples.within or None
     if examples.takes:
-        return whole_takes(shop.library, examples.takes, within=within)
+        return whole_takes(shop.library, examples.takes, label=within)
     if examples.family:
         return family_of(shop, examples.family)
     assert examples.query is not None
@@ -176,5 +176,5 @@ def _members(examples: Examples, shop: Workshop) -> Family | list[str]:
         method=examples.method,
         max_distance=examples.max_distance,
         max=examples.max,
-        within=within,
+        label=within,
     )

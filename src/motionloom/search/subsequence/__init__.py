@@ -1,0 +1,1 @@
+"""Subsequence DTW over a whole library."""

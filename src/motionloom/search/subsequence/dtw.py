@@ -1,0 +1,265 @@
+"""Subsequence DTW over a whole library: exact, and one pass (``method="dtw"``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment.dtw import accumulated
+from motionloom.distance import (
+    FEATURES,
+    FeatureSet,
+    FrameDistance,
+    LibraryFeatures,
+    frame_distance,
+)
+from motionloom.distance.feature_table import RATE, at_rate
+from motionloom.errors import RoleError
+from motionloom.motion import Motion
+from motionloom.motion.segment import intervals
+from motionloom.ragged import offsets_of, row_of
+from motionloom.search.candidates import ANY, Candidate, Limits, best_candidates
+from motionloom.search.filters import chosen_mask
+from motionloom.search.match import Timeline
+from motionloom.search.query import Query
+from motionloom.search.rerank import candidates_overlap, differences, rerank, speeds
+from motionloom.search.settings import Dtw, SearchSettings
+from motionloom.search.subsequence.kernel import TILE, end_costs
+from motionloom.settings import motion_choice
+from motionloom.store.store import Store
+
+MORE = 3  # candidates per match, where a second pass changes their order
+_STILL = 0.1  # a joint that hardly moves counts a tenth of the one that moves most
+
+
+def dtw_search(
+    library: Store, query: Query, settings: SearchSettings
+) -> tuple[list[Candidate], Timeline]:
+    """Subsequence DTW by a feature set, or by any frame distance."""
+    method = settings.method
+    assert isinstance(method, Dtw)
+    if not is_feature_set(method.features):
+        return _search_by_distance(library, query, settings, method)
+    features, vectors = query.features(library, method)
+    scale = features.feature_set.scale
+    weights = None
+    if method.weights == "moving":
+        is_positions = features.feature_set.components is None
+        weights = moving_weights(vectors, point_size=3 if is_positions else 1)
+    limits = wider = Limits.of(settings, query.span(features), scale=scale)
+    rank = method.rank or "movement"
+    if rank == "movement":
+        # Re-ranking changes the order: take more candidates, of any distance.
+        wider = replace(
+            limits,
+            max_distance=np.inf,
+            max_overlap=candidates_overlap(limits.max_overlap),
+            max_matches=None if limits.max_matches is None else MORE * limits.max_matches,
+        )
+    found = dtw_matches(
+        vectors,
+        features.rows,
+        features.starts,
+        steps=method.steps,
+        weights=weights,
+        allowed=chosen_mask(library, features.names, **motion_choice(settings)),
+        limits=wider,
+    )
+    if rank == "movement" or method.speed_seconds > 0.0:
+        found = rerank(
+            found,
+            vectors,
+            features.rows,
+            features.starts,
+            weights=weights,
+            query_speed=_query_speed(query, features, vectors),
+            rate=features.rate,
+            scale=scale,
+            seconds=method.speed_seconds,
+            steps=method.steps,
+            rank=rank,
+            limits=limits,
+        )
+    return [replace(one, distance=one.distance * scale) for one in found], Timeline.of(features)
+
+
+def is_feature_set(features: Any) -> bool:
+    """Whether this is a feature set, or the name of one; raises if it is no distance either."""
+    if isinstance(features, str) and features not in FEATURES:
+        frame_distance(features)
+        return False
+    return isinstance(features, (str, FeatureSet))
+
+
+def moving_weights(query: NDArray[np.float32], *, point_size: int = 3) -> NDArray[np.float32]:
+    """Weights of the features: each point counts by how far it moves in the query.
+
+    What stands still in the query says little about it: a punch is a punch in any stance.
+    The mean square of the weights is 1, so that distances stay in metres.
+
+    Parameters
+    ----------
+    query : ndarray, shape (M, D)
+        D is a multiple of `point_size`; otherwise every feature is a point.
+
+    Returns
+    -------
+    weights : ndarray of float32, shape (D,)
+
+    Examples
+    --------
+    >>> query = np.array([[0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]], np.float32)
+    >>> moving_weights(query).round(2)
+    array([1.41, 1.41, 1.41, 0.14, 0.14, 0.14], dtype=float32)
+    """
+    variances = query.var(axis=0, dtype=np.float64)
+    if len(variances) % point_size:
+        point_size = 1
+    moved = np.sqrt(variances.reshape(-1, point_size).sum(axis=1))
+    if moved.max() <= 0.0:
+        return np.ones(len(variances), np.float32)
+    weights = np.repeat(np.maximum(moved / moved.max(), _STILL), point_size)
+    return (weights / np.sqrt(np.mean(weights**2))).astype(np.float32)
+
+
+def dtw_matches(
+    query: NDArray[np.float32],
+    vectors: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    *,
+    steps: str = "slope",
+    weights: NDArray[np.float32] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    limits: Limits = ANY,
+) -> list[Candidate]:
+    """All segments of a library that the query can be aligned with, nearest first.
+
+    Parameters
+    ----------
+    query : ndarray, shape (M, D)
+    vectors : ndarray, shape (N, D)
+        Feature vectors of K motions, concatenated.
+    starts : ndarray, shape (K + 1,)
+        Where each motion begins, and N.
+    steps, weights
+        As in `motionloom.search.subsequence.kernel.end_costs`.
+    allowed : ndarray of bool, shape (K,), optional
+        Motions to search.
+    limits : Limits
+
+    Examples
+    --------
+    >>> rows = np.array([[0], [5], [1], [2], [3], [9], [0]], np.float32)
+    >>> found = dtw_matches(rows[2:5], rows, np.array([0, 7]))[0]
+    >>> found.start, found.end, found.distance
+    (2, 5, 0.0)
+    """
+
+    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
+        return differences(query, vectors[low:high], weights)
+
+    def found_with(enough: int) -> list[Candidate]:
+        costs = np.full(len(vectors), np.inf, np.float32)
+        runs = [(0, len(starts) - 1)] if allowed is None else intervals(allowed)
+        for first, last in runs:
+            low, high = int(starts[first]), int(starts[last])
+            costs[low:high] = end_costs(
+                query,
+                vectors[low:high],
+                np.asarray(starts[first : last + 1]) - low,
+                steps=steps,
+                weights=weights,
+                limit=limits.max_distance * len(query) * 1.001 + 1e-2,
+                enough=enough,
+            )
+        return best_candidates(
+            costs,
+            matrix_of,
+            starts,
+            length=len(query),
+            steps=steps,
+            limits=limits,
+        )
+
+    if limits.max_matches is None:
+        return found_with(0)
+    # A match covers at most this many tiles, and as many adjacent tiles may be one match.
+    enough = limits.max_matches * (2 + 2 * len(query) // TILE)
+    found = found_with(enough if enough * 3 * TILE < len(vectors) else 0)
+    if not limits.reached(len(found)) and enough * 3 * TILE < len(vectors):
+        found = found_with(0)  # too many were suppressed
+    return found
+
+
+def dtw_matches_by_distance(
+    query: NDArray[Any],
+    motions: Sequence[Motion],
+    distance: FrameDistance,
+    *,
+    steps: str = "slope",
+    limits: Limits = ANY,
+) -> list[Candidate]:
+    """Like `dtw_matches` with any frame distance, motion by motion.
+
+    `query` holds the prepared frames of the query; candidates count the frames of all motions.
+    """
+    starts = offsets_of([len(motion) for motion in motions])
+    matrices = [np.asarray(distance.matrix(query, distance.prepare(m)), float) for m in motions]
+    matrices = [np.where(np.isfinite(matrix), matrix, np.inf) for matrix in matrices]
+    ends = [accumulated(matrix, steps=steps, subsequence=True)[0][-1] for matrix in matrices]
+
+    def matrix_of(low: int, high: int) -> NDArray[np.float64]:
+        m = int(row_of(starts, low))
+        return np.ascontiguousarray(matrices[m][:, low - starts[m] : high - starts[m]])
+
+    return best_candidates(
+        np.concatenate(ends),
+        matrix_of,
+        starts,
+        length=len(query),
+        steps=steps,
+        limits=limits,
+    )
+
+
+def _search_by_distance(
+    library: Store, query: Query, settings: SearchSettings, method: Dtw
+) -> tuple[list[Candidate], Timeline]:
+    distance = frame_distance(method.features)
+    rate = library.fps or RATE
+    allowed = chosen_mask(library, library.names, **motion_choice(settings))
+    entries, motions, reason = [], [], ""
+    for m, entry in enumerate(library.entries()):
+        if allowed is None or allowed[m]:
+            motion = at_rate(library[entry.name], rate)
+            try:
+                distance.prepare(motion[:2])
+            except RoleError as error:
+                reason = f"{entry.name}: {error}"
+                continue
+            entries.append(entry)
+            motions.append(motion)
+    if not motions:
+        raise RoleError(f"no motion has all joints that {distance.name} needs; {reason}")
+    timeline = Timeline.at(entries, rate)
+    frames = query.cut(distance.prepare(at_rate(query.motion, rate)), rate)
+    query.check_length(len(frames), rate)
+    own = None
+    if query.name in timeline.names:
+        own = timeline.span(str(query.name), query.start_frame, query.end_frame)
+    limits = Limits.of(settings, own)
+    found = dtw_matches_by_distance(frames, motions, distance, steps=method.steps, limits=limits)
+    return found, timeline
+
+
+def _query_speed(query: Query, features: LibraryFeatures, vectors: NDArray) -> NDArray[np.float64]:
+    span = query.span(features)
+    if span is None:
+        return speeds(vectors, 0, len(vectors), 0, len(vectors), features.rate)
+    m = features.motion_index(str(query.name))
+    first, last = int(features.starts[m]), int(features.starts[m + 1])
+    return speeds(features.rows, *span, first, last, features.rate)
