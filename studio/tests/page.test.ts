@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
+import { withQuery } from "../src/net/api";
 import { pythonLiteral, shellWord } from "../src/page/command-line";
-import { address, readRoute, withQuery } from "../src/page/route";
+import { address, readRoute } from "../src/page/route";
 import { parseSegment, segmentText } from "../src/page/studio";
 
 describe("quoting", () => {

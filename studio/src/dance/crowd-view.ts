@@ -2,14 +2,14 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
+import { crowdMotions } from "../motion/motion";
 import type { CrowdResult } from "../net/answers";
-import { FloorLines } from "../stage/floor";
+import { download, finished, getArrays, getBytes, send, type Body } from "../net/api";
 import { inputValue } from "../page/form-input";
 import { sharedStyles } from "../page/style";
-import { SoundTrack } from "./sound";
-import { crowdMotions } from "../motion/motion";
 import { View } from "../page/view";
+import { FloorLines } from "../stage/floor";
+import { SoundTrack } from "./sound";
 
 type Query = Record<string, string>;
 

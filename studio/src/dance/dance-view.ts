@@ -2,17 +2,17 @@
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
-import { download, finished, getBytes, getJson, send, sendForArrays } from "../net/api";
+import { crowdMotions } from "../motion/motion";
 import type { Choreography, DanceHead, Music } from "../net/answers";
+import { download, finished, getBytes, getJson, send, sendForArrays } from "../net/api";
+import { pythonLiteral, shellWord } from "../page/command-line";
+import { inputValue, isChecked } from "../page/form-input";
+import { sharedStyles } from "../page/style";
+import { View } from "../page/view";
 import "./beat-strip";
 import type { BeatStrip } from "./beat-strip";
 import { LiveDance } from "./live-dance";
-import { inputValue, isChecked } from "../page/form-input";
-import { sharedStyles } from "../page/style";
-import { pythonLiteral, shellWord } from "../page/command-line";
 import { SoundTrack } from "./sound";
-import { crowdMotions } from "../motion/motion";
-import { View } from "../page/view";
 
 const SLOWEST = 40;
 const FASTEST = 200;

@@ -1,11 +1,11 @@
 // A live dance: synthesized while it plays, following the pointer, at the tempo of the slider.
 
 import * as THREE from "three";
-import type { LiveHeads } from "../net/answers";
-import { Metronome } from "./sound";
 import { Feed, StreamedMotion } from "../motion/streamed";
-import type { Studio } from "../page/studio";
+import type { LiveHeads } from "../net/answers";
 import type { Message } from "../net/message";
+import type { Studio } from "../page/studio";
+import { Metronome } from "./sound";
 
 const LEAD = 0.35; // seconds buffered: few, so that pointer and slider act soon
 

@@ -3,8 +3,8 @@
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { getJson, type Answer, type Body } from "../net/api";
-import { sharedStyles } from "../page/style";
 import type { Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
 
 export type GraphQuery = Record<string, string | undefined>;
 

@@ -2,20 +2,20 @@
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
-import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
-import { transitionText, type Arcs, type DrawnGraph, type TransitionPair } from "./arcs";
-import "./arcs";
-import type { GraphHead } from "../net/answers";
-import { FloorPath, meanDistanceToPath } from "../stage/floor";
-import { graphSettings, type GraphQuery } from "./graph-form";
-import "./graph-form";
-import { inputValue, isChecked } from "../page/form-input";
-import { sharedStyles } from "../page/style";
 import { motionFrom } from "../motion/motion";
-import "./movement-graph";
-import "../page/progress-line";
+import type { GraphHead } from "../net/answers";
+import { download, finished, saveFile, send, sendForArrays, type Body, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
+import { inputValue, isChecked } from "../page/form-input";
+import "../page/progress-line";
+import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
+import { FloorPath, meanDistanceToPath } from "../stage/floor";
+import "./arcs";
+import { transitionText, type Arcs, type DrawnGraph, type TransitionPair } from "./arcs";
+import "./graph-form";
+import { graphSettings, type GraphQuery } from "./graph-form";
+import "./movement-graph";
 import { Walker } from "./walker";
 
 @customElement("loom-graph-view")

@@ -2,15 +2,15 @@
 
 import { LitElement, css, html, svg } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
+import { motionFrom } from "../motion/motion";
+import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
 import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
+import { shellWord } from "../page/command-line";
 import { inputValue } from "../page/form-input";
+import "../page/progress-line";
+import type { Studio } from "../page/studio";
 import { sharedStyles } from "../page/style";
 import { shortName } from "../search/match-card";
-import type { MovementEdge, MovementGraphData, MovementNode } from "../net/answers";
-import { motionFrom } from "../motion/motion";
-import "../page/progress-line";
-import { shellWord } from "../page/command-line";
-import type { Studio } from "../page/studio";
 
 const SIZE = 460;
 const RING = 166;

@@ -1,9 +1,9 @@
 // An endless walk along a motion graph: streamed, steered, and recorded.
 
 import { Feed, StreamedMotion } from "../motion/streamed";
-import type { Studio } from "../page/studio";
 import type { LiveHeads, PlayedSource } from "../net/answers";
 import type { Message } from "../net/message";
+import type { Studio } from "../page/studio";
 
 export interface Steered {
   frame: number;

@@ -4,9 +4,9 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomTransform } from "d3-zoom";
 import { LitElement, css, html } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
-import { HeatMap, type Seen } from "./heat-map";
 import type { GridSide } from "../net/answers";
 import { sharedStyles } from "../page/style";
+import { HeatMap, type Seen } from "./heat-map";
 
 /** Lines over the cells: (row, column) pairs, split by `offsets`; lines [from, to) are drawn. */
 export interface Lines {
@@ -177,15 +177,8 @@ export class GridMap extends LitElement {
     select<GridMap, unknown>(this).call(this.zooming.transform, zoomIdentity);
   }
 
-  private zoomed({ k, x, y }: ZoomTransform): void {
-    const { base } = this;
-    const { width, height } = this.inner;
-    this.seen = {
-      column: base.column + (((LEFT - x) / k - LEFT) / width) * base.columns,
-      row: base.row + (1 - (height - y) / k / height) * base.rows,
-      columns: base.columns / k,
-      rows: base.rows / k,
-    };
+  private zoomed(transform: ZoomTransform): void {
+    this.seen = visibleCells(this.base, transform, this.inner);
     this.redraw();
   }
 
@@ -364,6 +357,20 @@ export class GridMap extends LitElement {
   render() {
     return html`<canvas id="heat"></canvas><canvas id="lines"></canvas><div class="caption" hidden></div>`;
   }
+}
+
+/** The visible cells after a transform of d3-zoom, in pixels of the element; `base`: the visible cells before. */
+export function visibleCells(
+  base: Seen,
+  { k, x, y }: Pick<ZoomTransform, "k" | "x" | "y">,
+  { width, height }: { width: number; height: number },
+): Seen {
+  return {
+    column: base.column + (((LEFT - x) / k - LEFT) / width) * base.columns,
+    row: base.row + (1 - (height - y) / k / height) * base.rows,
+    columns: base.columns / k,
+    rows: base.rows / k,
+  };
 }
 
 /** The smallest of 1, 2, 5 times a power of ten that is not below `least`. */

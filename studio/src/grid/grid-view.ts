@@ -2,19 +2,19 @@
 
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
-import { getArrays, getJson } from "../net/api";
+import { frameNumbers, fetchAligned } from "../motion/aligned";
 import type { CodeLines, GridMatch, SearchMenu } from "../net/answers";
+import { getArrays, getJson } from "../net/api";
+import { Latest } from "../net/live";
+import { inputValue } from "../page/form-input";
+import { segmentText } from "../page/studio";
+import { sharedStyles } from "../page/style";
+import { View } from "../page/view";
+import { distanceText } from "../search/match-card";
+import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
 import "./grid-map";
 import type { Cell, GridData, GridMap, Layer, Lines } from "./grid-map";
 import { colourAt } from "./heat-map";
-import { Latest } from "../net/live";
-import { inputValue } from "../page/form-input";
-import { sharedStyles } from "../page/style";
-import { distanceText } from "../search/match-card";
-import { MATCH_COLOUR, QUERY_COLOUR, showMatch } from "../search/match-overlay";
-import { segmentText } from "../page/studio";
-import { frameNumbers, fetchAligned } from "../motion/aligned";
-import { View } from "../page/view";
 
 interface Paths extends Lines {
   distances: Float32Array;

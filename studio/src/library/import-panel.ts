@@ -2,10 +2,10 @@
 
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { finished, send, type Job } from "../net/api";
 import type { ImportResult } from "../net/answers";
-import { sharedStyles } from "../page/style";
+import { finished, send, type Job } from "../net/api";
 import type { Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
 
 interface LocalFile {
   path: string;

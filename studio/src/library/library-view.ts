@@ -3,15 +3,15 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
-import { inputValue } from "../page/form-input";
-import { sharedStyles } from "../page/style";
+import { send } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
+import { inputValue } from "../page/form-input";
 import { segmentText, type Row, type Studio } from "../page/studio";
-import { ThumbnailStore } from "./thumbnails";
+import { sharedStyles } from "../page/style";
 import { View } from "../page/view";
 import "./take-cards";
 import type { Pick, TakeCards } from "./take-cards";
-import { send } from "../net/api";
+import { ThumbnailStore } from "./thumbnails";
 
 const SORTS = {
   name: { title: "by name", order: null },

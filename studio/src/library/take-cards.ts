@@ -3,8 +3,8 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
-import { sharedStyles } from "../page/style";
 import type { Row } from "../page/studio";
+import { sharedStyles } from "../page/style";
 import { drawThumbnail, type ThumbnailStore } from "./thumbnails";
 
 const WIDE = 116; // minimum width of a card, in pixels

@@ -1,7 +1,7 @@
 // Segments of takes that the server has aligned in place, heading and time.
 
-import { sendForArrays, type Body } from "../net/api";
 import type { FigureBody } from "../net/answers";
+import { sendForArrays, type Body } from "../net/api";
 import type { MotionData } from "./motion";
 
 type Moment = Body<"poses">["onto"];

@@ -1,7 +1,7 @@
 // Motions in the page: joint positions and contacts of every frame, cached by name.
 
-import { getArrays } from "../net/api";
 import type { Bones, CrowdHead, MotionHead } from "../net/answers";
+import { getArrays } from "../net/api";
 import type { Message } from "../net/message";
 
 export interface MotionData extends Bones {

@@ -1,10 +1,10 @@
 // Streamed motion: frames arrive while earlier ones are played.
 
-import type { Clock } from "../stage/clock";
-import type { Live } from "../net/live";
 import type { Bones, LiveHeads } from "../net/answers";
-import type { MotionData } from "./motion";
+import type { Live } from "../net/live";
 import type { Message } from "../net/message";
+import type { Clock } from "../stage/clock";
+import type { MotionData } from "./motion";
 
 const BUFFER_SECONDS = 30;
 

@@ -1,9 +1,8 @@
 // Requests to the server, typed by its OpenAPI document (schema.d.ts) and by answers.ts where that leaves answers open.
 
-import { withQuery } from "../page/route";
 import type { Answers, Heads, Job } from "./answers";
-import type { paths } from "./schema";
 import { parseMessage, type Message } from "./message";
+import type { paths } from "./schema";
 
 export type { Job } from "./answers";
 
@@ -125,6 +124,14 @@ export function fill(template: string, values: Record<string, unknown> = {}): st
   return template.replace(/\{(\w+)\}/g, (_, key: string) =>
     String(values[key]).split("/").map(encodeURIComponent).join("/"),
   );
+}
+
+/** A path with ?key=value behind it; empty values are left out, lists give one pair per value. */
+export function withQuery(path: string, query: Record<string, unknown> = {}): string {
+  const pairs = Object.entries(query).flatMap(([key, value]) => [value].flat().map((one) => [key, one] as const));
+  const given = pairs.filter(([, value]) => value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
 }
 
 async function request(method: Method, template: string, options: AnyOptions = {}): Promise<Response> {

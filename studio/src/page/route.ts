@@ -1,5 +1,7 @@
 // Deep links: #/view?key=value holds the state of a view.
 
+import { withQuery } from "../net/api";
+
 export interface Route {
   view: string;
   query: Record<string, string>;
@@ -14,14 +16,6 @@ export type RouteTarget = { view: string; query: Record<string, string | number 
 
 export function address({ view, query }: RouteTarget): string {
   return withQuery(`#/${view}`, query);
-}
-
-/** A path with ?key=value behind it; empty values are left out, lists give one pair per value. */
-export function withQuery(path: string, query: Record<string, unknown> = {}): string {
-  const pairs = Object.entries(query).flatMap(([key, value]) => [value].flat().map((one) => [key, one] as const));
-  const given = pairs.filter(([, value]) => value !== undefined && value !== "");
-  const text = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
-  return text ? `${path}?${text}` : path;
 }
 
 export function pushRoute(route: RouteTarget): void {

@@ -1,11 +1,11 @@
 // State shared by all views: stage, live connection, library rows, route, selected segment.
 
+import { fetchMotion, clearMotionCache } from "../motion/motion";
+import { StreamedMotion } from "../motion/streamed";
 import { getJson, type Answer } from "../net/api";
 import { Live } from "../net/live";
-import { fetchMotion, clearMotionCache } from "../motion/motion";
-import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
 import type { Character, CharacterSpec, Stage } from "../stage/stage";
-import { StreamedMotion } from "../motion/streamed";
+import { replaceRoute, readRoute, pushRoute, type Route } from "./route";
 
 export type LibraryRows = Answer<"get", "library">;
 export type Row = LibraryRows["motions"][number];

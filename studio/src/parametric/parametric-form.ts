@@ -2,14 +2,14 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
-import { finished, getJson, send, type Job } from "../net/api";
-import type { CodeLines, ParameterKind } from "../net/answers";
-import { inputValue } from "../page/form-input";
-import { sharedStyles } from "../page/style";
 import { fetchMotion, type MotionData } from "../motion/motion";
-import "../page/progress-line";
+import type { CodeLines, ParameterKind } from "../net/answers";
+import { finished, getJson, send, type Job } from "../net/api";
 import { pythonLiteral, shellWord } from "../page/command-line";
+import { inputValue } from "../page/form-input";
+import "../page/progress-line";
 import { parseSegment, segmentText, type Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
 
 type Source = "selection" | "label" | "family";
 

@@ -2,18 +2,18 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { download, getArrays, getJson } from "../net/api";
+import type { MotionData } from "../motion/motion";
 import type { ParametricEntry, ParametricHead, ReachHead } from "../net/answers";
+import { download, getArrays, getJson } from "../net/api";
 import { Latest } from "../net/live";
+import type { Message } from "../net/message";
+import { pythonLiteral, shellWord } from "../page/command-line";
 import { inputValue, isChecked } from "../page/form-input";
 import { sharedStyles } from "../page/style";
-import type { MotionData } from "../motion/motion";
+import { View } from "../page/view";
 import "./parametric-form";
-import { pythonLiteral, shellWord } from "../page/command-line";
 import { bounds } from "./scatter";
 import { Region, Target } from "./target";
-import { View } from "../page/view";
-import type { Message } from "../net/message";
 
 const SHOWN_WEIGHTS = 8;
 

@@ -2,11 +2,11 @@
 
 import { LitElement, css, html } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
+import type { Clip } from "../net/answers";
 import { download, type Body } from "../net/api";
 import { inputValue } from "../page/form-input";
-import { sharedStyles } from "../page/style";
 import type { Studio } from "../page/studio";
-import type { Clip } from "../net/answers";
+import { sharedStyles } from "../page/style";
 import { verdicts } from "./verdicts";
 
 @customElement("loom-export-bar")

@@ -4,11 +4,11 @@ import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent } from "d3-zoom";
 import { LitElement, css, html, svg, type PropertyValues } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
-import type { FamilyEdge, FamilyNode } from "../net/answers";
-import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
-import { sharedStyles } from "../page/style";
-import { shortName } from "./match-card";
 import type { Figure } from "../motion/aligned";
+import type { FamilyEdge, FamilyNode } from "../net/answers";
+import { sharedStyles } from "../page/style";
+import { COOL, WARM, anchorOf, viewOf } from "./figure-loop";
+import { shortName } from "./match-card";
 
 const SIZE = 100; // units of the picture per unit of the layout
 const RADIUS = 46;

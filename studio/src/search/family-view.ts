@@ -2,19 +2,19 @@
 
 import { css, html } from "lit";
 import { customElement, state } from "lit/decorators.js";
-import { finished, getJson, send, type Job } from "../net/api";
-import { exportClips } from "./export-bar";
+import { fetchFigures, subsample, type Figure } from "../motion/aligned";
 import type { CodeLines, Family, QuerySegment, SearchMenu } from "../net/answers";
-import "./family-graph";
+import { finished, getJson, send, type Job } from "../net/api";
 import { inputValue } from "../page/form-input";
-import { sharedStyles } from "../page/style";
-import { showMatch } from "./match-overlay";
 import "../page/progress-line";
+import { sharedStyles } from "../page/style";
+import { View } from "../page/view";
+import { exportClips } from "./export-bar";
+import "./family-graph";
+import { showMatch } from "./match-overlay";
 import "./search-form";
 import { addressOf, familyBody, settingsOf, DEFAULTS, type Settings } from "./search-settings";
-import { fetchFigures, subsample, type Figure } from "../motion/aligned";
 import { verdicts } from "./verdicts";
-import { View } from "../page/view";
 
 const SAMPLES = 24;
 const CHUNK = 40;

@@ -1,9 +1,9 @@
 // A match as a card: figure over the query's ghost, distance, tier, motion and frames.
 
 import { css, html } from "lit";
-import "./figure-loop";
 import type { Figure } from "../motion/aligned";
 import type { Match } from "../net/answers";
+import "./figure-loop";
 import type { Verdict } from "./verdicts";
 
 export const cardStyles = css`

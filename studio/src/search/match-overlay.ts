@@ -1,8 +1,8 @@
 // A match overlaid on its query on the stage, in the query's time or its own, at the same place or beside it.
 
-import type { Studio } from "../page/studio";
 import { frameNumbers, fetchAligned } from "../motion/aligned";
 import type { Clip, QuerySegment } from "../net/answers";
+import type { Studio } from "../page/studio";
 
 export interface Overlay {
   timing: "query" | "own";

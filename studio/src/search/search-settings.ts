@@ -1,7 +1,7 @@
 // Settings of searches and families: from the address, to the address, to the server.
 
-import type { Body } from "../net/api";
 import type { SearchMenu, SearchMethod } from "../net/answers";
+import type { Body } from "../net/api";
 import { segmentText, type Studio } from "../page/studio";
 
 /** Settings in the form, of a search and of a family. */

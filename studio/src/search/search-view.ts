@@ -3,21 +3,21 @@
 import { css, html } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
-import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
-import "./export-bar";
+import { frameNumbers, fetchFigures, subsample, type Figure } from "../motion/aligned";
 import type { CodeLines, Heads, Match, MissingWebs, SearchMenu } from "../net/answers";
+import { finished, getJson, send, sendForArrays, type Body, type Job } from "../net/api";
 import { Latest } from "../net/live";
 import { inputValue } from "../page/form-input";
+import "../page/progress-line";
+import { parseSegment, segmentText } from "../page/studio";
 import { sharedStyles } from "../page/style";
+import { View } from "../page/view";
+import "./export-bar";
 import { cardStyles, matchCard } from "./match-card";
 import { showMatch, showQuery, type Overlay } from "./match-overlay";
-import "../page/progress-line";
 import "./search-form";
 import { addressOf, searchBody, filtersOnly, settingsOf, DEFAULTS, type Settings } from "./search-settings";
-import { parseSegment, segmentText } from "../page/studio";
-import { frameNumbers, fetchFigures, subsample, type Figure } from "../motion/aligned";
 import { clipText, verdicts, type Verdict } from "./verdicts";
-import { View } from "../page/view";
 
 type SearchResults = Heads["search"] & { frames: Int32Array; length: number };
 

@@ -1,8 +1,8 @@
 // A character: one motion on the stage, with its timing, its placement and its current pose.
 
 import * as THREE from "three";
-import { planOf, type Plan } from "./figure";
 import { rowOf, type MotionData } from "../motion/motion";
+import { planOf, type Plan } from "./figure";
 
 export interface CharacterSpec {
   motion: MotionData;

@@ -3,11 +3,11 @@
 import { LitElement, css, html, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { isChecked } from "../page/form-input";
-import { sharedStyles } from "../page/style";
 import { SHORTCUTS } from "../page/shortcuts";
+import type { Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
 import type { Stage } from "./stage";
 import type { DisplaySettings } from "./stage";
-import type { Studio } from "../page/studio";
 
 const TRAILED: [string, string[]][] = [
   ["hands", ["left_hand", "right_hand"]],

@@ -1,13 +1,13 @@
 // The stage: characters in one scene, moved by one clock.
 
 import * as THREE from "three";
+import { rowOf } from "../motion/motion";
 import { CameraRig, type CameraView } from "./camera-rig";
+import { Capsules } from "./capsules";
 import { Character, type CharacterSpec } from "./character";
 import { Clock } from "./clock";
 import { drawBody, drawSkeleton } from "./figure";
 import { FloorGrid } from "./floor";
-import { rowOf } from "../motion/motion";
-import { Capsules } from "./capsules";
 import { drawTrails, pathMesh } from "./traces";
 
 export interface DisplaySettings {

@@ -1,9 +1,9 @@
 // Traces of a motion: the path of the root on the floor, and trails of joints.
 
 import * as THREE from "three";
-import type { Character } from "./character";
 import { rowOf } from "../motion/motion";
 import type { Capsules } from "./capsules";
+import type { Character } from "./character";
 
 const STEP = 0.02; // metres between points of the path
 const HALF_WIDTH = 0.009;

@@ -5,9 +5,9 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { getArrays, getJson } from "../net/api";
 import { copyText } from "../page/code-line";
 import { inputValue } from "../page/form-input";
-import { sharedStyles } from "../page/style";
 import { step } from "../page/shortcuts";
 import { segmentText, type Studio } from "../page/studio";
+import { sharedStyles } from "../page/style";
 import { HEIGHT, RULER, drawPlayhead, drawStrips, speedOf, type Strips } from "./strips";
 import { TimeAxis } from "./time-axis";
 
