@@ -101,7 +101,7 @@ def test_a_preset_sets_names_unit_and_axis(takes, tmp_path):
 
 def test_retargets_onto_the_skeleton_of_another_file(takes, tmp_path):
     walk = ml.load(takes / "walk.bvh")
-    child = walk.onto(walk.skeleton.scaled(0.8)).save(tmp_path / "child.bvh")
+    child = walk.retarget(walk.skeleton.scaled(0.8)).save(tmp_path / "child.bvh")
     run(takes / "more" / "punch.bvh", tmp_path / "out.bvh", "--onto", child)
     bones = np.linalg.norm(ml.load(tmp_path / "out.bvh").skeleton.offsets, axis=1)
     assert bones == pytest.approx(np.linalg.norm(ml.load(child).skeleton.offsets, axis=1), rel=1e-3)

@@ -218,7 +218,7 @@ def test_from_takes_and_a_song_to_a_file_on_the_beat(lib, tmp_path):
 
 def test_a_path_a_body_and_no_music_at_hand(lib, tmp_path, takes):
     (tmp_path / "path.csv").write_text("seconds,x,z\n0,0,0\n10,1,1\n")
-    takes[0].onto(takes[0].skeleton.scaled(0.8))[:2].save(tmp_path / "child.bvh")
+    takes[0].retarget(takes[0].skeleton.scaled(0.8))[:2].save(tmp_path / "child.bvh")
     done = run(
         "dance", lib.path, "tune", "-o", tmp_path / "dance.glb", "--follow",
         tmp_path / "path.csv", "--onto", tmp_path / "child.bvh", "--seconds", 6, "--unsynced",

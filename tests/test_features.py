@@ -117,7 +117,7 @@ def test_full_normalisation_does_not_depend_on_how_a_file_turns_its_axes(kick):
 @pytest.mark.parametrize("normalize", ["heading", "full"])
 def test_the_mirror_image_has_left_and_right_exchanged(name, normalize, kick):
     skeleton = person()
-    motion = kick.onto(skeleton)  # exactly as wide on the left as on the right
+    motion = kick.retarget(skeleton)  # exactly as wide on the left as on the right
     features = FEATURES[name]
     order = [features.roles.index(sided(role)) for role in features.roles]
     rows = frame_features(motion, name, normalize=normalize)

@@ -186,7 +186,7 @@ def test_a_frame_is_nearest_to_itself(name, kick):
 @pytest.mark.parametrize("name", ALL)
 def test_mirror_images_are_as_far_apart_as_the_motions(name, kick, walk):
     body = person()
-    a, b = kick.onto(body), walk.onto(body)
+    a, b = kick.retarget(body), walk.retarget(body)
     matrix = distance_matrix(a, b, name)
     mirrored = distance_matrix(a.mirror(), b.mirror(), name)
     np.testing.assert_allclose(mirrored, matrix, rtol=2e-3, atol=2e-3)

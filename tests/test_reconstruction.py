@@ -309,7 +309,7 @@ def test_a_frame_at_a_time_gives_what_the_online_mode_gives(lib, walk):
 
 
 def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
-    giant = walk.onto(walk.skeleton.scaled(1.3))
+    giant = walk.retarget(walk.skeleton.scaled(1.3))
     fitted = fitted_skeleton(lib, control_signal(giant))
     bones = lambda s: np.linalg.norm(s.offsets, axis=1).sum()  # noqa: E731
     assert 0.85 < bones(fitted) / bones(giant.skeleton) < 1.15

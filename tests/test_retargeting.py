@@ -274,19 +274,19 @@ def test_feet_stand_on_the_ground_at_the_same_times(body, name):
     target = BODIES[body](source.skeleton)
     contacts = source.contacts()
     scale = leg_length(target) / leg_length(source.skeleton)
-    stands_well(source, source.onto(target), contacts, scale)
+    stands_well(source, source.retarget(target), contacts, scale)
 
 
 def test_the_path_is_as_long_as_the_legs_make_it(walk):
     for factor in (0.5, 2.0):
-        moved = walk.onto(walk.skeleton.scaled(factor))
+        moved = walk.retarget(walk.skeleton.scaled(factor))
         ways = [np.linalg.norm(m.root[-1] - m.root[0]) for m in (walk, moved)]
         assert ways[1] == pytest.approx(factor * ways[0], rel=0.02)
 
 
 def test_bones_have_the_target_s_lengths(walk):
     target = other_proportions(walk.skeleton)
-    place = walk.onto(target).positions().astype(float)
+    place = walk.retarget(target).positions().astype(float)
     for joint, parent in enumerate(target.parents):
         if parent >= 0:
             length = np.linalg.norm(place[:, joint] - place[:, parent], axis=-1)
@@ -299,10 +299,10 @@ def test_longer_feet_lift_the_hips_not_the_knees(walk):
     offsets = skeleton.offsets.copy()
     for side in SIDES:
         offsets[skeleton.point(f"{side}_foot"), 1] -= 0.05
-    moved = walk.onto(replace(skeleton, offsets=offsets))
+    moved = walk.retarget(replace(skeleton, offsets=offsets))
     assert np.median(moved.root[:, 1] - walk.root[:, 1]) == pytest.approx(0.05, abs=0.01)
     # Even before the feet are planted the ball is on the ground.
-    unplanted = walk.onto(moved.skeleton, keep_contacts=False)
+    unplanted = walk.retarget(moved.skeleton, keep_contacts=False)
     heights = part_path(unplanted, "left_ball")[:, 1][walk.contacts()["left_ball"]]
     assert np.abs(heights - walk.contacts().floor).max() < 0.03
 
@@ -312,10 +312,10 @@ def test_a_tilted_floor_becomes_level_and_the_knees_do_not_notice(walk):
     uphill = replace(walk, root=walk.root + slope[:, None] * [0.0, 1.0, 0.0])
     heights = [plant.height for plant in uphill.contacts().plants["left_ball"]]
     assert np.ptp(heights) > 0.03
-    moved = uphill.onto(walk.skeleton)
+    moved = uphill.retarget(walk.skeleton)
     level = [plant.height for plant in moved.contacts().plants["left_ball"]]
     assert np.ptp(level) < 0.003
-    unplanted = uphill.onto(walk.skeleton, keep_contacts=False)
+    unplanted = uphill.retarget(walk.skeleton, keep_contacts=False)
     heights = part_path(unplanted, "left_ball")[:, 1][uphill.contacts()["left_ball"]]
     assert np.ptp(heights) < 0.025
 
@@ -324,7 +324,7 @@ def test_stairs_keep_their_treads(walk):
     climb = np.cumsum(np.full(len(walk), 0.004))
     up = replace(walk, root=walk.root + climb[:, None] * [0.0, 1.0, 0.0])
     up, _ = clean_feet(up, contacts=walk.contacts())
-    moved = up.onto(walk.skeleton.scaled(0.5))
+    moved = up.retarget(walk.skeleton.scaled(0.5))
     heights = [[p.height for p in m.contacts(slow=0.1).plants["left_ball"]] for m in (up, moved)]
     assert np.ptp(heights[0]) > 0.2
     assert np.ptp(heights[1]) == pytest.approx(0.5 * np.ptp(heights[0]), abs=0.02)
@@ -356,8 +356,8 @@ def test_a_hand_on_the_head_stays_there_with_longer_arms(walk):
     target = stretched(walk.skeleton, elbow=1.3, wrist=1.25)
     before = apart(source, "left_hand", "head")
     assert before.max() < 0.1
-    kept = source.onto(target)
-    loose = source.onto(target, importance={"left_hand": 0.0})
+    kept = source.retarget(target)
+    loose = source.retarget(target, importance={"left_hand": 0.0})
     assert np.abs(apart(kept, "left_hand", "head") - before).max() < 0.02
     assert apart(loose, "left_hand", "head").mean() > 1.4 * before.mean()
 
@@ -365,24 +365,24 @@ def test_a_hand_on_the_head_stays_there_with_longer_arms(walk):
 def test_hands_that_meet_go_on_meeting(walk):
     source = touching(walk, "chest", side="left", offset=(0.0, 0.0, 0.30))
     source = touching(source, "left_hand", side="right", offset=(-0.03, 0.0, 0.0))
-    moved = source.onto(stretched(walk.skeleton, elbow=1.25, wrist=1.25))
+    moved = source.retarget(stretched(walk.skeleton, elbow=1.25, wrist=1.25))
     assert apart(moved, "left_hand", "right_hand").max() < 0.06
 
 
 def test_hands_that_swing_keep_the_angles_of_their_arms(walk):
     target = stretched(walk.skeleton, elbow=1.2, wrist=1.2)
     arms = [bone for bone in LIMBS if "shoulder" in bone[0] or "elbow" in bone[0]]
-    moved = walk.onto(target)
+    moved = walk.retarget(target)
     # The trunk may be carried by the feet; arms against it turn as they did.
     assert np.abs(directions(moved, arms) - directions(walk, arms)).max() < 0.02
 
 
 def test_an_important_hand_keeps_its_place_in_the_world(walk):
     target = stretched(walk.skeleton, elbow=1.2, wrist=1.2)
-    held = walk.onto(target, importance={"right_hand": 1.0})
+    held = walk.retarget(target, importance={"right_hand": 1.0})
     places = [m.role_positions(["right_hand"])[:, 0] for m in (walk, held)]
     assert np.abs(places[1] - places[0]).max() < 0.01
-    half = walk.onto(target, importance={"right_hand": np.linspace(0, 1, len(walk))})
+    half = walk.retarget(target, importance={"right_hand": np.linspace(0, 1, len(walk))})
     places.append(half.role_positions(["right_hand"])[:, 0])
     assert np.abs(places[2][-1] - places[0][-1]).max() < 0.01
     assert np.abs(places[2][0] - places[0][0]).max() > 0.03
@@ -404,10 +404,10 @@ def test_names_the_roles_that_are_missing(walk):
     with pytest.raises(
         RoleError, match="cannot retarget: in the target skeleton no joint plays left_hip"
     ):
-        walk.onto(bare)
+        walk.retarget(bare)
     still = Motion(bare, np.tile(rot.IDENTITY, (4, 3, 1)), np.zeros((4, 3)), 30)
     with pytest.raises(RoleError, match="in the motion's skeleton no joint plays left_hip"):
-        still.onto(walk.skeleton)
+        still.retarget(walk.skeleton)
 
 
 def test_feet_are_needed_only_to_be_planted(walk):
@@ -415,8 +415,8 @@ def test_feet_are_needed_only_to_be_planted(walk):
         {f"{side}_{r}": None for side in SIDES for r in ("foot", "toe")}
     )
     with pytest.raises(RoleError, match="left_foot"):
-        walk.onto(footless)
-    assert len(walk.onto(footless, keep_contacts=False)) == len(walk)
+        walk.retarget(footless)
+    assert len(walk.retarget(footless, keep_contacts=False)) == len(walk)
 
 
 @pytest.mark.parametrize(
@@ -432,16 +432,16 @@ def test_feet_are_needed_only_to_be_planted(walk):
 )
 def test_says_what_is_wrong_with_an_importance(walk, options, message):
     with pytest.raises(InvalidInput, match=message):
-        walk.onto(walk.skeleton, **options)
+        walk.retarget(walk.skeleton, **options)
 
 
 def test_other_wrong_input_is_told(walk):
     with pytest.raises(InvalidInput, match="without frames"):
-        walk[:0].onto(walk.skeleton)
+        walk[:0].retarget(walk.skeleton)
     with pytest.raises(InvalidInput, match="got contacts of 10"):
-        walk.onto(walk.skeleton, contacts=walk[:10].contacts())
+        walk.retarget(walk.skeleton, contacts=walk[:10].contacts())
     with pytest.raises(InvalidInput, match="the legs of the target skeleton have no length"):
-        walk.onto(walk.skeleton.scaled(0.0))
+        walk.retarget(walk.skeleton.scaled(0.0))
 
 
 def test_postures_of_one_body_need_no_turn():
@@ -460,7 +460,7 @@ def test_captured_walks_stand_on_other_bodies(cmu30, take, body):
     target = BODIES[body](source.skeleton)
     contacts = source.contacts()
     scale = leg_length(target) / leg_length(source.skeleton)
-    stands_well(source, source.onto(target), contacts, scale)
+    stands_well(source, source.retarget(target), contacts, scale)
 
 
 @pytest.mark.cmu
@@ -472,7 +472,7 @@ def test_fifty_captured_walks_stand_on_other_bodies(cmu_data, cmu30, body):
         source = ml.load(path)
         target = BODIES[body](source.skeleton)
         contacts = source.contacts()
-        moved = source.onto(target, contacts=contacts)
+        moved = source.retarget(target, contacts=contacts)
         scale = leg_length(target) / leg_length(source.skeleton)
         plants = [p for side in SIDES for p in contacts.plants[f"{side}_ball"]]
         level = np.ptp([p.height for p in plants]) < 0.1  # no stairs, no rough ground

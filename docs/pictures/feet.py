@@ -68,9 +68,9 @@ def draw_retargeting():
     walk = ml.demo.clip("walk")
     bodies = {
         "source": walk,
-        "0.8 times the size": walk.onto(walk.skeleton.scaled(0.8)),
-        "1.25 times the size": walk.onto(walk.skeleton.scaled(1.25)),
-        "longer arms, shorter legs": walk.onto(other_body(walk.skeleton)),
+        "0.8 times the size": walk.retarget(walk.skeleton.scaled(0.8)),
+        "1.25 times the size": walk.retarget(walk.skeleton.scaled(1.25)),
+        "longer arms, shorter legs": walk.retarget(other_body(walk.skeleton)),
     }
     figure, rows = plt.subplots(len(bodies), 1, figsize=(10, 9.6))
     for axes, (name, motion) in zip(rows, bodies.items(), strict=True):

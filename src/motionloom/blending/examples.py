@@ -131,7 +131,7 @@ def example(
     around = whole[early:late]
     other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
     if other or around.translations is not None:  # bones of one length each can be mixed
-        around = around.onto(skeleton)
+        around = around.retarget(skeleton)
     head, tail = around[start - early :].resample(fps), around[start - early : end - early]
     count = len(tail.resample(fps))
     if count < 2:
@@ -184,7 +184,7 @@ def conform(motions: Sequence[Motion]) -> list[Motion]:
     ready, names = [], set()
     for number, motion in enumerate(motions):
         if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
-            motion = motion.onto(first.skeleton)
+            motion = motion.retarget(first.skeleton)
         if abs(motion.fps - first.fps) > 1e-6 * first.fps:
             motion = motion.resample(first.fps)
         name = motion.name or f"motion_{number}"

@@ -77,7 +77,7 @@ class Clips:
             if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
                 raise InvalidInput(
                     f"motions to be mixed must share one skeleton; {motion.name!r} has another "
-                    f"than {first.name!r}. Bring it over first: motion.onto(skeleton)"
+                    f"than {first.name!r}. Bring it over first: motion.retarget(skeleton)"
                 )
             if abs(motion.fps - first.fps) > 1e-6 * first.fps:
                 raise InvalidInput(

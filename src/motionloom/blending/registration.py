@@ -257,7 +257,7 @@ def register(
         if not isinstance(motions, Sequence):
             raise InvalidInput("give the family to register, or a sequence of motions")
         _at_least_two(len(motions), "the sequence of motions")
-        clips = list(motions) if skeleton is None else [m.onto(skeleton) for m in motions]
+        clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
     measure = frame_distance(distance)
     prepared = [measure.prepare(example.motion) for example in examples]

@@ -129,7 +129,7 @@ def convert(
     if clean:
         motion = motion.clean_feet()
     if onto is not None:
-        motion = motion.onto(onto)
+        motion = motion.retarget(onto)
     if fps is not None:
         motion = motion.resample(fps)
     return apply_preset(motion, preset) if preset else motion

@@ -1,8 +1,8 @@
-"""Smooth ways in and out: a step, and a correction that is known in some frames only.
+"""Easing: smooth steps, corrections that fade in and out, critically damped springs.
 
-Edits of a motion are wanted in some frames (where a foot stands, where a hand touches) and
-must fade in the frames around them. The least bent curve does it: it goes through what is
-known with the slope it has there, so what is corrected keeps moving smoothly.
+Edits of a motion are known in some frames (where a foot stands, where a hand touches) and must
+fade in the frames around them. The curve of least bending passes through the known values with
+their slope, so the edited motion stays smooth.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _FIXED = 1e7  # weight of a known row against the bending of the curve
 
 
 def smooth_step(share: Array) -> Array:
-    """Shares from 0 to 1 (...,), level at both ends.
+    """Smooth step from 0 to 1 (...,), with zero slope at both ends.
 
     Examples
     --------
@@ -28,19 +28,19 @@ def smooth_step(share: Array) -> Array:
 
 
 def ease_corrections(known: Array, reach: float) -> Array:
-    """The least bent curve through the known rows, zero at a distance from them.
+    """The curve of least bending through the known rows, zero at a distance from them.
 
     Parameters
     ----------
     known : ndarray, shape (T, D)
-        NaN in rows that are not known.
+        NaN in unknown rows.
     reach : float
-        Frames beyond which, from any known row, the curve is zero.
+        Distance in frames from any known row beyond which the curve is zero.
 
     Returns
     -------
     curve : ndarray, shape (T, D)
-        Minimises the sum of squared second differences.
+        Minimizes the sum of squared second differences.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def ease_corrections(known: Array, reach: float) -> Array:
     values = np.where(given[:, None], np.nan_to_num(known), 0.0)
     if frames < 3 or fixed.all():
         return values
-    # Second differences squared make a matrix of five diagonals; known rows weigh heavily.
+    # Squared second differences make a matrix of five diagonals; known rows weigh heavily.
     band = np.zeros((3, frames))
     for k, c in enumerate((1.0, -2.0, 1.0)):
         for j, d in enumerate((1.0, -2.0, 1.0)):
             if j >= k:
                 band[2 - (j - k), j : j + frames - 2] += c * d
     band[2] += np.where(fixed, _FIXED, 1e-9)
-    # Level at both ends of the motion: beyond the last contact a slope would run away.
+    # Zero slope at both ends of the motion, or the curve would run away beyond the last contact.
     for a in (0, frames - 2):
         band[2, a : a + 2] += 1.0
         band[1, a + 1] -= 1.0
@@ -80,14 +80,14 @@ def ease_corrections(known: Array, reach: float) -> Array:
 
 @njit(cache=True, nogil=True)
 def critically_damped_spring(away, speed, rate, time):
-    """Distance from rest and speed after some time.
+    """Critically damped spring: offset and velocity after some time.
 
     Parameters
     ----------
     away, speed : float or ndarray
-        Distance from where it will rest, and how fast that changes.
+        Offset from the rest position, and its velocity.
     rate : float
-        Per unit of time; a tenth is left of a distance after about ``4 / rate``.
+        Per unit of time; a tenth of the offset is left after about ``4 / rate``.
     time : float
 
     Returns

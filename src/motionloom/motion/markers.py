@@ -1,4 +1,4 @@
-"""Markers: labelled points in space over time, with gaps, as optical systems record them."""
+"""Marker trajectories: labelled points over time, with gaps, as recorded by optical systems."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Markers:
     Parameters
     ----------
     labels : sequence of str, length M
-        Unique; with the subject in front (``"Anna:LFHD"``) where a take holds several.
+        Unique; prefixed with the subject (``"Anna:LFHD"``) where a take has several subjects.
     positions : array_like, shape (T, M, 3)
-        Metres, y up; NaN where a marker was not seen. Kept in double precision, so that
-        what a file holds comes back bit by bit.
+        Metres, y up; NaN where a marker was not seen. Double precision, so that values read
+        from a file are written back unchanged.
     fps : float
         Frames per second.
     name : str
     first_frame : int
-        Number the source gives to frame 0.
+        Number of frame 0 in the source.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Markers:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What the reader mended, one sentence each."""
+        """Repairs made by the reader, one sentence each."""
         return self.origin.repairs
 
     @property
@@ -96,9 +96,9 @@ class Markers:
     @overload
     def __getitem__(self, key: slice | int | list[str] | tuple[str, ...]) -> Markers: ...
     def __getitem__(self, key):
-        """One marker's trajectory (T, 3) by label; frames by number or slice; some by labels.
+        """Trajectory (T, 3) of one label; or markers cut by frame number, slice or list of labels.
 
-        A label may be given without its subject where that is clear.
+        The subject may be omitted from a label where it is unambiguous.
         """
         if isinstance(key, str):
             return self.positions[:, self._column(key)]
@@ -118,7 +118,7 @@ class Markers:
         )
 
     def resample(self, fps: float) -> Markers:
-        """The same trajectories at another rate, linearly between frames; gaps stay gaps."""
+        """The same trajectories at another rate, linearly interpolated; gaps stay gaps."""
         fps = positive_rate(fps)
         if len(self) == 0 or abs(fps - self.fps) <= 1e-9 * fps:
             return replace(self, fps=fps)

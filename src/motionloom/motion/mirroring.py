@@ -1,14 +1,13 @@
-"""Left and right exchanged.
+"""Mirroring: left and right exchanged.
 
-A mirrored pose has every point of the left side where the right side's stood, seen in a
-mirror at x = 0. Twin joints are found by role first and by name for the rest (fingers,
-twist bones). Twins need not have the same local axes, so global rotations are mirrored
-relative to the rest pose and brought back to local ones.
+Motions are mirrored in the plane x = 0. Corresponding left and right joints are found by role,
+and by name for the rest (fingers, twist bones). They need not have the same local axes, so global
+rotations are mirrored relative to the rest pose and converted back to local ones.
 
-The mirror of the world is x = 0, but the skeleton may be symmetric about another plane
-of its own: some exporters lay the bones along x and put left and right on z. With M the
-mirror of the world, R that of the skeleton, and W the turn of a joint since rest, the
-mirrored joint turns by ``M W R`` of its twin: W reflected, then the half turn ``M R``.
+The skeleton may be symmetric about another plane than x = 0: some exporters lay the bones along
+x and put left and right on z. With M the reflection of the world, R that of the skeleton, and W
+the rotation of a joint since rest, the mirrored joint has the rotation ``M W R`` of its
+counterpart: W reflected, then the half turn ``M R``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from motionloom.motion.skeleton import Skeleton
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
-_REFLECT = np.array([1.0, 1.0, -1.0, -1.0])  # a rotation seen in the mirror x = 0
+_REFLECT = np.array([1.0, 1.0, -1.0, -1.0])  # reflection of a rotation in x = 0
 _HALF_TURN = np.array([[1.0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])  # M R for R on x, y, z
 
 
@@ -39,7 +38,7 @@ def mirror(motion: Motion) -> Motion:
     Raises
     ------
     RoleError
-        If the skeleton has no left and right limbs that can be told apart.
+        If the skeleton has no left and right joints.
     """
     skeleton = motion.skeleton
     twin = twin_joints(skeleton)
@@ -62,7 +61,7 @@ def mirror(motion: Motion) -> Motion:
 
 
 def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
-    """Index of each joint's twin on the other side, shape (J,); its own on the middle line."""
+    """Index of each joint's counterpart on the other side, shape (J,); its own on the mid-line."""
     twin = np.arange(len(skeleton))
     index = {name: joint for joint, name in enumerate(skeleton.names)}
     for role, name in skeleton.roles.items():
@@ -82,7 +81,7 @@ def twin_joints(skeleton: Skeleton) -> NDArray[np.intp]:
 
 
 def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs of joints (left, right) whose names differ in nothing but the side."""
+    """Pairs of joints (left, right) whose names differ only in the side."""
     sides = [side_and_rest(name) for name in names]
     right = {rest: joint for joint, (side, rest) in enumerate(sides) if side == "right"}
     for joint, (side, rest) in enumerate(sides):
@@ -91,7 +90,7 @@ def _named_twins(names: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.float64]) -> int:
-    """Axis (0, 1, 2) of the rest pose across which left and right bones are alike."""
+    """Axis (0, 1, 2) of the rest pose along which left and right bones are mirrored."""
     bones = rot.rotate(rest[skeleton.parents[1:]], skeleton.offsets[1:])
     twins = rot.rotate(rest[skeleton.parents[twin[1:]]], skeleton.offsets[twin[1:]])
     flips = 1.0 - 2.0 * np.eye(3)
@@ -99,7 +98,7 @@ def _symmetry_axis(skeleton: Skeleton, twin: NDArray[np.intp], rest: NDArray[np.
 
 
 def _mirrored_translations(skeleton, moved, twin, rest, axis):
-    """Offsets of the twin, reflected in the parent's rest frame."""
+    """Offsets of the counterpart, reflected in the rest frame of the parent."""
     out = moved.astype(np.float64)
     for joint in range(1, len(skeleton)):
         other = twin[joint]

@@ -1,12 +1,12 @@
-"""One motion: a skeleton, local rotations and a root path, at a frame rate.
+"""The motion type: a skeleton, local rotations and a root path at a frame rate.
 
-A `Motion` never changes. Slices share memory with the whole; everything else returns a
-new one. Positions are made on demand by forward kinematics.
+A `Motion` is immutable. Slices share memory with the whole; every other operation returns a new
+motion. Positions are computed on demand by forward kinematics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a motion came from and what was understood and mended on the way in.
+    """Source file of a motion, and what the reader inferred and repaired.
 
     Examples
     --------
@@ -62,14 +62,13 @@ class Motion:
     fps : float
         Frames per second.
     name : str
-        What people call it; the file's stem or the name in a library.
+        The stem of the file, or the name in a library.
     translations : array_like, shape (T, J, 3), optional
-        Only where bones change their length over time: the offset of every joint in
-        every frame.
+        Offset of every joint in every frame, only where bones change their length.
     origin : Origin
-        Where it was read from.
+        The file it was read from.
     provenance : Provenance, optional
-        Which captured frames it was made of; None for captured motion.
+        The captured frames it was synthesized from; None for captured motion.
 
     Examples
     --------
@@ -132,12 +131,12 @@ class Motion:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What the reader mended, one sentence each."""
+        """Repairs made by the reader, one sentence each."""
         return self.origin.repairs
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The stretches of captured motion it was made of; none for captured motion itself.
+        """Segments of captured motion it was synthesized from; empty for captured motion.
 
         Examples
         --------
@@ -172,7 +171,7 @@ class Motion:
         Parameters
         ----------
         end_sites : bool
-            Also the end sites, behind the joints.
+            Append the end sites after the joints.
 
         Returns
         -------
@@ -199,7 +198,7 @@ class Motion:
         )
 
     def role_positions(self, roles: Sequence[str]) -> NDArray[np.float32]:
-        """World positions of the points that play `roles`, shape (T, len(roles), 3).
+        """World positions of the points with the given roles, shape (T, len(roles), 3).
 
         Examples
         --------
@@ -238,8 +237,7 @@ class Motion:
     def angular_velocities(self) -> NDArray[np.float64]:
         """Angular velocities of the local rotations in rad/s, shape (T, J, 3).
 
-        Expressed in the parent's frame. Between frames the rotation from one to the next
-        divided by the time; at a frame, the mean of the two sides.
+        In the parent's frame, by central differences of rotation vectors.
 
         Examples
         --------
@@ -260,15 +258,15 @@ class Motion:
     def headings(self) -> NDArray[np.float64]:
         """Direction the body faces on the floor, shape (T,), radians about +Y, unwrapped.
 
-        Zero faces +Z, a quarter turn to the character's left (+X) is +pi/2. Taken from
-        hips and shoulders where the skeleton has them (square to the line from right to
-        left), else from the root's rotation.
+        Zero faces +Z, +pi/2 faces +X, to the character's left. Perpendicular to the line from
+        right to left hip and shoulder where the skeleton has these roles, otherwise from the
+        rotation of the root.
 
         Examples
         --------
         >>> import motionloom as ml, numpy as np
         >>> walk = ml.demo.clip("walk")
-        >>> bool(np.abs(walk.headings()).max() < 0.3)  # it walks straight on, along z
+        >>> bool(np.abs(walk.headings()).max() < 0.3)  # it walks along z
         True
         """
         from motionloom.motion.kinematics.body import headings
@@ -278,7 +276,7 @@ class Motion:
     # --- new motions from this one ------------------------------------------------------
 
     def transform(self, *, yaw: float = 0.0, shift: ArrayLike = (0.0, 0.0, 0.0)) -> Motion:
-        """Turned by `yaw` radians about the vertical through the origin, then shifted (3,).
+        """Rotated by `yaw` radians about the vertical through the origin, then shifted (3,).
 
         Examples
         --------
@@ -294,7 +292,7 @@ class Motion:
         return replace(self, rotations=rotations, root=root)
 
     def without_heading(self) -> Motion:
-        """The same poses standing over the origin and facing +Z in every frame.
+        """The same poses over the origin and facing +Z in every frame.
 
         Examples
         --------
@@ -310,7 +308,7 @@ class Motion:
         return replace(self, rotations=rotations, root=root)
 
     def starting_at_origin(self) -> Motion:
-        """Moved as a whole: the first frame stands over the origin and faces +Z.
+        """Transformed as a whole: the first frame is over the origin and faces +Z.
 
         Examples
         --------
@@ -319,7 +317,7 @@ class Motion:
         >>> bool(np.allclose(away.starting_at_origin().root[0, [0, 2]], 0.0, atol=1e-6))
         True
         """
-        first = replace(self, provenance=None)[0]  # whose sources nobody asks for
+        first = replace(self, provenance=None)[0]
         turn = -float(first.headings()[0])
         start = rot.rotate(rot.yaw(turn), self.root[0].astype(np.float64))
         return self.transform(yaw=turn, shift=(-start[0], 0.0, -start[2]))
@@ -327,8 +325,8 @@ class Motion:
     def resample(self, fps: float) -> Motion:
         """The same motion at another frame rate.
 
-        Rotations by slerp, positions linearly; frame k lies at ``k / fps`` seconds. The
-        last frame is the last one that does not run past the original's.
+        Slerp for rotations, linear interpolation for positions; frame k is at ``k / fps``
+        seconds. The last frame is not later than that of the original.
 
         Examples
         --------
@@ -341,7 +339,7 @@ class Motion:
         return resample(self, fps)
 
     def mirror(self) -> Motion:
-        """Left and right exchanged, by roles; mirrored in the plane x = 0.
+        """Left and right exchanged by roles, mirrored in the plane x = 0.
 
         Examples
         --------
@@ -355,10 +353,19 @@ class Motion:
 
         return mirror(self)
 
-    def contacts(self, **options) -> FootContacts:
-        """When heel and ball of each foot stand; see `motionloom.motion.feet.contacts`.
+    def contacts(
+        self,
+        *,
+        slow: float = 0.15,
+        fast: float = 0.40,
+        rise: float = 0.025,
+        above_floor: float = 0.07,
+        shortest: float = 0.08,
+        gap: float = 0.05,
+    ) -> FootContacts:
+        """Ground contacts of heel and ball of each foot.
 
-        `options` are the thresholds of `foot_contacts`.
+        See `motionloom.motion.feet.contacts.foot_contacts` for the thresholds.
 
         Examples
         --------
@@ -369,12 +376,20 @@ class Motion:
         """
         from motionloom.motion.feet.contacts import foot_contacts
 
-        return foot_contacts(self, **options)
+        return foot_contacts(
+            self,
+            slow=slow,
+            fast=fast,
+            rise=rise,
+            above_floor=above_floor,
+            shortest=shortest,
+            gap=gap,
+        )
 
     def clean_feet(self, *, contacts: FootContacts | None = None, ease: float = 0.25) -> Motion:
-        """The same motion with feet that do not slide while they stand.
+        """The same motion without foot skate: feet do not slide in contact.
 
-        `motionloom.motion.feet.clean.clean_feet` also tells the slide before and after.
+        `motionloom.motion.feet.clean.clean_feet` also returns a report.
 
         Examples
         --------
@@ -386,29 +401,42 @@ class Motion:
 
         return clean_feet(self, contacts=contacts, ease=ease)[0]
 
-    def onto(self, skeleton: Skeleton, **options) -> Motion:
+    def retarget(
+        self,
+        skeleton: Skeleton,
+        *,
+        importance: Mapping[str, ArrayLike] | None = None,
+        keep_contacts: bool = True,
+        contacts: FootContacts | None = None,
+    ) -> Motion:
         """The same motion on another skeleton.
 
-        See `motionloom.motion.retargeting.retarget.retarget`.
+        See `motionloom.motion.retargeting.retarget.retarget` for the parameters.
 
         Examples
         --------
         >>> import motionloom as ml
         >>> walk = ml.demo.clip("walk")
-        >>> child = walk.onto(walk.skeleton.scaled(0.6))
+        >>> child = walk.retarget(walk.skeleton.scaled(0.6))
         >>> bool(child.root[:, 1].mean() < 0.65 * walk.root[:, 1].mean())
         True
         """
         from motionloom.motion.retargeting.retarget import retarget
 
-        return retarget(self, skeleton, **options)
+        return retarget(
+            self,
+            skeleton,
+            importance=importance,
+            keep_contacts=keep_contacts,
+            contacts=contacts,
+        )
 
     def __add__(self, other: Motion) -> Motion:
-        """`other` played after this motion, as it stands in the world."""
+        """This motion followed by `other`, without alignment."""
         return concatenate([self, other])
 
     def rest_pose(self) -> Motion:
-        """One frame in the rest pose (the skeleton's, or all rotations zero), at the origin.
+        """One frame in the rest pose of the skeleton, standing at the origin.
 
         Examples
         --------
@@ -422,7 +450,7 @@ class Motion:
         lowest = float(pose.positions(end_sites=True)[0, :, 1].min())
         return replace(pose, root=np.array([[0.0, -lowest, 0.0]]))
 
-    # --- the two doors that look ahead --------------------------------------------------
+    # --- files and notebooks ------------------------------------------------------------
 
     def save(
         self,
@@ -460,9 +488,7 @@ class Motion:
 
 
 def concatenate(motions: Sequence[Motion]) -> Motion:
-    """Motions of one skeleton and one rate, one after the other.
-
-    Nothing is moved or blended: where one ends and the next begins elsewhere, it jumps.
+    """Motions of the same skeleton and rate, one after the other, neither aligned nor blended.
 
     Raises
     ------

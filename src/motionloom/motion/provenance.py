@@ -1,7 +1,7 @@
-"""Which captured frames a synthesised motion is made of.
+"""Provenance: the captured frames that a synthesized motion is made of.
 
-One record for everything that is made: a blend has all its examples over its whole length,
-each with its weight; an endless walk has one stretch after the other.
+A blend has all its examples over its whole length, each with its weight; a random walk has one
+segment after the other.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Source:
-    """A stretch of captured motion, played over a stretch of the result.
+    """A segment of captured motion that appears in a synthesized one.
 
     Attributes
     ----------
     motion : str
         Name of the captured motion in its library.
     start_frame, end_frame : float
-        Its frames ``[start_frame, end_frame)`` as stored; a time warp may cut between frames.
+        Frames ``[start_frame, end_frame)`` as stored; fractional after a time warp.
     start, end : int
         Frames ``[start, end)`` of the result.
     weight : float
-        Its share there, on average.
+        Mean blend weight there.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Source:
     weight: float = 1.0
 
     def cut(self, start: int, end: int) -> Source | None:
-        """What of it lies in frames ``[start, end)`` of the result; None if nothing does."""
+        """The part in frames ``[start, end)`` of the result; None if there is none."""
         first, last = max(start, self.start), min(end, self.end)
         if first >= last:
             return None

@@ -1,4 +1,4 @@
-"""The same motion at another frame rate."""
+"""Resampling of motions to another frame rate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def resample(motion: Motion, fps: float) -> Motion:
     if abs(fps - motion.fps) <= 1e-9 * fps or len(motion) == 0:
         return replace(motion, fps=fps)
     before, after, share = frames_around(len(motion), motion.fps, fps)
-    between = np.flatnonzero(share)  # all other frames are frames of the original, to the bit
+    between = np.flatnonzero(share)  # all other frames equal frames of the original
     rotations, root = motion.rotations[before], motion.root[before]
     rotations[between] = rot.slerp(
         rotations[between], motion.rotations[after[between]], share[between, None]
@@ -44,7 +44,7 @@ def resample(motion: Motion, fps: float) -> Motion:
 
 
 def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
-    """Frames that `frames` at `fps` become at `wanted_fps`.
+    """Number of frames of `frames` at `fps` after resampling to `wanted_fps`.
 
     Examples
     --------
@@ -53,21 +53,21 @@ def resampled_length(frames: int, fps: float, wanted_fps: float) -> int:
     """
     if frames == 0:
         return 0
-    # A frame that would land on the last one but for rounding still counts.
+    # A frame that misses the last one only by rounding still counts.
     return int(np.floor((frames - 1) * wanted_fps / fps + 1e-6)) + 1
 
 
 def frames_around(
     frames: int, fps: float, wanted_fps: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Between which of `frames` at `fps` each frame at `wanted_fps` lies, and how far along.
+    """Neighbouring frames at `fps` of each frame at `wanted_fps`, and the weight between them.
 
     Returns
     -------
     before, after : ndarray of int, shape (N,)
-        The same frame where it lies on one: it then is that frame, to the bit.
+        Equal where a frame coincides with one of the original.
     share : ndarray, shape (N,)
-        Of `after`, from 0 to below 1.
+        Weight of `after`, from 0 to below 1.
 
     Examples
     --------

@@ -1,8 +1,7 @@
 """The skeleton: a tree of joints with offsets, end sites, a rest pose and joint roles.
 
 Joints are numbered parents first. End sites (the tips a BVH file calls ``End Site``) have
-a position but no rotation; where both are meant together we say *points*: first the
-joints, then the end sites.
+a position but no rotation. *Points* are both: first the joints, then the end sites.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Skeleton:
     rest : array_like, shape (J, 4), optional
         Local rotations ``wxyz`` of the rest pose. Default: none (identity).
     role_map : mapping, optional
-        Roles given by the user, role to point name; they overrule the names' meaning.
-        None or an empty name takes a role away.
+        Roles given by the user, role to point name; they override the roles found by name.
+        None or an empty name removes a role.
 
     Examples
     --------
@@ -99,7 +98,7 @@ class Skeleton:
 
     @property
     def rest_rotations(self) -> NDArray[np.float64]:
-        """Local rotations ``wxyz`` of the rest pose, shape (J, 4); unturned where none is given.
+        """Local rotations ``wxyz`` of the rest pose, shape (J, 4); identity by default.
 
         Examples
         --------
@@ -149,18 +148,18 @@ class Skeleton:
 
     @cached_property
     def role_assignment(self):
-        """The roles together with how they were found: scheme, confidence, what is missing."""
+        """The roles with naming scheme, confidence and missing roles (`RoleAssignment`)."""
         from motionloom.motion.roles.assignment import assign_roles
 
         return assign_roles(self)
 
     def point(self, role: str) -> int:
-        """Index among the points (J + E) of the point that plays `role`.
+        """Index among the points (J + E) of the point with a role.
 
         Raises
         ------
         RoleError
-            If the skeleton has no such role; the message lists the joints there are.
+            If the skeleton has no such role; the message lists its joints.
 
         Examples
         --------
@@ -188,7 +187,7 @@ class Skeleton:
         return np.array([names.index(self.roles[role]) for role in roles], dtype=np.intp)
 
     def with_roles(self, role_map: Mapping[str, str | None]) -> Skeleton:
-        """The same skeleton with the user's roles on top of those found by name.
+        """The same skeleton with roles given by the user, which override those found by name.
 
         Raises
         ------
@@ -202,7 +201,7 @@ class Skeleton:
         {'hips': 'Becken'}
         """
         given = replace(self, role_map=role_map)
-        _ = given.role_assignment  # a wrong mapping is told here, not at the first use
+        _ = given.role_assignment  # a wrong mapping is reported here, not at first use
         return given
 
     def scaled(self, factor: float) -> Skeleton:

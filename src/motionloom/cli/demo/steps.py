@@ -90,7 +90,7 @@ def other_body(tour: Tour) -> dict[str, Any]:
 
     glb, body = tour.folder / "walk.glb", tour.takes / "walk_p3.bvh"
     tour.command(f"convert {tour.takes / 'walk_p0.bvh'} {glb} --onto {body} --preset blender")
-    apply_preset(tour.lib["walk_p0"].onto(tour.lib["walk_p3"].skeleton), "blender").save(glb)
+    apply_preset(tour.lib["walk_p0"].retarget(tour.lib["walk_p3"].skeleton), "blender").save(glb)
     return {"glb": str(glb)}
 
 
