@@ -16,7 +16,7 @@ from motionloom.motion.feet.contacts import SIDES, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.kinematics.two_bone import limb_of, reach_target, with_global_rotations
 from motionloom.motion.retargeting.end_effectors import hand_importance
-from motionloom.motion.retargeting.rest_alignment import into_posture
+from motionloom.motion.retargeting.rest_alignment import posture_rotations
 from motionloom.motion.retargeting.retarget import retarget
 from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.rotations import quaternions as rot
@@ -445,7 +445,7 @@ def test_other_wrong_input_is_told(walk):
 
 
 def test_postures_of_one_body_need_no_turn():
-    turns = into_posture(person(), person())
+    turns = posture_rotations(person(), person())
     assert all(np.allclose(turn, rot.IDENTITY, atol=1e-6) for turn in turns.values())
 
 

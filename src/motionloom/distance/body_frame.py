@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing, leg_length
-from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, into_posture
+from motionloom.motion.retargeting.rest_alignment import global_rest_rotations, posture_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.rotations.planar_transform import floor_complex
 
@@ -98,7 +98,7 @@ def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
     joints = [_joint(skeleton, point) for point in skeleton.points(roles)]
     turned = rot.normalize(motion.global_rotations()[:, joints].astype(np.float64))
     at_rest = rot.normalize(global_rest_rotations(skeleton)[joints])
-    turns = into_posture(skeleton, _standing())
+    turns = posture_rotations(skeleton, _standing())
     posture = np.stack([turns.get(role, turns["hips"]) for role in roles])
     return rot.multiply(turned, rot.inverse(rot.multiply(posture, at_rest)))
 

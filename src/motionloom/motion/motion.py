@@ -432,7 +432,7 @@ class Motion:
         )
 
     def __add__(self, other: Motion) -> Motion:
-        """This motion followed by `other`, without alignment."""
+        """Concatenation: `other` follows, without alignment."""
         return concatenate([self, other])
 
     def rest_pose(self) -> Motion:

@@ -21,7 +21,7 @@ from motionloom.distance.feature_table import library_features
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import facing
-from motionloom.motion.retargeting.retarget import turned_onto
+from motionloom.motion.retargeting.retarget import transfer_rotations
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.ragged import row_of
 from motionloom.reconstruction.control_signal import MarkerFrame
@@ -102,7 +102,7 @@ class NeighbourPoses:
             motion = self._library[self._features.names[m]]
             turn = rot.yaw(-np.angle(facing(motion)))
             if not self._has_same_joints(motion):
-                motion = turned_onto(motion, self._skeleton)
+                motion = transfer_rotations(motion, self._skeleton)
             root = rot.multiply(turn, motion.rotations[:, 0].astype(np.float64))
             self._motions[m] = (motion.rotations, root.astype(np.float32))
         return self._motions[m]

@@ -1,9 +1,9 @@
-"""What may be wrong with a motion: an examination by anatomy and by physics.
+"""Checks for issues of a motion, by anatomy and physics.
 
-Files lie about their unit, their axes, their rate and their sides, and say nothing of it.
-Bodies do not: a person is between 1.4 and 2.1 m tall, toes point forward, the ground can push
-but not pull, so nobody falls faster than 9.81 m/s^2, and nobody turns half around in a
-thirtieth of a second. Each check states what it saw and what to do about it.
+Files lie about their unit, their axes, their rate and their sides. Bodies do not: a person is
+between 1.4 and 2.1 m tall, toes point forward, the ground can push but not pull, so nobody falls
+faster than 9.81 m/s^2, and nobody turns half around in a thirtieth of a second. Each issue says
+what was measured and what to do about it.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from motionloom.motion.diagnostics.measurements import Measurements
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.motion import Motion
 
-# Limits on the acceleration of the centre of mass, in g, set on the CMU database at its true
-# rates: of 2,425 takes five are beyond them; of the 224 in which the body was measured to fly
-# all are, when they are marked at twice their rate.
+# Limits of the acceleration of the centre of mass in g, set on the CMU database: of its 2,425
+# takes five exceed them at their true rate; of the 224 takes with a flight phase all do at twice
+# their rate.
 _FALL_LIMIT = 1.7  # downwards, 99th percentile
 _PUSH_LIMIT = 0.95  # along the floor, 95th percentile; shoes slip at 0.8
 _DIP_LIMIT = 0.7  # downwards while a foot stands, 95th percentile
-_SPLAYED = 1.0  # lengths of a leg between the ankles, along the line of the hips, in the median
+_SPLAYED = 1.0  # leg lengths between the ankles along the line of the hips, median
 _LEG = ("hip", "knee", "ankle", "foot")
 _SLIDE_LIMIT = 0.08  # metres per contact
 
 
 @dataclass(frozen=True)
 class Issue:
-    """One thing that was seen.
+    """One issue of a motion.
 
     Attributes
     ----------
     code : str
-        What kind: ``unit, up, tpose, rate, sides, jumps, twists, floor, roles, bones,
+        Kind of issue: ``unit, up, tpose, rate, sides, jumps, twists, floor, roles, bones,
         slide, reader``.
     severity : {"error", "warning", "info"}
-        A fault needs mending, a doubt a second look, a note is good to know.
+        An error needs a repair, a warning a second look; info is good to know.
     message : str
-        What was seen.
+        What was measured.
     advice : str
         What to do about it.
     """
@@ -54,19 +54,19 @@ class Issue:
 
 
 def find_issues(motion: Motion, *, measured: Measurements | None = None) -> tuple[Issue, ...]:
-    """Everything that looks wrong, or should be known, about a motion; faults first.
+    """Issues of a motion, errors first.
 
     Parameters
     ----------
     motion : Motion
-        T frames; checks that need roles the skeleton lacks are left out, and that is told.
+        T frames; checks that need roles the skeleton lacks are skipped, and missing roles are
+        reported.
     measured : Measurements, optional
-        Its measurements, where they are at hand already.
+        Its measurements, if already computed.
 
     Examples
     --------
-    A walk whose file claims twice the true rate falls faster than gravity allows, or steps
-    faster than legs can:
+    A jump whose file states twice the true rate falls faster than gravity allows:
 
     >>> import motionloom as ml
     >>> from dataclasses import replace
@@ -118,7 +118,7 @@ def _tpose(measured: Measurements) -> Issue | None:
 
 
 def _rate(measured: Measurements) -> Issue | None:
-    """Ground pushes, it does not pull: the body cannot fall, nor dart, faster than that."""
+    """The ground pushes and does not pull, which limits accelerations down and sideways."""
     if measured.acceleration is None:
         return None
     known = np.isfinite(measured.acceleration[:, 0])
@@ -156,7 +156,7 @@ def _percentile(values: NDArray[np.float64], share: float) -> float:
 
 
 def _sides(measured: Measurements) -> Issue | None:
-    """Toes point forward; forward is square to the line from right hip to left hip."""
+    """Toes point forward, perpendicular to the line from right hip to left hip."""
     needed = [f"{side}_{part}" for side in ("left", "right") for part in _LEG]
     if not measured.has(*needed) or not len(measured.motion):
         return None
@@ -178,30 +178,30 @@ def _sides(measured: Measurements) -> Issue | None:
 
 
 def _legs_down(rest: Measurements) -> bool:
-    """Whether a rest pose stands. LAFAN1's has every bone along X, legs beside the head."""
+    """Whether a rest pose stands upright; LAFAN1's has every bone along X."""
     for side in ("left", "right"):
-        leg = rest.place(f"{side}_hip")[0] - rest.place(f"{side}_ankle")[0]
+        leg = rest.position(f"{side}_hip")[0] - rest.position(f"{side}_ankle")[0]
         if leg[1] < 0.7 * np.linalg.norm(leg):
             return False
     return True
 
 
 def _toes_ahead(measured: Measurements) -> float:
-    """Median cosine between where the toes point and where the body faces."""
+    """Median cosine of the angle between the toes and the heading."""
     heading = measured.motion.headings()
-    toes = measured.place("left_foot") + measured.place("right_foot")
-    toes -= measured.place("left_ankle") + measured.place("right_ankle")
+    toes = measured.position("left_foot") + measured.position("right_foot")
+    toes -= measured.position("left_ankle") + measured.position("right_ankle")
     length = np.maximum(np.hypot(toes[:, 0], toes[:, 2]), 1e-6)
     ahead = toes[:, 0] * np.sin(heading) + toes[:, 2] * np.cos(heading)
     return float(np.median(ahead / length))
 
 
 def _ankles_apart(measured: Measurements) -> float:
-    """Median way from right to left ankle along the line of the hips, in lengths of a leg."""
-    across = measured.place("left_hip") - measured.place("right_hip")
+    """Median distance from right to left ankle along the line of the hips, in leg lengths."""
+    across = measured.position("left_hip") - measured.position("right_hip")
     across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-6)
-    ankles = measured.place("left_ankle") - measured.place("right_ankle")
-    chain = [measured.place(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
+    ankles = measured.position("left_ankle") - measured.position("right_ankle")
+    chain = [measured.position(f"left_{part}")[0] for part in ("hip", "knee", "ankle")]
     leg = sum(float(np.linalg.norm(b - a)) for a, b in pairwise(chain))
     return float(np.median(np.sum(ankles * across, axis=1))) / max(leg, 1e-6)
 

@@ -1,7 +1,7 @@
-"""What an examination measures on a moving body, each thing once.
+"""Measurements on a motion, on which the checks for issues are based.
 
-Positions of roles, foot contacts, the acceleration of the centre of mass, frames in which a
-joint turns as no joint can, and how far the ground under the body lies from y = 0.
+Positions of roles, foot contacts, the acceleration of the centre of mass, frames in which a joint
+rotates faster than joints can, and the height of the ground relative to y = 0.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ _FEET = ("left_ankle", "right_ankle", "left_foot", "right_foot")
 # Metres, set on the CMU database: in 98 % of its takes the balls of the feet stand between
 # 0.5 and 17 cm above y = 0, and a quarter of the lowest points is no deeper than 9 cm.
 _BALLS_ABOVE, _BALLS_BELOW, _SUNK = 0.195, -0.06, -0.13
-_ANY_LOW = 0.08  # a body that comes this low has been on the floor, and climbed since
-_STEADY = 0.13  # spread of the lowest point of a body that rests on a floor, lying or sitting
+_ANY_LOW = 0.08  # a body that comes this low was on the floor at some time
+_STEADY = 0.13  # spread of the lowest point of a lying or sitting body
 _BALL_HEIGHT = 0.02  # from the sole to the joint at the ball of the foot
 
 _VISIBLE_LEAP = 0.20  # metres in one frame, beyond the steps before and after
 
 
 class Measurements:
-    """Measurements on a motion of T frames, each computed when first asked for."""
+    """Measurements on a motion of T frames, each computed on first use."""
 
     def __init__(self, motion: Motion) -> None:
         self.motion = motion
@@ -48,7 +48,7 @@ class Measurements:
         """Whether the skeleton has all these roles."""
         return all(role in self.roles for role in roles)
 
-    def place(self, role: str) -> Array:
+    def position(self, role: str) -> Array:
         """World positions of a role, shape (T, 3)."""
         return self._points[:, self.motion.skeleton.point(role)].astype(np.float64)
 
@@ -58,26 +58,26 @@ class Measurements:
 
     @cached_property
     def lowest(self) -> Array:
-        """Height of the body's lowest point in metres, shape (T,)."""
+        """Height of the lowest point of the body in metres, shape (T,)."""
         return self._points[:, :, 1].min(axis=1).astype(np.float64)
 
     @cached_property
     def contacts(self) -> FootContacts | None:
-        """When the feet stand; None without feet."""
+        """Foot contacts; None without feet."""
         return foot_contacts(self.motion) if self.has(*_FEET) and len(self.motion) else None
 
     # --- the ground ---------------------------------------------------------------------
 
     @cached_property
     def ground_offset(self) -> float | None:
-        """How far the ground lies above y = 0, in metres; None where it lies well enough."""
+        """Height of the ground above y = 0 in metres; None if it is close enough to zero."""
         if not len(self.motion):
             return None
         low, quarter, high = np.percentile(self.lowest, [5.0, 25.0, 75.0])
         if self.contacts is not None:
             balls = self.contacts.floor
             on_feet = np.median(self.lowest) > balls - 0.2
-            upright = not self.has("head") or np.median(self.place("head")[:, 1]) > balls + 0.8
+            upright = not self.has("head") or np.median(self.position("head")[:, 1]) > balls + 0.8
             rests = (on_feet and upright) or high - low < _STEADY
             if balls > _BALLS_ABOVE and low > _ANY_LOW and rests:
                 return balls - _BALL_HEIGHT
@@ -89,7 +89,7 @@ class Measurements:
 
     @cached_property
     def turns(self) -> dict[str, NDArray[np.intp]]:
-        """Role -> frames at which its joint turns, or the root travels, as no body can."""
+        """Role to frames at which its joint rotates, or the root moves, impossibly fast."""
         motion = self.motion
         found: dict[str, NDArray[np.intp]] = {}
         if len(motion) < 2:
@@ -119,10 +119,10 @@ class Measurements:
 
     @cached_property
     def jump_frames(self) -> NDArray[np.intp]:
-        """Frames among `turn_frames` at which some point of the body leaps visibly.
+        """Frames among `turn_frames` at which some point of the body jumps visibly.
 
-        It must leap beyond its steps in the nearest sound frames before and after: what moves
-        fast for several frames does not leap.
+        Its step must exceed those of the nearest regular frames before and after: a point that
+        moves fast for several frames does not jump.
         """
         if not len(self.turn_frames):
             return self.turn_frames
@@ -142,8 +142,8 @@ class Measurements:
     def acceleration(self) -> Array | None:
         """Acceleration of the centre of mass in g, shape (T, 3), over a tenth of a second.
 
-        NaN at both ends, and around jumps: these are a fault of their own, and what they do
-        to their neighbours says nothing here. None if the body has too few roles or frames.
+        NaN at both ends and around jumps, which are an issue by themselves. None if the
+        skeleton has too few roles or the motion too few frames.
         """
         motion = self.motion
         window = max(5, round(0.1 * motion.fps) | 1)

@@ -1,7 +1,6 @@
-"""How well a motion behaves: slide in contact, depth below the floor, jerks at its seams.
+"""Quality report of a motion: foot slide, floor penetration, accelerations at seams.
 
-One report for clean-up, retargeting and everything synthesised later, so that their figures
-can be compared.
+Clean-up, retargeting and all synthesis use the same report, so that their figures compare.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from motionloom.motion.feet.contacts import (
 if TYPE_CHECKING:
     from motionloom.motion.motion import Motion
 
-_SEAM_REACH = 0.25  # seconds on either side of a seam that a hand-over may disturb
-_USUAL = 99.9  # percentile of the sources' accelerations that a seam is held against
+_SEAM_REACH = 0.25  # seconds on either side of a seam that belong to it
+_USUAL = 99.9  # percentile of the sources' accelerations that a seam is compared with
 
 
 @dataclass(frozen=True)
 class FootSlide:
-    """How far feet travel over the floor while they should stand.
+    """Horizontal travel of feet in contact.
 
     Attributes
     ----------
     per_contact_m : float
-        Horizontal way travelled within a contact, mean over contacts of heels and balls.
+        Horizontal distance travelled within a contact, mean over contacts of heels and balls.
     speed_m_s : float
         Horizontal speed, mean over all frames in contact.
     worst_m : float
-        Way of the contact that slides most.
+        Distance of the contact that slides most.
     contacts : int
-        How many contacts were measured.
+        Number of contacts.
     """
 
     per_contact_m: float
@@ -53,7 +52,7 @@ class FootSlide:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What is measured on every motion that comes out of motionloom.
+    """Quality of a synthesized or edited motion.
 
     Attributes
     ----------
@@ -111,13 +110,13 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
     motion : Motion
         Needs ankles and feet.
     contacts : FootContacts, optional
-        When the feet should stand. Give the contacts of the source to measure what was made
-        from it. Default: the motion's own.
+        Give the contacts of the source to measure an edited motion. Default: those of the
+        motion.
 
     Returns
     -------
     slide : FootSlide
-        All zero where there are no contacts.
+        All zero without contacts.
 
     Examples
     --------
@@ -142,10 +141,10 @@ def foot_slide(motion: Motion, contacts: FootContacts | None = None) -> FootSlid
 
 
 def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> float:
-    """How far the balls sink below the ground they stand on: mean over frames, metres.
+    """Mean depth of the balls below the ground over all frames, metres.
 
-    The ground under a foot is the height of its ball in the nearest contact. Of the two feet
-    the deeper one counts.
+    The ground under a foot is the height of its ball in the nearest contact; the deeper foot
+    counts.
 
     Examples
     --------
@@ -168,9 +167,9 @@ def floor_penetration(motion: Motion, contacts: FootContacts | None = None) -> f
 
 
 def joint_accelerations(motion: Motion) -> NDArray[np.float64]:
-    """Sizes of the joints' world accelerations in m/s^2, shape (T - 2, J), frame by frame.
+    """Magnitudes of the world accelerations of the joints in m/s^2, shape (T - 2, J).
 
-    Row k belongs to frame k + 1.
+    Row k is frame k + 1.
 
     Examples
     --------
@@ -193,15 +192,15 @@ def seam_accelerations(motion: Motion) -> NDArray[np.float64]:
 
 
 def usual_acceleration(motions: Iterable[Motion]) -> float:
-    """99.9th percentile over all joints and frames of the motions' accelerations, m/s^2."""
+    """99.9th percentile of the accelerations of all joints and frames, m/s^2."""
     sizes = [joint_accelerations(motion).ravel() for motion in motions]
     return float(np.percentile(np.concatenate(sizes), _USUAL)) if sizes else 0.0
 
 
 def seam_ratio(motion: Motion, usual: float) -> float | None:
-    """Largest acceleration at a seam over the `usual_acceleration` of what it was made of.
+    """Largest acceleration at a seam over the `usual_acceleration` of the sources.
 
-    None for a motion without seams, or where nothing moves that it could be held against.
+    None for a motion without seams, or if the sources do not move.
     """
     jerks = seam_accelerations(motion)
     return float(jerks.max()) / usual if len(jerks) and usual > 0.0 else None
@@ -220,12 +219,12 @@ def quality_report(
     ----------
     motion : Motion
     contacts : FootContacts, optional
-        When the feet should stand; default: the motion's own.
+        Default: those of the motion.
     sources : iterable of Motion, optional
-        What it was made of, on the same skeleton and at the same rate: what joint
-        accelerations at its seams are held against. Without them that is left out.
+        Its sources, on the same skeleton and at the same rate, with which the accelerations at
+        seams are compared. Default: no comparison.
     usual : float, optional
-        Their `usual_acceleration`, where several motions are held against the same.
+        Their `usual_acceleration`, if already computed.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Mending what an examination found and can be put right without asking.
+"""Automatic repairs of issues that have one solution.
 
-Short flips are replaced by what lies between their neighbours; feet that stand above or
-below the floor are set down on it. Units, axes and rates are for the user to decide.
+Short flips are replaced by interpolation between their neighbours; a body above or below the
+floor is moved to it. Units, axes and rates are for the user to decide.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-_LONGEST_FLIP = 0.2  # seconds; a longer one is no glitch, and what to put there a guess
+_LONGEST_FLIP = 0.2  # seconds; what a longer flip hides cannot be interpolated
 
 
 def repair(motion: Motion) -> tuple[Motion, tuple[str, ...]]:
-    """The motion with flips and floor put right, and what was done, a sentence each.
+    """The motion with flips and floor repaired, and one sentence for each repair.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _without_flips(measured: Measurements) -> tuple[Motion, int]:
     for role, frames in measured.turns.items():
         for start, end in _flips(frames, longest, len(motion)):
             if not np.isin([start, end], measured.jump_frames).any():
-                continue  # unseen: a joint below turns back what this one turns
+                continue  # invisible: a joint below rotates back
             if role == "root path":
                 root[start:end] = _between(root, start, end, _straight)
             else:
@@ -85,7 +85,7 @@ def _flips(frames: NDArray[np.intp], longest: int, total: int) -> list[tuple[int
 
 
 def _between(values: Array, start: int, end: int, mix: Callable[..., Array]) -> Array:
-    """What leads from the frame before `start` to the frame `end`; held where one is missing."""
+    """Interpolation from frame ``start - 1`` to frame `end`; constant where one is missing."""
     before = values[start - 1] if start > 0 else values[end]
     after = values[end] if end < len(values) else before
     share = (np.arange(start, end) - (start - 1)) / (end - start + 1)

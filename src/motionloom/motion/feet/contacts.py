@@ -1,17 +1,16 @@
-"""When each foot stands: contacts of heel and ball with the ground.
+"""Foot contacts: when heel and ball of each foot stand on the ground.
 
-A foot that stands is slow and low. *Slow* is told with two thresholds: a contact starts where
-the speed falls below the lower one and reaches out on both sides to where it passes the
-higher one, so that noise does not cut it to pieces. *Low* is told against the ground under
-that very contact, because captured floors tilt by centimetres and people climb stairs: the
-height of the slow frames is the local ground, and frames more than a little above it do not
-belong to the contact.
+A foot in contact is slow and low. *Slow* is decided with two thresholds: a contact starts where
+the speed falls below the lower one and extends on both sides to where it passes the higher one,
+so that noise does not split it. *Low* is relative to the ground under each contact, because
+captured floors tilt by centimetres and people climb stairs: the height of the slow frames is the
+local ground, and frames more than a little above it are not part of the contact.
 
-A foot may be still without standing: held up in the air. Still feet far above the floor
-count only while the other foot moves, for somebody has to carry the body.
+A foot may be still without standing, held up in the air. Still feet far above the floor count
+only while the other foot moves, since one foot has to carry the body.
 
-The *ball* is the joint with the role ``foot``; the *heel* is judged by the ankle, which is
-still exactly as long as the whole sole is.
+The *ball* is the joint with the role ``foot``; the *heel* is judged by the ankle, which is still
+exactly as long as the whole sole is.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Mask = NDArray[np.bool_]
 
 SIDES = ("left", "right")
 PARTS = ("heel", "ball")
-# Part of a foot -> the role by which it is judged.
+# Foot part -> role.
 FOOT_ROLES = {
     "left_heel": "left_ankle",
     "left_ball": "left_foot",
@@ -43,14 +42,14 @@ FOOT_ROLES = {
 }
 FOOT_PARTS = tuple(FOOT_ROLES)
 
-# Seconds of smoothing before speeds are taken: 2 mm of marker noise at 120 Hz would else be
-# 0.17 m/s; at 30 Hz it changes next to nothing.
+# Seconds of smoothing before speeds are computed: 2 mm of marker noise at 120 Hz would be
+# 0.17 m/s; at 30 Hz it changes almost nothing.
 _SMOOTHING = 0.017
-# A level of ground is what at least this share of the slow frames stands on.
+# At least this fraction of the slow frames is on a level of the ground.
 _LEVEL_SHARE = 0.15
 _LEVEL_BAND = 0.05
-# The ankle leaves and reaches its place gently, turning about heel or ball; it is held to
-# this share of `fast` and `rise`. Chosen on the built-in corpus, whose contacts are known.
+# The ankle leaves and reaches its position slowly, rotating about heel or ball; its thresholds are
+# this fraction of `fast` and `rise`. Chosen on the demo corpus, whose contacts are known.
 _HEEL_SHARE = 0.4
 
 
@@ -129,24 +128,23 @@ def foot_contacts(
     shortest: float = 0.08,
     gap: float = 0.05,
 ) -> FootContacts:
-    """When heel and ball of each foot stand on the ground.
+    """Ground contacts of heel and ball of each foot.
 
     Parameters
     ----------
     motion : Motion
         Needs the roles ``ankle`` and ``foot`` on both sides. Any frame rate.
     slow, fast : float
-        Speeds in m/s. A contact holds a frame slower than `slow` and ends where the point
-        gets faster than `fast`. In CMU's walks a standing ball moves at 0.02 to 0.10 m/s
+        Speeds in m/s. A contact contains a frame slower than `slow` and ends where the point
+        becomes faster than `fast`. In CMU's walks a standing ball moves at 0.02 to 0.10 m/s
         and passes 0.4 m/s within two frames of 1/30 s when it leaves.
     rise : float
-        How far, in metres, the point may be above the ground of its own contact.
+        Maximum height in metres of the point above the ground of its contact.
     above_floor : float
-        How far, in metres, that ground may lie above the floor without further proof (CMU's
-        floors tilt by up to 5 cm over a take). Higher contacts, as on stairs, count while
-        the other foot moves.
+        Maximum height in metres of that ground above the floor (CMU's floors tilt by up to
+        5 cm over a take). Higher contacts, as on stairs, count while the other foot moves.
     shortest, gap : float
-        Seconds: shorter contacts are dropped, shorter gaps between two contacts closed.
+        Seconds: shorter contacts are dropped, shorter gaps between contacts closed.
 
     Returns
     -------
@@ -204,7 +202,7 @@ def foot_contacts(
 
 
 def landings(stands: Mask) -> NDArray[np.int64]:
-    """Frames at which a foot, or a part of it, comes down, from whether it stands (T,).
+    """Frames at which a contact begins, from a contact mask (T,).
 
     Examples
     --------
@@ -243,7 +241,7 @@ def _speeds(places: Array, fps: float) -> Array:
 def _floor(feet: list[tuple[Array, Array]], slow: float) -> float:
     """Lowest level that a good share of the slow frames stands on."""
     still = np.sort(np.concatenate([height[speed < slow] for height, speed in feet]))
-    if not len(still):  # never slow: all that can be said is how low the feet get
+    if not len(still):  # never slow: only the lowest heights are known
         heights = np.concatenate([height for height, _ in feet])
         return float(np.percentile(heights, 5.0)) if len(heights) else 0.0
     inside = np.searchsorted(still, still + _LEVEL_BAND) - np.arange(len(still))
@@ -262,7 +260,7 @@ def _still(speed: Array, slow: float, fast: float) -> list[tuple[int, int]]:
 def _low_part(
     height: Array, speed: Array, start: int, end: int, ceiling: float, slow: float
 ) -> list[tuple[int, int]]:
-    """Parts of a still run below `ceiling`, each with a slow frame of its own."""
+    """Parts of a still run below `ceiling`, each with a slow frame."""
     low = [(start + a, start + b) for a, b in intervals(height[start:end] < ceiling)]
     return [(a, b) for a, b in low if np.any(speed[a:b] < slow)]
 

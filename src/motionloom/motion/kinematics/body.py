@@ -1,21 +1,17 @@
-"""Which way a body faces on the floor.
+"""Measures of a body: heading, height, leg length, centre of mass.
 
-How tall a skeleton stands, from the lengths of its bones.
+Heights are sums of bone lengths along leg and trunk, so they do not depend on the rest pose or on
+the axes of the file. What no bone measures (below the ankle, above the head joint where no end
+site marks the top) is a fixed fraction of the height.
 
-Bones are added up along the leg and the trunk, so the answer does not depend on the rest
-pose or on which way the file's axes point. What no bone measures (below the ankle, above
-the head joint where no end site marks the top) is a fixed share of the stature.
-
-Where the weight of a body is.
-
-Segment masses as shares of the whole, and where each segment's own centre lies between its
-two ends, after de Leva (1996), mean of women and men; hands go with the forearms and feet
-with the ankles where a skeleton has none.
+Segment masses as fractions of the whole, and the position of each segment's centre between its
+ends, are the mean of women and men in [1]_; hands count to the forearms and feet to the ankles
+where a skeleton has none.
 
 References
 ----------
-P. de Leva. Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters. Journal of
-Biomechanics 29(9), 1996.
+.. [1] P. de Leva. Adjustments to Zatsiorsky-Seluyanov's segment inertia parameters. Journal of
+   Biomechanics 29(9), 1996.
 """
 
 from __future__ import annotations
@@ -44,19 +40,19 @@ def headings(motion: Motion) -> NDArray[np.float64]:
 
 
 def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray[np.complex128]:
-    """Facing direction of every frame as a number on the unit circle, shape (T,).
+    """Facing direction of every frame as a unit complex number, shape (T,).
 
     Parameters
     ----------
     motion : Motion
     points : ndarray, shape (T, J + E, 3), optional
-        ``motion.positions(end_sites=True)``, where the caller has them already.
+        ``motion.positions(end_sites=True)``, if already computed.
 
     Returns
     -------
     facing : ndarray of complex, shape (T,)
-        ``cos(h) + i sin(h)`` of the heading `h`: 1 faces +Z, ``1j`` faces +X. A frame with
-        missing values is NaN, and spoils no other.
+        ``cos(h) + i sin(h)`` of the heading `h`: 1 faces +Z, ``1j`` faces +X; NaN in frames
+        with missing values.
     """
     roles = motion.skeleton.roles
     sides = [side for side in _SIDES if f"left_{side}" in roles and f"right_{side}" in roles]
@@ -68,7 +64,7 @@ def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray
     for side in sides:
         across += points[:, motion.skeleton.point(f"left_{side}")]
         across -= points[:, motion.skeleton.point(f"right_{side}")]
-    # Square to the line from right to left, on the floor: across x up.
+    # Perpendicular to the line from right to left, on the floor: across x up.
     direction = across[:, 0] - 1j * across[:, 2]
     length = np.abs(direction)
     upright = length > 0.0
@@ -77,14 +73,14 @@ def facing(motion: Motion, points: NDArray[np.float32] | None = None) -> NDArray
     )
 
 
-# Shares of the stature. The ankle joint's height above the sole is from Winter, Biomechanics
+# Fractions of the height. The ankle joint's height above the sole is from Winter, Biomechanics
 # and Motor Control of Human Movement (2009), figure 4.1; skull base to crown as in SMPL's mean.
 _BELOW_ANKLE = 0.039
 _ABOVE_HEAD = 0.10
 
 
 def body_height(skeleton: Skeleton) -> float | None:
-    """Standing height in the skeleton's own unit, or None where roles are missing.
+    """Standing height in the unit of the skeleton, or None where roles are missing.
 
     Needs the roles ``hips``, ``head`` and one whole leg.
 
@@ -115,7 +111,7 @@ def body_height(skeleton: Skeleton) -> float | None:
     unmeasured = _BELOW_ANKLE
     if 0.03 * measured < top < 0.25 * measured:
         measured += top
-    else:  # no end site on the head, or one that is a mere formality
+    else:  # no end site on the head, or one without a meaningful length
         unmeasured += _ABOVE_HEAD
     return float(measured / (1.0 - unmeasured))
 
@@ -159,7 +155,7 @@ def _trunk(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
 
 
 def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
-    """How far the hip joints lie below the hips, against the direction of the spine."""
+    """Distance of the hip joints below the hips, against the direction of the spine."""
     hips = at["hips"]
     spine = _offset(skeleton, tree, hips, at.get("spine", at["head"]))
     if np.linalg.norm(spine) <= tree.near:
@@ -173,7 +169,7 @@ def _hip_drop(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
 
 
 def _dropped_chest(skeleton: Skeleton, tree: BodyTree, at: dict[str, int]) -> float:
-    """Length of the chest where a file puts the neck at the chest's own place.
+    """Length of the chest where a file puts the neck at the position of the chest.
 
     CMU's conversion drops the bone of the thorax, which is as long as each of the spine
     bones below it: on subject 1 2.065, 2.050 and 2.045 units in the Acclaim original.
@@ -196,8 +192,8 @@ def _offset(skeleton: Skeleton, tree: BodyTree, top: int, bottom: int):
     return sum((skeleton.point_offsets[p] for p in tree.between(top, bottom)), np.zeros(3))
 
 
-# Share of the mass, where the centre lies from the first end to the second, and the ends: each
-# the first of some roles that the skeleton has.
+# Fraction of the mass, position of the centre from the first end to the second, and both ends: the
+# first of some roles that the skeleton has.
 _SEGMENTS = (
     (0.068, 0.60, ("neck", "head"), ("head_top", "head")),
     (0.430, 0.55, ("hips",), ("neck", "chest", "spine", "head")),
@@ -214,7 +210,7 @@ _SEGMENTS = (
         )
     ),
 )
-_NEEDED = 0.8  # of the mass: with less the centre would be a guess
+_NEEDED = 0.8  # fraction of the mass that must be known
 
 
 def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
@@ -223,7 +219,7 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
     Parameters
     ----------
     motion : Motion
-        Segments whose roles the skeleton lacks are left out.
+        Body segments whose roles the skeleton lacks are left out.
 
     Returns
     -------
@@ -233,7 +229,7 @@ def centre_of_mass(motion: Motion) -> NDArray[np.float64]:
     Raises
     ------
     RoleError
-        If what is left would be less than four fifths of the body.
+        If less than 80 % of the body's mass is known.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Hands that touch something go on touching it, on a body of another size.
+"""Hands that touch something keep touching it on a body of another size.
 
-The importance of a hand's place, from 0 to 1, is found from how near the hand is to
-something: the floor, the other hand, the head, the trunk, the knees. A hand that is
-important keeps its place relative to that thing; one that is not keeps the angles of its arm
-(Shin, Lee, Shin and Gleicher 2001, in its simple form).
+The importance of the position of a hand, from 0 to 1, follows from its distance to something: the
+floor, the other hand, the head, the trunk, the knees. An important hand keeps its position
+relative to that; any other keeps the angles of its arm, a simple form of Shin, Lee, Shin and
+Gleicher (2001).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 HANDS = ("left_hand", "right_hand")
-# Roles a hand may touch. Joints lie inside the body: a hand on the head is a hand's breadth
-# from the joint. Hands that hang or swing at the side of a walker are further off.
+# Roles a hand may touch. Joints are inside the body: a hand on the head is about 8 cm from the
+# joint. Hands that hang or swing beside a walking body are further away.
 _TOUCHED = ("head", "chest", "hips", "left_knee", "right_knee", "left_shoulder", "right_shoulder")
-_TOUCHING, _APART = 0.08, 0.20  # metres, for a leg of 0.85 m: surely touching, surely not
+_TOUCHING, _APART = 0.08, 0.20  # metres, for a leg of 0.85 m
 _USUAL_LEG = 0.85
 _SMOOTHING = 0.08  # seconds
-_LONGEST = 0.98  # share of its length to which an arm may be pulled that was not so straight
+_MAX_ARM_EXTENSION = 0.98  # fraction of its length to which an arm is straightened at most
 
 
-def hands_placed(
+def place_hands(
     source: Motion,
     moved: Motion,
     *,
@@ -45,21 +45,21 @@ def hands_placed(
     floor: float | None = None,
     importance: Mapping[str, ArrayLike] | None = None,
 ) -> Motion:
-    """`moved` with its hands where the source's hands are, as far as that is important.
+    """`moved` with its hands placed like those of the source, by importance.
 
     Parameters
     ----------
     source : Motion
         The original, T frames.
     moved : Motion
-        The same frames on another skeleton, arms by angles alone.
+        The same frames on another skeleton, with the arm angles of the source.
     scale : float
-        How much longer the legs of `moved` are.
+        Ratio of leg lengths, `moved` to `source`.
     floor : float, optional
         Height of the source's floor in metres; None for no floor.
     importance : mapping, optional
-        For ``left_hand``, ``right_hand``: a number in 0 to 1 or one per frame (T,), for the
-        hand's own place in the world. Default: found from what the hand is near to.
+        For ``left_hand``, ``right_hand``: a number from 0 to 1 or one per frame (T,). Default:
+        `hand_importance` of everything a hand may touch.
     """
     given = {hand: _given(hand, value, len(moved)) for hand, value in (importance or {}).items()}
     goals = {}
@@ -86,7 +86,7 @@ def hands_placed(
 
 
 def hand_importance(distance: Array, fps: float, *, size: float = 1.0) -> Array:
-    """Importance (T,) of a hand at `distance` (T,) metres of something; smooth in time.
+    """Importance (T,) of a hand at `distance` (T,) metres from something, smooth in time.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def _goal(
     floor: float | None,
     given: Array | None,
 ) -> Array:
-    """Where a hand should be, (T, 3)."""
+    """Target position of a hand, (T, 3)."""
     own, here = _place(source, hand), _place(moved, hand)
     if given is not None:
         return here + given[:, None] * (scale * own - here)
@@ -128,23 +128,23 @@ def _goal(
 
 
 def _in_reach(arm: Limb, target: Array) -> Array:
-    """`target` (T, 3), nearer to the shoulder where the arm would be pulled straight."""
+    """`target` (T, 3), moved towards the shoulder where it is out of reach."""
     before = np.linalg.norm(arm.end - arm.start, axis=-1)
     line = target - arm.start
-    asked = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
-    longest = np.maximum(before, _LONGEST * arm.length)
-    return arm.start + line * np.minimum(1.0, longest / asked)[:, None]
+    wanted = np.maximum(np.linalg.norm(line, axis=-1), 1e-9)
+    longest = np.maximum(before, _MAX_ARM_EXTENSION * arm.length)
+    return arm.start + line * np.minimum(1.0, longest / wanted)[:, None]
 
 
 def _things(source, moved, hand, scale, floor, own, here):
-    """What a hand may touch: its place on the source and on the other body, (T, 3) each."""
+    """Positions (T, 3) of what a hand may touch, on the source and on the other body."""
     if floor is not None:
         below, below_moved = own.copy(), here.copy()
         below[:, 1], below_moved[:, 1] = floor, scale * floor
         yield below, below_moved
     other = HANDS[1 - HANDS.index(hand)]
     if _has_arm(source, other) and _has_arm(moved, other):
-        # Both hands meet half-way between where their arms would bring them.
+        # Both hands meet half-way between the positions given by their arms.
         yield (
             _place(source, other),
             0.5 * (_place(moved, other) + here - scale * (own - _place(source, other))),
@@ -167,7 +167,7 @@ def _has_arm(motion: Motion, hand: str) -> bool:
 
 
 def _place(motion: Motion, hand: str) -> Array:
-    """The knuckles, or the wrist of a skeleton that has none."""
+    """Position of the knuckles, or of the wrist of a skeleton without."""
     role = hand if hand in motion.skeleton.roles else hand.replace("hand", "wrist")
     return motion.role_positions([role])[:, 0].astype(np.float64)
 

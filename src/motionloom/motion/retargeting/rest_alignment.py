@@ -1,11 +1,10 @@
-"""Two skeletons in one posture, so that a turn of one is a turn of the other.
+"""Alignment of rest poses: two skeletons in one posture.
 
-Local rotations of two rigs cannot be compared: their axes differ, and so do the poses they
-rest in. What can be compared is the turn of each body part in the world since a posture that
-both have in common. The source's rest pose is that posture; here the target is put into it,
-from the trunk outwards: the trunk by turning about the vertical (fully, if one of the two
-does not rest upright), arms and legs bone by bone by the shortest turn, feet flat on the
-ground whatever their shape.
+Local rotations of two rigs cannot be compared: their axes differ, and so do their rest poses.
+What can be compared is the world rotation of each body part since a common posture. The rest pose
+of the source is that posture; the target is put into it from the trunk outwards: the trunk by a
+rotation about the vertical (a full one, if one of the two does not rest upright), arms and legs
+bone by bone by the shortest rotation, feet flat on the ground whatever their shape.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 TRUNK = ("hips", "spine", "chest", "neck", "head")
-# Parts that differ by less than this between two rest poses differ in shape, not in pose.
+# Body parts that differ by less than this between two rest poses differ in shape, not in pose.
 _SHAPE = np.radians(40.0)
 
 
@@ -43,16 +42,16 @@ def global_rest_rotations(skeleton: Skeleton) -> Array:
     return turned[0].astype(np.float64)
 
 
-def into_posture(target: Skeleton, source: Skeleton) -> dict[str, Array]:
-    """World turn ``wxyz`` (4,) per role that puts the target at rest into the source's pose.
+def posture_rotations(target: Skeleton, source: Skeleton) -> dict[str, Array]:
+    """World rotation ``wxyz`` (4,) per role from the target's rest pose to the source's.
 
-    Roles that only one of the two has follow the part they hang on.
+    Roles that only one of the two has follow their parent.
 
     Examples
     --------
     >>> import motionloom as ml
     >>> body = ml.demo.PERFORMERS[0].skeleton
-    >>> turns = into_posture(body, body)
+    >>> turns = posture_rotations(body, body)
     >>> bool(np.allclose(turns["left_knee"], rot.IDENTITY))
     True
     """
@@ -84,7 +83,7 @@ class _Rest:
         self.place = {role: points[index[name]] for role, name in skeleton.roles.items()}
 
     def direction(self, first: str, second: str) -> Array | None:
-        """Unit vector from one role to another; None where there is none."""
+        """Unit vector from one role to another; None if there is none."""
         if first not in self.place or second not in self.place:
             return None
         line = self.place[second] - self.place[first]
@@ -92,7 +91,7 @@ class _Rest:
         return line / length if length > 1e-6 else None
 
     def trunk(self) -> tuple[Array | None, Array | None]:
-        """To the left, and up along the trunk."""
+        """Directions to the left, and up along the trunk."""
         left = self.direction("right_hip", "left_hip")
         if left is None:
             left = self.direction("right_shoulder", "left_shoulder")
@@ -116,7 +115,7 @@ def _trunk_turn(target: _Rest, source: _Rest) -> Array:
 
 
 def _foot_turn(target: _Rest, source: _Rest, side: str, trunk: Array, shin: Array) -> Array:
-    """Feet that rest level stay level; only feet that rest in another way are aligned."""
+    """Rotation of a foot: level feet stay level, only other feet are aligned."""
     bone = (f"{side}_ankle", f"{side}_foot")
     there, here = target.direction(*bone), source.direction(*bone)
     if there is None or here is None:
@@ -131,7 +130,7 @@ def _foot_turn(target: _Rest, source: _Rest, side: str, trunk: Array, shin: Arra
 
 
 def _onto(turn: Array, there: Array | None, here: Array | None) -> Array:
-    """`turn` and then the shortest turn that brings the direction `there` onto `here`."""
+    """`turn`, then the shortest rotation of the direction `there` to `here`."""
     if there is None or here is None:
         return turn
     return rot.multiply(rot.between(rot.rotate(turn, there), here), turn)

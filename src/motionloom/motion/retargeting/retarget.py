@@ -1,16 +1,16 @@
-"""A motion on another skeleton: other proportions, other joints, another rest pose.
+"""Retargeting: a motion transferred to a skeleton with other proportions, joints and rest pose.
 
-Body parts turn in the world as they did since a posture both skeletons share (see
-`motionloom.motion.retargeting.rest_alignment`), so joint angles are kept. The path is scaled by
-the length of the legs, the hips come to where legs of the new length carry them, and feet stand on
-the ground at the same times as before and nowhere slide. Hands that touch something go on
-touching it, as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`);
-elsewhere the arms keep their angles, after Shin, Lee, Shin and Gleicher (2001).
+Body parts rotate in the world as in the source, relative to a posture that both skeletons share
+(see `motionloom.motion.retargeting.rest_alignment`), so joint angles are kept. The path is scaled
+by the length of the legs, the hips are placed where legs of the new length carry them, and feet
+are locked to the ground in the contacts of the source. Hands that touch something keep touching
+it, as far as the arms reach (see `motionloom.motion.retargeting.end_effectors`); otherwise the
+arms keep their angles [1]_.
 
 References
 ----------
-H. J. Shin, J. Lee, S. Y. Shin, M. Gleicher. Computer puppetry: an importance-based approach.
-ACM Transactions on Graphics 20(2), 2001.
+.. [1] H. J. Shin, J. Lee, S. Y. Shin, M. Gleicher. Computer puppetry: an importance-based
+   approach. ACM Transactions on Graphics 20(2), 2001.
 """
 
 from __future__ import annotations
@@ -27,8 +27,12 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.feet.clean import lock_feet
 from motionloom.motion.feet.contacts import SIDES, FootContacts, Plant, foot_contacts, part_path
 from motionloom.motion.kinematics.body import leg_length
-from motionloom.motion.retargeting.end_effectors import hands_placed
-from motionloom.motion.retargeting.rest_alignment import TRUNK, global_rest_rotations, into_posture
+from motionloom.motion.retargeting.end_effectors import place_hands
+from motionloom.motion.retargeting.rest_alignment import (
+    TRUNK,
+    global_rest_rotations,
+    posture_rotations,
+)
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.ragged import Ragged
 
@@ -39,10 +43,10 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _NEEDED = ("hips", *(f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")))
-# Contacts whose heights differ by less than this from one to the next are on one level ...
+# Contacts whose sorted heights differ by less than this (metres) are on one level ...
 _SAME_LEVEL = 0.04
-# ... unless that chain climbs further than a tilted floor can explain.
-_MOST_TILT = 0.12
+# ... unless their range exceeds what a tilted floor can explain.
+_MAX_TILT = 0.12
 _TILT_SECONDS = 0.3
 
 
@@ -54,35 +58,35 @@ def retarget(
     keep_contacts: bool = True,
     contacts: FootContacts | None = None,
 ) -> Motion:
-    """`motion` as the other `skeleton` would do it.
+    """Transfer a motion to another skeleton.
 
     Parameters
     ----------
     motion : Motion
         T frames. Needs hips and legs; with `keep_contacts` also feet.
     skeleton : Skeleton
-        Needs the same roles. Roles it does not share with the source, and joints without a
-        role, keep their rest pose relative to their parent; joints without a role whose
-        name is the same in both (fingers, for example) are copied.
+        Needs the same roles. Roles that the source lacks, and joints without a role, keep
+        their rest pose relative to their parent; joints without a role that have the same
+        name in both skeletons (fingers, for example) are copied.
     importance : mapping, optional
-        How much the place of a hand counts against the angles of its arm: a number from 0
-        to 1, or one per frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand
-        at its place in the world, scaled as the path is. Default: found from how near the
-        hand is to the floor, the other hand and the body.
+        Weight of the position of a hand against the angles of its arm, 0 to 1, a number or
+        one per frame (T,), for ``left_hand`` and ``right_hand``. 1 keeps the hand at its
+        position in the world, scaled like the path. Default: from its distance to the floor,
+        the other hand and the body.
     keep_contacts : bool
-        Whether feet are held to the ground in the source's contacts.
+        Lock the feet to the ground in the contacts of the source.
     contacts : FootContacts, optional
-        When the source's feet stand. Default: `foot_contacts` of the motion.
+        Contacts of the source. Default: `foot_contacts` of the motion.
 
     Returns
     -------
     moved : Motion
-        As many frames at the same rate. The floor is where the source's floor was, scaled.
+        The same number of frames at the same rate; the height of the floor is scaled.
 
     Raises
     ------
     RoleError
-        If the source or the target lacks a role that is needed.
+        If the source or the target lacks a required role.
 
     Examples
     --------
@@ -105,18 +109,18 @@ def retarget(
     if contacts is None and _has_feet(motion.skeleton) and _has_feet(skeleton):
         contacts = foot_contacts(motion)
     scale = leg_length(skeleton) / leg_length(motion.skeleton)
-    turned = turned_onto(motion, skeleton)
+    turned = transfer_rotations(motion, skeleton)
     levels = _levels(contacts) if contacts is not None else {}
     moved = _on_scaled_path(motion, turned, scale, contacts, levels)
     if contacts is not None and keep_contacts:
         heights = {part: scale * level for part, level in levels.items()}
         moved = lock_feet(moved, _contacts_on(moved, contacts), heights=heights)
     floor = contacts.floor if contacts is not None else None
-    return hands_placed(motion, moved, scale=scale, floor=floor, importance=importance)
+    return place_hands(motion, moved, scale=scale, floor=floor, importance=importance)
 
 
 def conformed(motion: Motion, skeleton: Skeleton | None, fps: float) -> Motion:
-    """`motion` at `fps` and on `skeleton`, if one is given; itself where it is so already.
+    """`motion` at `fps` and on `skeleton`, if given; the same object if nothing changes.
 
     Examples
     --------
@@ -147,17 +151,17 @@ def _require(whose: str, skeleton: Skeleton, roles: list[str]) -> None:
         raise InvalidInput(f"cannot retarget: the legs of {whose} have no length")
 
 
-def turned_onto(motion: Motion, skeleton: Skeleton) -> Motion:
-    """`motion` on another `skeleton`, turned part by part, its root at the origin.
+def transfer_rotations(motion: Motion, skeleton: Skeleton) -> Motion:
+    """Rotations of `motion` transferred to another `skeleton`, with the root at the origin.
 
-    Joint angles only: where body and feet stand is for the caller to say.
+    Only the rotations: the caller places the root and the feet.
     """
     source = motion.skeleton
-    # The turn of every source joint in the world since rest.
+    # World rotation of every source joint since rest.
     since_rest = rot.multiply(
         motion.global_rotations().astype(np.float64), rot.inverse(global_rest_rotations(source))
     )
-    postures = into_posture(skeleton, source)
+    postures = posture_rotations(skeleton, source)
     joint_of = {name: joint for joint, name in enumerate(source.names)}
     world_turn: dict[int, Array] = {}
     turn_of_role: dict[str, Array] = {}
@@ -197,7 +201,7 @@ def _copy_by_name(
     postures: Mapping[str, Array],
     world_turn: dict[int, Array],
 ) -> None:
-    """Joints without a role that are called the same in both skeletons turn the same."""
+    """Copy the rotation of joints without a role that have the same name in both skeletons."""
     with_role = set(source.roles.values()) | set(target.roles.values())
     role_of = {name: role for role, name in target.roles.items()}
     for joint, name in enumerate(target.names):
@@ -213,19 +217,19 @@ def _copy_by_name(
 def _spread_over_trunk(
     skeleton: Skeleton, turn_of_role: Mapping[str, Array], world_turn: dict[int, Array]
 ) -> None:
-    """Joints of the trunk between two that are known share their turn by bone length."""
+    """Interpolate the joints of the trunk between two known ones, by bone length."""
     known = [role for role in TRUNK if role in turn_of_role]
     for low, high in zip(known, known[1:], strict=False):
         bottom, top = skeleton.points([low, high])
-        way, joint = [], int(top)
+        chain, joint = [], int(top)
         while joint >= 0 and joint != bottom:
-            way.append(joint)
+            chain.append(joint)
             joint = int(skeleton.point_parents[joint])
-        if joint != bottom or len(way) < 2:
+        if joint != bottom or len(chain) < 2:
             continue
-        bones = [float(np.linalg.norm(skeleton.offsets[j])) for j in way[::-1]]
+        bones = [float(np.linalg.norm(skeleton.offsets[j])) for j in chain[::-1]]
         share = np.cumsum(bones) / max(sum(bones), 1e-9)
-        for between, part in zip(way[:0:-1], share, strict=False):
+        for between, part in zip(chain[:0:-1], share, strict=False):
             if between not in world_turn:
                 world_turn[between] = rot.slerp(
                     turn_of_role[low], turn_of_role[high], np.asarray(part)
@@ -233,7 +237,7 @@ def _spread_over_trunk(
 
 
 def _carry_to_root(skeleton: Skeleton, world_turn: dict[int, Array]) -> None:
-    """Joints above the hips go with them."""
+    """Joints above the hips rotate with them."""
     hips = int(skeleton.point("hips"))
     joint = hips
     while skeleton.parents[joint] >= 0:
@@ -248,9 +252,9 @@ def _on_scaled_path(
     contacts: FootContacts | None,
     levels: Mapping[str, Array],
 ) -> Motion:
-    """`turned` moved so that its hip joints follow the source's, scaled.
+    """`turned` with its hip joints on the scaled path of the source's.
 
-    Heights count from the ankle of a flat foot, because feet do not scale as legs do.
+    Heights are measured from the ankle of a flat foot, because feet do not scale like legs.
     """
     hips = ["left_hip", "right_hip"]
     middle = motion.role_positions(hips).astype(np.float64).mean(axis=1)
@@ -264,7 +268,7 @@ def _on_scaled_path(
 
 
 def _instep(motion: Motion, contacts: FootContacts) -> float:
-    """Height of the ankle above the ball of a foot that stands flat, metres."""
+    """Height in metres of the ankle above the ball of a flat foot."""
     rises = []
     for side in SIDES:
         flat = contacts[f"{side}_heel"] & contacts[f"{side}_ball"]
@@ -277,8 +281,8 @@ def _instep(motion: Motion, contacts: FootContacts) -> float:
 def _levels(contacts: FootContacts) -> dict[str, Array]:
     """Height of the level ground under each contact of each ball.
 
-    Floors of captures tilt a little; contacts that differ by no more than that stand on one
-    level. Stairs and rough ground keep their heights.
+    Captured floors tilt slightly; contacts that differ by no more than that are on one level.
+    Stairs and uneven ground keep their heights.
     """
     parts = [f"{side}_ball" for side in SIDES]
     heights = np.array([plant.height for part in parts for plant in contacts.plants[part]])
@@ -286,7 +290,7 @@ def _levels(contacts: FootContacts) -> dict[str, Array]:
     level = heights.copy()
     cuts = np.flatnonzero(np.diff(heights[order]) > _SAME_LEVEL) + 1
     for group in np.split(order, cuts):
-        if len(group) and np.ptp(heights[group]) <= _MOST_TILT:
+        if len(group) and np.ptp(heights[group]) <= _MAX_TILT:
             here = heights[group]
             on_floor = here.min() <= contacts.floor <= here.max()
             level[group] = contacts.floor if on_floor else np.median(here)
@@ -295,7 +299,7 @@ def _levels(contacts: FootContacts) -> dict[str, Array]:
 
 
 def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
-    """How far (T,) the captured ground is above the level ground."""
+    """Height (T,) of the captured ground above the level ground."""
     rows = [
         (0.5 * (plant.start_frame + plant.end_frame - 1), plant.height - level)
         for part, part_levels in levels.items()
@@ -309,7 +313,7 @@ def _tilt(contacts: FootContacts, levels: Mapping[str, Array]) -> Array:
 
 
 def _contacts_on(motion: Motion, contacts: FootContacts) -> FootContacts:
-    """The same contacts, with the heights this motion's feet have in them."""
+    """The same contacts with the heights of the feet of this motion."""
     plants = {}
     for part, rows in contacts.plants.items():
         height = part_path(motion, part)[:, 1]
