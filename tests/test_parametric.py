@@ -156,9 +156,9 @@ def test_a_function_must_be_given_again(kicks, tmp_path):
     save_parametric(
         lib, parametrize(kicks, seconds, ParametrizeSettings(samples=3, spacing=1e-4)), "long"
     )
-    with pytest.raises(InvalidInput, match="function seconds, which a library cannot keep"):
+    with pytest.raises(InvalidInput, match="seconds, a function, which a library cannot save"):
         open_parametric(lib, "long")
-    with pytest.raises(InvalidInput, match="what was given has"):
+    with pytest.raises(InvalidInput, match="by must have"):
         open_parametric(lib, "long", by="right_ankle@33")
     assert open_parametric(lib, "long", by=seconds).axes == ("seconds",)
 
@@ -255,10 +255,10 @@ def test_how_far_off_is_told_in_the_unit_of_what_was_asked(lib, tmp_path, by, of
     assert off in done.stdout
 
 
-def test_a_damaged_keepsake_is_told(kick, tmp_path):
+def test_a_damaged_artifact_is_reported(kick, tmp_path):
     lib = ml.Library.create(tmp_path / "takes.loom")
     save_parametric(lib, kick, "kick")
-    (path,) = (lib.path / "kept").iterdir()
+    (path,) = lib.path.glob("derived/parametric.kick.*/*.npz")
     path.write_bytes(b"nothing")
-    with pytest.raises(LibraryError, match="make the parametric 'kick' again"):
+    with pytest.raises(LibraryError, match="the parametric 'kick' is damaged"):
         lib.parametric("kick")

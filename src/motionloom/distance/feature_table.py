@@ -1,7 +1,7 @@
-"""Features of every frame of a library, computed once and kept with it.
+"""Feature tables: features of every frame of a library, as an artifact.
 
-They are memory-mapped: opening them takes milliseconds, and what is not looked at takes no
-memory. When motions are added or removed, the next call computes what is new.
+They are memory-mapped: opening them takes milliseconds, and only rows that are used take memory.
+When motions are added or removed, the next call computes the new rows only.
 """
 
 from __future__ import annotations
@@ -29,27 +29,26 @@ from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-RATE = 30.0  # frames per second of features where the library has no rate of its own
-_SAME_RATE = 2e-3  # 29.97 and 30 count as one rate: frames are taken as they are
-_VERSION = 1  # raise it when the same set gives other numbers than before
+RATE = 30.0  # frames per second of features if the library has no rate
+_SAME_RATE = 2e-3  # 29.97 and 30 count as one rate: frames are not resampled
+_VERSION = 1  # increment it when a feature set gives other numbers than before
 
 
 @dataclass(frozen=True, eq=False)
 class LibraryFeatures(RowTable):
-    """Features of all motions of a library, one after the other.
+    """Features of all motions of a library, concatenated.
 
     Attributes
     ----------
     rows, starts, names, fps, frames, left_out
         See `motionloom.store.artifacts.row_table.RowTable`: `rows` (N, D) of all motions,
-        memory-mapped; `left_out` names those whose skeletons lack a joint that is needed, and
-        which.
+        memory-mapped; `left_out` are motions without a joint that is needed, and which.
     rate : float
-        Rate of the rows: one for all.
+        Frame rate of the rows.
     feature_set : FeatureSet
         With the options and, for principal components, the basis.
     folder : Path or RemoteFolder
-        Where it is kept.
+        Folder of the artifact.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class LibraryFeatures(RowTable):
         raise LibraryError(f"no features of a motion {name!r}")
 
     def motion_rows(self, name: str) -> slice:
-        """Where the rows of the motion called `name` are."""
+        """Rows of the motion called `name`."""
         m = self.motion_index(name)
         return slice(int(self.starts[m]), int(self.starts[m + 1]))
 
@@ -101,7 +100,7 @@ class LibraryFeatures(RowTable):
     def row_index(self, motion: int, frame: int) -> int:
         """Row number, within motion number `motion`, that is nearest to a stored frame."""
         index = round(frame / self._frames_per_row(motion))
-        # The last frames may lie behind the last row.
+        # The last frames may be after the last row.
         return min(index, int(self.starts[motion + 1] - self.starts[motion]) - 1)
 
     def of(self, motion: Motion) -> NDArray[np.float32]:
@@ -169,7 +168,7 @@ def library_features(
 
     found = library.artifacts.derive(chosen.name, options, build=build, read=load)
     if not len(found):
-        raise _nothing(library, chosen.name, found.left_out)
+        raise _no_features(library, chosen.name, found.left_out)
     return found
 
 
@@ -181,16 +180,16 @@ def principal_components(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Basis:
-    """Principal components of all poses of a library, fitted once and kept with it.
+    """Principal components of all poses of a library, as an artifact.
 
     Parameters
     ----------
     library : Library
     features : str or FeatureSet
-        Whose joints, and how normalised; sets that differ in the number of components
+        Which joints, and how normalized; sets that differ only in the number of components
         share one basis.
     fps : float, optional
-        Rate at which poses are taken. Default: the library's, or 30.
+        Rate at which poses are sampled. Default: the library's, or 30.
     workers, progress : optional
         As in `Library.features`.
 
@@ -209,11 +208,11 @@ def principal_components(
         left_out = _left_out(library, chosen)
         entries = [entry for entry in library.entries() if entry.name not in left_out]
         if not entries:
-            raise _nothing(library, chosen.name, left_out)
+            raise _no_features(library, chosen.name, left_out)
         work = partial(_moments, features=chosen, rate=rate)
         found = dict(over_motions(library, work, entries, workers, progress))
         total = found[entries[0].name]
-        for entry in entries[1:]:  # always in one order: sums of floats depend on it
+        for entry in entries[1:]:  # in a fixed order, as sums of floats depend on it
             total = total + found[entry.name]
         fitted = fit_basis(total)
         np.savez(
@@ -233,7 +232,7 @@ def principal_components(
     return library.artifacts.derive("basis", options, build=build, read=load)
 
 
-# --- work on one motion, by name for other processes ----------------------------------------
+# --- tasks on one motion ------------------------------------------------------------------
 
 
 def _rows(motion: Motion, features: FeatureSet, rate: float) -> NDArray[np.float32]:
@@ -245,19 +244,19 @@ def _moments(motion: Motion, features: FeatureSet, rate: float) -> Moments:
 
 
 def row_count(entry: Entry, rate: float) -> int:
-    """Frames that the motion of an entry has at `rate`."""
+    """Number of frames of a motion at `rate`."""
     if _same_rate(entry.fps, rate):
         return entry.frames
     return resampled_length(entry.frames, entry.fps, rate)
 
 
 def at_rate(motion: Motion, rate: float) -> Motion:
-    """The motion at `rate`; itself where its own is the same for all purposes."""
+    """The motion at `rate`; the motion itself if its rate is (nearly) the same."""
     return motion if _same_rate(motion.fps, rate) else motion.resample(rate)
 
 
 def frames_per_row(fps: float, rate: float) -> float:
-    """Frames of a motion as stored from one row at `rate` to the next.
+    """Stored frames per row at `rate`.
 
     Examples
     --------
@@ -294,7 +293,7 @@ def _options(features: FeatureSet, rate: float) -> dict[str, Any]:
 
 
 def _left_out(library: Store, features: FeatureSet) -> dict[str, str]:
-    """Motions whose skeletons lack something, and what."""
+    """Motions whose skeletons lack joints, and which."""
     reasons: dict[str, str | None] = {}
     for entry in library.entries():
         if entry.skeleton not in reasons:
@@ -316,7 +315,7 @@ def _lack(skeleton: Skeleton, features: FeatureSet) -> str | None:
     return f"no joint plays {', '.join(missing)}" if missing else None
 
 
-def _nothing(library: Store, name: str, left_out: dict[str, str]) -> LibraryError | RoleError:
+def _no_features(library: Store, name: str, left_out: dict[str, str]) -> LibraryError | RoleError:
     if not left_out:
         return LibraryError(f"{library.path}: the library is empty; import motions first")
     first = next(iter(left_out))

@@ -1,4 +1,4 @@
-"""Parametric motions in a library, by name: kept whole, reopened without computing anything."""
+"""Parametric motions as artifacts of a library, loaded without any computation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SPACE = ("examples", "parameters", "members", "weights")
 
 
 def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None:
-    """Keep a parametric motion in a library, instead of one that had its name.
+    """Save a parametric motion in a library; it replaces the one of that name.
 
     Examples
     --------
@@ -70,22 +70,22 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
 
 
 def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricMotion:
-    """A parametric motion that is kept in a library.
+    """A parametric motion of a library.
 
     Parameters
     ----------
     library : Store
     name : str
     by : optional
-        The functions it is asked by, where these are not ready ones: a function cannot be
-        kept, and must be given again.
+        Its parameters, if these are the user's functions: functions are not saved and must be
+        given again.
 
     Raises
     ------
     LibraryError
         If there is none of that name, or its file is damaged.
     InvalidInput
-        If it is asked by a function that was not given again.
+        If a parameter is a function that was not given again.
     """
     stored = library.artifacts.load(KIND, name)
     about, arrays = stored.about, stored.arrays
@@ -107,39 +107,40 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
         )
         samples = {key: arrays[f"space_{key}"] for key in _SPACE}
         space = ParameterSpace(**samples, delta=float(about["delta"]))
-        asked = about["parameters"]
+        saved = about["parameters"]
     except (KeyError, TypeError, ValueError) as error:
         raise LibraryError(
             f"{library.path}: the parametric motion {name!r} is damaged ({error}); make it again"
         ) from None
-    parameters = _asked_by(asked, by, registration, name)
+    parameters = _parameters(saved, by, registration, name)
     return ParametricMotion(registration, parameters, space, name=name)
 
 
 def parametric_names(library: Store) -> tuple[str, ...]:
-    """Names of the parametric motions that a library keeps."""
+    """Names of the parametric motions of a library, sorted."""
     return library.artifacts.names(KIND)
 
 
-def _asked_by(
-    asked: Sequence[dict[str, Any]], by: Any, registration: Registration, name: str
+def _parameters(
+    saved: Sequence[dict[str, Any]], by: Any, registration: Registration, name: str
 ) -> tuple[Parameter, ...]:
     if by is not None:
         given = as_parameters(by, registration.placed(0))
-        want = [len(row["axes"]) for row in asked]
+        want = [len(row["axes"]) for row in saved]
         if [len(one) for one in given] != want:
             raise InvalidInput(
-                f"{name} is asked by {', '.join(row['text'] for row in asked)} with {want} "
-                f"numbers; what was given has {[len(one) for one in given]}"
+                f"by must have {want} numbers, as the parameters "
+                f"{', '.join(row['text'] for row in saved)} of {name}; got "
+                f"{[len(one) for one in given]}"
             )
         return given
-    own = [row["text"] for row in asked if not row["ready"]]
+    own = [row["text"] for row in saved if not row["ready"]]
     if own:
         raise InvalidInput(
-            f"{name} is asked by the function {own[0]}, which a library cannot keep; "
+            f"{name} has the parameter {own[0]}, a function, which a library cannot save; "
             "give it again with by="
         )
-    return tuple(parameter(row["text"]) for row in asked)
+    return tuple(parameter(row["text"]) for row in saved)
 
 
 def _example_about(example: Example) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Choreographies in files: the graph, and where each movement is cut from which take.
+"""Choreographies in files, and as artifacts of a library.
 
-Choreographies in a library, by name: a waltz, a salsa, each with its movements and graph.
-
-Kept are the graph, edits included, and where each movement is cut from the library's takes.
+Saved are the movement transition graph, edits included, and which frames of which take each
+movement is cut from.
 """
 
 from __future__ import annotations
@@ -153,9 +152,9 @@ KIND = "choreography"
 
 
 def save_choreography(library: Store, made: Choreography, name: str) -> None:
-    """Keep a choreography in the library of its takes, instead of one that had its name.
+    """Save a choreography in the library of its takes; it replaces the one of that name.
 
-    It is of the kind of its name unless it says otherwise.
+    Its kind is its name unless it has one.
 
     Examples
     --------
@@ -171,17 +170,11 @@ def save_choreography(library: Store, made: Choreography, name: str) -> None:
 
 
 def open_choreography(library: Store, name: str, motion_of: MotionOf) -> Choreography:
-    """The one that is kept under a name; `motion_of` gives the take of a name.
-
-    Raises
-    ------
-    LibraryError
-        If there is none of that name.
-    """
+    """A saved choreography; `motion_of` gives the take of a name."""
     return choreography_from(library.artifacts.about(KIND, name), motion_of, library.path)
 
 
 def saved_choreographies(library: Store, motion_of: MotionOf) -> tuple[Choreography, ...]:
-    """All that are kept, by name; `motion_of` gives the take of a name."""
+    """All saved choreographies, sorted by name; `motion_of` gives the take of a name."""
     names = library.artifacts.names(KIND)
     return tuple(open_choreography(library, name, motion_of) for name in names)

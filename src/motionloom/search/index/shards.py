@@ -1,10 +1,10 @@
-"""An index in shards: each small enough for one worker's memory, all of them asked.
+"""Sharded index: bucket indexes of parts of the rows, each small enough for one worker.
 
-The rows of a library are cut into stretches, and each stretch has blocks of its own (see
-`motionloom.search.index.bucket_index`). A query goes to every shard; each answers with its k
-nearest, measured from the rows as given, so that answers of different shards can be compared to the
-last bit. The k nearest of all those are the k nearest of all rows: the answer is that of the
-single index. Shards are memory-mapped where they are asked; on a cluster, by its workers.
+The rows of a library are divided into contiguous parts, each with its own bucket index (see
+`motionloom.search.index.bucket_index`). A query goes to every shard; each returns its k nearest
+rows, with distances computed from the original rows, so that results of different shards agree to
+the last bit. The k nearest of all these are the result, identical to that of a single index. Shards
+are memory-mapped where they are queried; on a cluster, by its workers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
-SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB of 15 numbers each, rows and blocks together
+SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB for 15 numbers each, rows and index together
 _STARTS = "starts.npy"
 
 Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -45,10 +45,10 @@ class Shards:
     starts : ndarray of int64, shape (S + 1,)
         Shard s has rows ``starts[s]`` to ``starts[s + 1]``.
     table : Path or RemoteFolder
-        That of the rows (see `motionloom.store.artifacts.row_table`): for workers to map theirs.
+        Folder of the rows (see `motionloom.store.artifacts.row_table`), mapped by workers.
     workers : int or None
-        As in `motionloom.parallel.executor`. None: a cluster's, or this process: a pool
-        takes longer to start than a query.
+        As in `motionloom.parallel.executor`. None: those of a cluster, or this process, as a
+        pool takes longer to start than a query.
     """
 
     folder: Folder
@@ -65,19 +65,19 @@ class Shards:
         workers: int | None = None,
         store: FileStore | None = None,
     ) -> None:
-        """Index the rows (N, D) of a table, a shard at a time or at once.
+        """Index the rows (N, D) of a table, shards in parallel.
 
         Parameters
         ----------
         folder : Path
-            Where to.
+            Folder to write to.
         table : Path or RemoteFolder
-            That of the rows.
+            Folder of the rows.
         shards : int, optional
             Default: one for every four million rows.
         workers : int, optional
         store : FileStore, optional
-            If it is a remote one, shards are written there, and noted in `folder`.
+            If it is an object store, shards are written there, with pointers in `folder`.
         """
         if shards is not None and shards < 1:
             raise InvalidInput(f"shards must be at least 1; got {shards}")
@@ -100,7 +100,7 @@ class Shards:
 
     @classmethod
     def open(cls, folder: Folder, table: Folder, *, workers: int | None = None) -> Shards:
-        """What `build` wrote; nothing of it is read yet."""
+        """Open what `build` wrote; shards are read when they are queried."""
         starts = np.load(folder / _STARTS)
         for number in range(len(starts) - 1):
             try:
@@ -151,7 +151,7 @@ class Shards:
 
 
 def merged(answers: Sequence[Answer], queries: int, k: int) -> Answer:
-    """The k nearest of the nearest of each shard, for every query.
+    """The k nearest rows from the results of all shards, for every query.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _build_shard(number: int, folder: Path, table: Folder, starts: NDArray[np.in
 def _put_shard(
     number: int, folder: str, table: Folder, starts: NDArray[np.int64], store: ObjectStore
 ) -> Files:
-    """Build a shard and write it to the store; its files."""
+    """Build a shard and write it to the object store; returns its files."""
     scratch = local_cache().scratch()
     try:
         (scratch / str(number)).mkdir()
