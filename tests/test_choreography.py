@@ -104,7 +104,7 @@ def test_movements_that_cannot_be_compared_are_named(pieces, dances):
         postures([pieces[0], other[0]])
     with pytest.raises(InvalidInput, match="weights must be 21 numbers"):
         postures(pieces, weights=[1.0, 2.0])
-    with pytest.raises(InvalidInput, match="no movements to compare"):
+    with pytest.raises(InvalidInput, match="movements must not be empty"):
         postures([])
 
 

@@ -1,10 +1,9 @@
-"""Meter: how many beats make a movement, estimated where nobody says so.
+"""Estimation of the meter: beats per movement.
 
-Beyond the paper, which takes the meter from the kind of dance. Two witnesses are heard, for
-each meter that dances have: how alike the motion is to itself so many beats later, which
-a march or a waltz shows clearly; and how unequal its beats are when counted in so many, for
-on the downbeat of a bar the body turns most. A dance that sways from foot to foot on every beat
-looks like two where the musicians count four.
+Beyond the paper, which takes the meter from the kind of dance. Two measures are added for each
+possible meter: the self-similarity of the motion after one bar, which is clear for marches and
+waltzes, and the inequality of the accents within a bar, since the body moves most on downbeats.
+A dance that sways from foot to foot on every beat looks like 2/4 even if the music is in 4/4.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class Meter:
     beats : int
         Beats per movement.
     downbeat : int
-        Number of the first beat that starts one.
+        Index of the first beat that starts one.
     scores : dict of int to float
-        What spoke for each meter; the highest was taken.
+        Score of each meter; the highest wins.
     """
 
     beats: int
@@ -46,7 +45,7 @@ class Meter:
 def estimated_meter(
     motion: Motion | Sequence[Motion], beats: Beats, *, meters: Sequence[int] = METERS
 ) -> Meter:
-    """The meter of a motion whose beats are known.
+    """The meter of a motion with known beats.
 
     Examples
     --------
@@ -62,8 +61,8 @@ def estimated_meter(
     for meter in meters:
         if len(beats) < 2 * meter + 1:
             continue
-        # A bar is like the next one, or like the one after that: dances go left, then right.
-        # Of two, only itself counts: the second next is the same foot's again.
+        # A bar resembles the next one, or the one after that: dances go left, then right.
+        # In two, only the next one counts: the second next starts with the same foot anyway.
         later = [meter] if meter == 2 else [meter, 2 * meter]
         repeat = max(alike.get(lag, 0.0) for lag in later)
         scores[meter] = float(repeat) + 0.5 * _inequality(accents, meter)
@@ -72,7 +71,7 @@ def estimated_meter(
 
 
 def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
-    """The meter that most takes, of known beats, seem to be in."""
+    """The meter with the highest total score over takes with known beats."""
     votes: dict[int, float] = {}
     for motions, found in takes:
         meter = estimated_meter(motions, found)
@@ -82,7 +81,7 @@ def usual_meter(takes: Sequence[tuple[Sequence[Motion], Beats]]) -> int:
 
 
 def downbeat(beats: Beats, meter: int) -> int:
-    """Number, below `meter`, of the beats on which the body turns most."""
+    """Offset, below `meter`, of the beats with the strongest accents."""
     if meter <= 1 or len(beats) < 2 * meter:
         return 0
     accents = beat_accents(beats)
@@ -90,7 +89,7 @@ def downbeat(beats: Beats, meter: int) -> int:
 
 
 def beat_accents(beats: Beats) -> Array:
-    """How much turns at each beat: weights of the candidates nearest to it, shape (K,)."""
+    """Accent of each beat: total weight of the candidates nearest to it, shape (K,)."""
     total = np.zeros(len(beats))
     if len(beats) < 2:
         return total
@@ -100,7 +99,7 @@ def beat_accents(beats: Beats) -> Array:
 
 
 def _beat_likeness(motion, beats: Beats, longest: int) -> dict[int, float]:
-    """Correlation of the motion with itself 1, 2, ... beats later, on the clock of its beats."""
+    """Correlation of the motion with itself 1, 2, ... beats later, in beat time."""
     motions = [motion] if isinstance(motion, Motion) else list(motion)
     steps = 8
     count = (len(beats) - 1) * steps + 1
@@ -123,7 +122,7 @@ def _beat_likeness(motion, beats: Beats, longest: int) -> dict[int, float]:
 
 
 def _inequality(accents: Array, meter: int) -> float:
-    """How unlike the beats of a bar are: spread of their mean accents, as part of the mean."""
+    """Coefficient of variation of the mean accents of the beats of a bar."""
     means = [float(np.mean(accents[offset::meter])) for offset in range(meter)]
     whole = float(np.mean(accents))
     return float(np.std(means)) / whole if whole > 0.0 else 0.0

@@ -1,9 +1,8 @@
-"""Basic movements: what a body does from one downbeat to the next.
+"""Basic movements: segments of takes from one downbeat to the next.
 
-A take is cut at every `meter`-th motion beat; the pieces are brought to one beat period by
-moving their beats onto a common clock, and to one start: over the origin, facing +Z (Kim, Park
-and Shin 2003, section 4.1). Two movements are compared by posture and velocity at their beats
-alone, equations (12) to (15).
+A take is cut at every `meter`-th motion beat. The movements are warped to one beat period and
+moved to one start, over the origin and facing +Z (Kim, Park and Shin 2003, section 4.1). Movements
+are compared by posture and velocity at their beats, equations (12) to (15).
 """
 
 from __future__ import annotations
@@ -22,34 +21,34 @@ from motionloom.rhythm.motion_beats.beats import Beats
 
 Array = NDArray[np.float64]
 
-# Radians per second and metres per second count for this much beside radians and metres (the
-# paper's nu): about as much as the pose, for movements of ordinary vigour.
+# Weight of velocities relative to postures (the paper's nu): for ordinary movements both
+# contribute about equally.
 VELOCITY_WEIGHT = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Movement:
-    """One basic movement, of one character or of several that move together.
+    """A basic movement of one character, or of several that move together.
 
     Attributes
     ----------
     source : tuple of str
-        Names of the motions it was cut from, one per character.
+        Names of the takes it was cut from, one per character.
     start_frame, end_frame : int
-        Half-open range in them; the next movement shares the frame of its first beat.
+        Half-open range in the takes; the next movement shares the frame of its first beat.
     beats : ndarray, shape (B,)
-        Beats in frames of the source, the first and the last included: ``meter + 1``, and one
-        more behind a `transition_phase`.
+        Beats in frames of the take, first and last included: ``meter + 1``, and one more if
+        there is a `transition_phase`.
     bodies : tuple of Motion
-        The piece itself at the common beat period and common start, beat k at frame
-        ``(k - transition_phase) * beat_frames``; the first is the leader.
+        The warped motions, the leader first; beat k is at frame
+        ``(k - transition_phase) * beat_frames``.
     beat_frames : int
         Frames between beats.
     mirrored : bool
         Whether left and right were exchanged.
     transition_phase : float
-        Beats after the first one at which it begins, and after the last at which it ends: a
-        movement may hand over where the body is calm, not where a foot lands.
+        Beats after its first beat at which it begins, and after its last at which it ends:
+        transitions may be smoother between beats than where a foot lands.
 
     Examples
     --------
@@ -69,12 +68,12 @@ class Movement:
 
     @property
     def motion(self) -> Motion:
-        """The leader, or the only one."""
+        """The motion of the leader."""
         return self.bodies[0]
 
     @property
     def meter(self) -> int:
-        """Beats it lasts."""
+        """Length in beats."""
         return len(self.beats) - 1 - (self.transition_phase > 0.0)
 
     @property
@@ -85,17 +84,17 @@ class Movement:
         return clock
 
     def source_frames(self, frames: Array) -> Array:
-        """Frames of the source that the piece shows at its own `frames`."""
+        """Frames of the take at `frames` of the movement."""
         return np.interp(frames, self.clock, self.beats)
 
     def onto(self, skeletons: Sequence[Skeleton]) -> Movement:
-        """The same movement of other bodies, one skeleton per character."""
+        """The movement retargeted, one skeleton per character."""
         bodies = zip(self.bodies, skeletons, strict=True)
         return replace(self, bodies=tuple(conformed(one, body, one.fps) for one, body in bodies))
 
     @property
     def text(self) -> str:
-        """``NAME:START-END``, as on the command line; ``~`` behind a mirrored one."""
+        """``NAME:START-END``, as on the command line, with ``~`` if mirrored."""
         return f"{self.source[0]}:{self.start_frame}-{self.end_frame}{'~' * self.mirrored}"
 
 
@@ -108,7 +107,7 @@ def cut_movements(
     beat_frames: int | None = None,
     mirrored: bool = False,
 ) -> list[Movement]:
-    """The movements of one take, in order.
+    """The movements of a take, in order.
 
     Parameters
     ----------
@@ -118,11 +117,11 @@ def cut_movements(
     meter : int
         Beats per movement.
     first_beat : int
-        The downbeat to start from; `downbeat` estimates it.
+        Index of the first downbeat.
     beat_frames : int, optional
-        Common beat period in frames. Default: the take's own, rounded.
+        Common beat period in frames. Default: of the take, rounded.
     mirrored : bool
-        Noted in the movements; the caller has mirrored the motions.
+        Whether `motions` are mirrored; recorded in the movements.
 
     Raises
     ------
@@ -146,7 +145,7 @@ def cut_movements(
         name = together[0].name or "the motion"
         raise InvalidInput(
             f"a movement of {meter} beats needs {meter + 1} beats; {name} has "
-            f"{max(usable + 1, 0)} from its downbeat on ({len(beats)} in all)"
+            f"{max(usable + 1, 0)} from its first downbeat on ({len(beats)} in total)"
         )
     every = beat_frames or max(round(beats.period * together[0].fps), 2)
     names = tuple(motion.name for motion in together)
@@ -166,9 +165,9 @@ def warped_movement(
     *,
     transition_phase: float = 0.0,
 ) -> Movement:
-    """The movement between given beats (B,), frames of the motions, on the common clock.
+    """The movement between given beats (B,), frames of the motions, warped to one period.
 
-    With a `transition_phase` it begins and ends so many beats later; `beats` has one more then.
+    With a `transition_phase` it begins and ends so many beats later, and `beats` has one more.
     """
     count = (len(beats) - 1 - (transition_phase > 0.0)) * beat_frames + 1
     place = np.interp(
@@ -187,7 +186,7 @@ def warped_movement(
 
 
 def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
-    """Frames of a piece, between frames too, moved to the leader's common start."""
+    """Motions at fractional frames, moved so that the leader starts at the origin."""
     taken = [sampled(motion, place) for motion in motions]
     turn = -float(taken[0][0].headings()[0])
     shift = rot.rotate(rot.yaw(turn), taken[0].root[0].astype(np.float64))
@@ -195,7 +194,7 @@ def _warped(motions: tuple[Motion, ...], place: Array) -> tuple[Motion, ...]:
 
 
 def sampled(motion: Motion, frames: Array) -> Motion:
-    """The poses of a motion at fractional frames, as a motion of the same rate."""
+    """A motion at fractional frames, at the same frame rate."""
     before = np.clip(np.floor(frames).astype(np.intp), 0, len(motion) - 1)
     after = np.minimum(before + 1, len(motion) - 1)
     share = frames - before
@@ -211,7 +210,7 @@ def sampled(motion: Motion, frames: Array) -> Motion:
 
 @dataclass(frozen=True, eq=False)
 class Postures:
-    """Posture and velocity of N movements at B beats, as the difference measure sees them.
+    """Postures and velocities of N movements at B beats.
 
     Attributes
     ----------
@@ -222,7 +221,7 @@ class Postures:
     velocities : ndarray, shape (N, B, C + J, 3)
         Velocities of the roots, then angular velocities of the joints.
     weights : ndarray, shape (J,)
-        Of the joints, the paper's w and v.
+        Weights of the joints, the paper's w and v.
     """
 
     roots: Array
@@ -232,14 +231,14 @@ class Postures:
 
 
 def postures(movements: Sequence[Movement], *, weights: Array | None = None) -> Postures:
-    """What equations (13) and (14) compare, at all beats of all movements.
+    """Postures at all beats of all movements, for equations (13) and (14).
 
     Parameters
     ----------
     movements : sequence of Movement
         Of one meter, one beat period and one skeleton.
     weights : array_like, shape (J,), optional
-        Of the joints of one character. Default: 1.
+        Weights of the joints of one character. Default: 1.
     """
     _check_alike(movements)
     first = movements[0]
@@ -250,10 +249,9 @@ def postures(movements: Sequence[Movement], *, weights: Array | None = None) -> 
 def end_postures(
     movements: Sequence[Movement], *, last: bool, weights: Array | None = None
 ) -> Postures:
-    """Postures at the first or the last beat alone, each where and facing as a start does.
+    """Postures at the first or last frame, moved to the origin and facing +Z.
 
-    Where a movement is followed by another, the other is put where the first one ends: only
-    what is left then makes a difference.
+    A movement starts where its predecessor ends, so only the remaining difference counts.
     """
     _check_alike(movements)
     rows = []
@@ -269,13 +267,13 @@ def end_postures(
 
 
 def differences(a: Postures, b: Postures, *, velocity_weight: float = VELOCITY_WEIGHT) -> Array:
-    """Difference of every movement of `a` from every one of `b`, equation (15), shape (N, M)."""
+    """Difference between all movements of `a` and `b`, equation (15), shape (N, M)."""
     total = np.zeros((len(a.roots), len(b.roots)))
     bodies = a.roots.shape[2] // 3
     scale = np.sqrt(np.concatenate([np.ones(bodies), a.weights]))[:, None]
     for k in range(a.roots.shape[1]):
         total += _squared(a.roots[:, k], b.roots[:, k])
-        # |log(p^-1 q)| is half the angle of the turn from p to q.
+        # |log(p^-1 q)| is half the angle of the rotation from p to q.
         dots = np.abs(np.einsum("njc,mjc->nmj", a.rotations[:, k], b.rotations[:, k]))
         total += np.arccos(np.minimum(dots, 1.0)) ** 2 @ a.weights
         va = (a.velocities[:, k] * scale).reshape(len(a.roots), -1)
@@ -285,7 +283,7 @@ def differences(a: Postures, b: Postures, *, velocity_weight: float = VELOCITY_W
 
 
 def transition_differences(movements: Sequence[Movement]) -> Array:
-    """Difference of the last posture of each movement from the first of each, shape (N, N)."""
+    """Difference of the last posture of movement i from the first of movement j, (N, N)."""
     return differences(end_postures(movements, last=True), end_postures(movements, last=False))
 
 
@@ -306,7 +304,7 @@ def _gathered(movements, rows, weights) -> Postures:
     each = np.ones(len(skeleton)) if weights is None else np.asarray(weights, np.float64)
     if each.shape != (len(skeleton),) or np.any(each < 0.0):
         raise InvalidInput(
-            f"weights must be {len(skeleton)} numbers, one per joint, not negative; "
+            f"weights must have shape ({len(skeleton)},), one per joint, and not be negative; "
             f"got shape {each.shape}"
         )
     roots, rotations, velocities = (np.stack(part) for part in zip(*rows, strict=True))
@@ -315,21 +313,21 @@ def _gathered(movements, rows, weights) -> Postures:
 
 def _check_alike(movements: Sequence[Movement]) -> None:
     if not movements:
-        raise InvalidInput("there are no movements to compare")
+        raise InvalidInput("movements must not be empty")
     first = movements[0]
     for other in movements:
         if (other.meter, other.beat_frames, len(other.bodies)) != (
             first.meter, first.beat_frames, len(first.bodies),
         ):  # fmt: skip
             raise InvalidInput(
-                "movements to compare must have one meter, one beat period and as many "
-                f"characters; {other.text} differs from {first.text}"
+                "movements must have the same meter, beat period and number of characters; "
+                f"{other.text} differs from {first.text}"
             )
         for a, b in zip(other.bodies, first.bodies, strict=True):
             if a.skeleton.names != b.skeleton.names:
                 raise InvalidInput(
-                    f"movements to compare must share their joints; {other.text} has other "
-                    f"joints than {first.text}. Retarget the takes onto one skeleton first"
+                    f"movements must share their joints; {other.text} has other joints than "
+                    f"{first.text}. Retarget the takes to one skeleton first"
                 )
 
 

@@ -1,1 +1,1 @@
-"""Motion beats: candidates, dominant period, reference beats."""
+"""Motion beats: candidates, dominant period, beat tracking."""

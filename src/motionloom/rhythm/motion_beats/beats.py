@@ -1,9 +1,9 @@
-"""Motion beats: when a body keeps time, and how surely (Kim, Park and Shin 2003, section 3).
+"""Motion beats and their confidence (Kim, Park and Shin 2003, section 3).
 
-Candidates are where joints turn back (`candidates`); their common period and phase make
-reference beats (`beat_period`, `tracking`); around each of these the candidates are averaged
-by Huber's M-estimator, which is the motion beat. A reference beat without candidates stands
-for itself. Beyond the paper, half beats are told from beats by the feet.
+Candidates are changes of direction (`candidates`); their dominant period (`period`) and dynamic
+programming (`tracking`) give reference beats. A motion beat is Huber's M-estimate of the candidates
+around a reference beat, or the reference beat itself if it has none. Beyond the paper, landings of
+the feet tell beats from half beats.
 """
 
 from __future__ import annotations
@@ -46,44 +46,43 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_REPEAT_SECONDS = 4.0  # movements that repeat themselves do so within this
-_HUBER = 0.04  # of a period: farther candidates count by their side only
-# What the reference beat counts for among its candidates, of what they usually weigh: where a
-# dancer hardly turns, two stray candidates are no beat.
+_REPEAT_SECONDS = 4.0  # longest time after which movements repeat
+_HUBER = 0.04  # threshold of Huber's loss, as a fraction of the period
+# Weight of the reference beat among its candidates, as a fraction of their median total weight:
+# where a dancer hardly moves, two stray candidates are no beat.
 _REFERENCE = 0.1
-# Feet land on beats. Where hardly a landing in ten, of this many, falls on every other beat, and
-# the period twice as long is half as strong or more, those are half beats: a body that lilts
-# turns back between steps, too. Of 365 gaits and dances of CMU it changes none.
+# Feet land on beats. If of at least 8 landings at most a tenth fall on every other beat, and twice
+# the period is at least half as strong, those are half beats: a body may also change direction
+# between steps. This changes none of 365 gaits and dances of CMU.
 _STEPS, _STRAY, _AS_WELL = 8, 0.1, 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Beats:
-    """Motion beats and what they were found from.
+    """Motion beats of a motion.
 
     Attributes
     ----------
     times : ndarray, shape (K,)
         Motion beats, seconds from the first frame.
     period : float
-        Seconds between beats; where the tempo changes, the usual ones.
+        Typical number of seconds between beats.
     phase : float
-        Seconds, in [0, period): ``phase + k * period`` are regular beats nearest to `times`.
+        Seconds, in [0, period): the grid ``phase + k * period`` fits `times` best.
     confidence : float
-        0 to 1: how much of what turns, turns with the beat, and how alike the motion is to
-        itself some beats later. Below `RHYTHMIC` there is no rhythm to speak of.
+        0 to 1, from the contrast of the periodogram and the self-similarity of the motion.
+        Below `RHYTHMIC` the motion has no rhythm.
     alternatives : tuple of Period
-        Other periods the motion may be counted in, the strongest first, each with its ratio
-        to `period` where that is simple (1/2: twice as many beats). Half and double are
-        always among them.
+        Other possible periods, the strongest first, each with its ratio to `period` if that
+        is simple (1/2: twice as many beats). Half and double are always among them.
     candidates : Candidates
-        All evident turns of all joints.
+        Changes of direction of all joints.
     reference : ndarray, shape (K,)
-        Reference beats that `times` were estimated around.
+        Reference beats around which `times` were estimated.
     repeats : int
-        Beats after which the motion repeats itself, 0 if it does not: a hint at the meter.
+        Beats after which the motion repeats, 0 if it does not: a hint at the meter.
     fps, seconds : float
-        Rate and duration of the motion.
+        Frame rate and duration of the motion.
 
     Examples
     --------
@@ -114,12 +113,12 @@ class Beats:
 
     @property
     def frames(self) -> Array:
-        """Beats in frames of the motion, not rounded, shape (K,)."""
+        """Beats in fractional frames, shape (K,)."""
         return self.times * self.fps
 
     @property
     def rhythmic(self) -> bool:
-        """Whether there is a rhythm at all."""
+        """Whether the motion has a rhythm."""
         return self.confidence >= RHYTHMIC
 
     def as_dict(self) -> dict:
@@ -153,22 +152,21 @@ def beats(
     weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
 ) -> Beats:
-    """When a motion keeps time.
+    """Find the beats of a motion.
 
     Parameters
     ----------
     motion : Motion, or several
-        Several characters that move to one beat (a couple) are analysed together; their
-        motions must have one rate and one length.
+        Motions of characters that move together (a couple) are analysed together; they must
+        have one frame rate and one length.
     tempo_bpm : pair of float
-        Least and greatest plausible tempo, beats per minute.
+        Slowest and fastest plausible tempo, beats per minute.
     steady : bool
-        Reference beats on one regular grid, as in the paper, instead of a tempo that may
-        change.
+        Assume a constant tempo, as in the paper.
     weights : dict, optional
-        Role or joint name to a factor on its turns; 0 leaves a joint out.
+        Role or joint name to a factor on its candidate beats; 0 ignores a joint.
     kind : {"turns", "acceleration"}
-        What counts as a candidate; see `motionloom.rhythm.motion_beats.candidates`.
+        Candidate beats: changes of direction, or of the sign of the acceleration.
 
     Returns
     -------
@@ -177,8 +175,8 @@ def beats(
     Raises
     ------
     InvalidInput
-        If the motion is shorter than three of the shortest periods, or the tempo range means
-        nothing. A motion without rhythm is not an error: its `confidence` is low.
+        If the motion is shorter than three of the shortest periods, or the tempo range is
+        empty. A motion without rhythm is not an error: its `confidence` is low.
 
     Examples
     --------
@@ -202,7 +200,7 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
     first = motions[0]
     if first.duration < 3.0 * shortest:
         raise InvalidInput(
-            f"a rhythm takes at least {3.0 * shortest:.2f} s to show; {first.name or 'the motion'} "
+            f"beats need at least {3.0 * shortest:.2f} s of motion; {first.name or 'the motion'} "
             f"lasts {first.duration:.2f} s"
         )
     candidates = candidate_beats(motions, weights=settings.weights, kind=settings.kind)
@@ -213,7 +211,7 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
         longest=min(longest, 0.6 * first.duration),
     )  # fmt: skip
     if not found or len(candidates) < 3:
-        return _nothing(candidates, first, longest)
+        return _no_beats(candidates, first, longest)
     reference, times = _counted(candidates, signal, found[0].seconds, steady=settings.steady)
     slower = next((one for one in found if one.ratio == 2 and one.strength >= _AS_WELL), None)
     if slower is not None and steps_alternate(times, candidates.landings):
@@ -243,9 +241,8 @@ def analyse_beats(motions: Sequence[Motion], settings: BeatSettings) -> Beats:
 def huber_beats(candidates: Candidates, reference: Array) -> Array:
     """Motion beats from candidates around reference beats, equations (9) to (11), shape (K,).
 
-    Around each reference beat, half-way to its neighbours, the weighted Huber estimate of
-    location; the reference beat itself where no candidate falls. Beyond the paper, the reference
-    beat counts a little itself.
+    The weighted Huber estimate of location of the candidates nearest to each reference beat, or
+    the reference beat if there are none. Beyond the paper, the reference beat has a weight, too.
     """
     if len(reference) < 2:
         return reference.copy()
@@ -269,14 +266,14 @@ def huber_beats(candidates: Candidates, reference: Array) -> Array:
 
 
 def steps_alternate(times: Array, landings: Array) -> bool:
-    """Whether feet land on every other beat alone: then those are the beats."""
+    """Whether feet land on every other beat only: then those are the beats."""
     nearest = np.searchsorted(0.5 * (times[1:] + times[:-1]), landings)
     odd, count = int(np.sum(nearest % 2)), len(nearest)
     return count >= _STEPS and min(odd, count - odd) <= _STRAY * count
 
 
 def _huber(times: Array, weights: Array, guess: float, bend: float) -> float:
-    """Weighted Huber estimate of location by reweighting; the loss is convex."""
+    """Weighted Huber estimate of location by iterative reweighting; the loss is convex."""
     for _ in range(100):
         off = np.abs(times - guess)
         pull = weights * np.minimum(1.0, bend / np.maximum(off, 1e-12))
@@ -295,14 +292,14 @@ def _together(motion: Motion | Sequence[Motion]) -> list[Motion]:
     for other in motions[1:]:
         if len(other) != len(first) or abs(other.fps - first.fps) > 1e-6 * first.fps:
             raise InvalidInput(
-                "motions analysed together must have one rate and one length; got "
+                "motions analysed together must have one frame rate and one length; got "
                 f"{len(first)} frames at {first.fps:g} fps and {len(other)} at {other.fps:g}"
             )
     return motions
 
 
 def _likeness(motions: list[Motion]) -> Array:
-    """Self-similarity of joint angles and, mostly, of their velocities."""
+    """Self-similarity of joint angles (30 %) and their velocities (70 %)."""
     from scipy.ndimage import gaussian_filter1d
 
     angles = np.concatenate([smooth_angles(motion) for motion in motions], axis=1)
@@ -316,14 +313,14 @@ def _likeness(motions: list[Motion]) -> Array:
 def _counted(
     candidates: Candidates, signal: Array, period: float, *, steady: bool
 ) -> tuple[Array, Array]:
-    """Reference beats and motion beats of a period."""
+    """Reference beats and motion beats for a period."""
     reference = _reference(candidates, signal, period, steady=steady)
     times = huber_beats(candidates, reference)
     return reference, _edges(times, reference, period, candidates.seconds)
 
 
 def _reference(candidates: Candidates, signal: Array, period: float, *, steady: bool) -> Array:
-    # A period of nothing at either end still belongs to the rhythm.
+    # Beats may lie up to one period outside the candidates.
     first = max(candidates.times[0] - 1.1 * period, 0.0)
     last = min(candidates.times[-1] + 1.1 * period, candidates.seconds)
     if steady:
@@ -334,7 +331,7 @@ def _reference(candidates: Candidates, signal: Array, period: float, *, steady: 
 
 
 def _edges(times: Array, reference: Array, period: float, seconds: float) -> Array:
-    """Beats so near an end that half of their candidates are cut off follow their neighbours."""
+    """With beats near an end, which lack half of their candidates, extrapolated."""
     if len(times) < 4:
         return times
     times = times.copy()
@@ -346,7 +343,7 @@ def _edges(times: Array, reference: Array, period: float, seconds: float) -> Arr
 
 
 def _refined(best: Period, times: Array) -> float:
-    """The period: as the motion repeats itself, or by the beats where it does not."""
+    """The period from self-similarity, or from the beats if the motion does not repeat."""
     gaps = np.diff(times)
     usual = gaps[np.abs(np.log(np.maximum(gaps, 1e-9) / best.seconds)) < 0.25]
     if best.repeats or len(usual) < 4:
@@ -355,11 +352,11 @@ def _refined(best: Period, times: Array) -> float:
 
 
 def _alternatives(found: list[Period], signal: Array, period: float) -> tuple[Period, ...]:
-    """What else was found, and in any case the levels an octave away; the strongest first."""
+    """Other periods, and always half and double, the strongest first."""
     others = list(found[1:5])
-    told = {other.ratio for other in others}
+    known = {other.ratio for other in others}
     levels = other_levels(signal, replace(found[0], seconds=period))
-    others += [level for level in levels if level.ratio not in told]
+    others += [level for level in levels if level.ratio not in known]
     return tuple(sorted(others, key=lambda other: -other.strength))
 
 
@@ -371,18 +368,18 @@ def _phase(times: Array, period: float) -> float:
 
 
 def _confidence(best: Period, contrast: float, beats: int, seconds: float) -> float:
-    """From how far the period stands out of the periodogram, and from self-similarity.
+    """Confidence from the contrast of the periodogram and from self-similarity.
 
     Motions without rhythm have a contrast of at most 1, walks and salsas about 1.4, dances 1.5
-    to 4 (medians of CMU takes, and the built-in corpus). Either witness is enough; both count
-    for less where there are few beats, or hardly time to repeat anything.
+    to 4 (medians of CMU takes and the built-in corpus). Either measure is enough; both count
+    less if there are few beats or repetitions.
     """
-    heard = (1.0 - np.exp(-1.2 * max(contrast - 0.9, 0.0))) * min(beats / 8.0, 1.0)
+    spectral = (1.0 - np.exp(-1.2 * max(contrast - 0.9, 0.0))) * min(beats / 8.0, 1.0)
     rounds = seconds / (best.repeats * best.seconds) if best.repeats else 1.0
     alike = max(best.likeness - 0.1, 0.0) / 0.9 * min(max(rounds - 1.0, 0.0) / 2.0, 1.0)
-    return float(1.0 - (1.0 - heard) * (1.0 - alike))
+    return float(1.0 - (1.0 - spectral) * (1.0 - alike))
 
 
-def _nothing(candidates: Candidates, motion: Motion, longest: float) -> Beats:
+def _no_beats(candidates: Candidates, motion: Motion, longest: float) -> Beats:
     empty = np.zeros(0)
     return Beats(empty, longest, 0.0, 0.0, (), candidates, empty, 0, motion.fps, motion.duration)

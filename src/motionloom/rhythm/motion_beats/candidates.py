@@ -1,15 +1,13 @@
-"""Candidate beats: the moments at which joints evidently change direction, and feet land.
+"""Candidate beats: moments at which joints change direction or feet land.
 
-A joint that turns back passes zero angular velocity. Every rotation component of every joint
-is one signal; each of its evident turns is a candidate, with the size of the turn in radians
-as its weight. A foot that is put down changes direction, too. Most candidates of a rhythmic
-motion gather around its beats, the others fall anywhere (Kim, Park and Shin 2003, section 3.1).
+A joint that changes direction passes zero angular velocity. Every rotation component of every
+joint is one signal; each of its significant extrema is a candidate, weighted by its prominence in
+radians. A foot that lands is a candidate, too. Most candidates of a rhythmic motion gather around
+its beats, the others are scattered (Kim, Park and Shin 2003, section 3.1).
 
-The paper takes the zero crossings of the angular acceleration; those are where a swing is
-fastest or has come to rest, so a plain swing crosses half a swing away from where it turns.
-They can be had with ``kind="acceleration"``.
-
-Where between its samples a curve turns: the parabola through a sample and its neighbours.
+The paper uses the zero crossings of the angular acceleration, where a swing is fastest or has come
+to rest, half a swing away from where a plain swing changes direction. ``kind="acceleration"``
+selects these.
 """
 
 from __future__ import annotations
@@ -29,59 +27,42 @@ if TYPE_CHECKING:
     from motionloom.motion import Motion, Skeleton
 
 
-def peak_offset(before: ArrayLike, here: ArrayLike, after: ArrayLike) -> NDArray[np.float64]:
-    """How far from a sample, half a sample at most, its parabola is highest or lowest.
-
-    Zero where the three lie on a line. Arguments broadcast.
-
-    Examples
-    --------
-    >>> peak_offset([1.0, 0.0], [2.0, 1.0], [2.0, 2.0])
-    array([0.5, 0. ])
-    """
-    first, middle, last = (np.asarray(one, np.float64) for one in (before, here, after))
-    bend = first - 2.0 * middle + last
-    slope = 0.5 * (first - last)
-    shift = np.divide(slope, bend, out=np.zeros_like(bend), where=bend != 0.0)
-    return np.asarray(np.clip(shift, -0.5, 0.5))
-
-
 Array = NDArray[np.float64]
 Kind = Literal["turns", "acceleration"]
 
-# Seconds of Gaussian smoothing: a turn keeps its place, the noise of markers does not. Where
-# neighbouring frames differ by more than `_NOISY` radians for no reason, more is needed.
+# Gaussian smoothing in seconds: removes marker noise and keeps extrema in place. The stronger
+# one is for motions whose noise between neighbouring frames exceeds `_NOISY` radians.
 SMOOTHING, _SMOOTHING_NOISY, _NOISY = 0.04, 0.06, 0.02
-# Radians a component must turn back by. Smaller turns are involuntary: 3.4 degrees.
+# Least prominence of an extremum in radians (3.4 degrees): smaller ones are involuntary.
 EVIDENT = 0.06
-# ... and so many deviations of what noise is left after smoothing.
+# ... and in standard deviations of the noise left after smoothing.
 _ABOVE_NOISE = 4.0
-_LARGEST = 1.0  # radians that count; one glitch is not a rhythm
-# What a foot that is put down counts for in the period (radians), and for where beats are:
-# of a waltz, the rest of the body turns as much between the beats as on them.
+_LARGEST = 1.0  # radians: limits the weight of a single glitch
+# Size (radians) and weight of a landing. In a waltz, the rest of the body changes direction as
+# much between the beats as on them.
 _LANDING, _LANDING_WEIGHT = 0.5, 1.0
-_AROUND = 0.75  # seconds; the usual speed is told from so much to either side
+_AROUND = 0.75  # seconds: standard deviation of the window of the average speed
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidates of all signals, in order of time.
+    """Candidate beats of all signals, in order of time.
 
     Attributes
     ----------
     times : ndarray, shape (N,)
         Seconds from the start of the motion.
     sizes : ndarray, shape (N,)
-        How far the component turns back, radians.
+        Prominence of the extremum, radians.
     weights : ndarray, shape (N,)
-        The same, less where the rest of the body is fast.
+        The same, reduced where the body is fast.
     signals : ndarray of int, shape (N,)
-        Which signal each belongs to: ``3 * joint + axis``, behind them the landings of the
-        feet; the second of two characters counts on from the first.
+        Signal of each: ``3 * joint + axis``, then the landings of the feet; the second of
+        two characters continues the numbers of the first.
     seconds : float
         Duration of the motion, from the first to the last frame.
     landings : ndarray, shape (M,)
-        When a foot is put down, seconds; in no order where several move together.
+        Landings of feet, seconds; not sorted for several characters.
     """
 
     times: Array
@@ -101,17 +82,16 @@ def candidate_beats(
     weights: Mapping[str, float] | None = None,
     kind: Kind = "turns",
 ) -> Candidates:
-    """Candidates of one character, or of several that move together.
+    """Candidate beats of one character, or of several that move together.
 
     Parameters
     ----------
     motions : sequence of Motion
         At the same rate and of the same length.
     weights : dict, optional
-        Role or joint name to a factor on its candidates' weights; 0 leaves a joint out.
+        Role or joint name to a factor on the weights of its candidates; 0 ignores a joint.
     kind : {"turns", "acceleration"}
-        Where a component turns back and where feet land, or where a component's acceleration
-        changes sign (the paper).
+        Changes of direction and landings, or changes of sign of the acceleration (the paper).
 
     Returns
     -------
@@ -124,8 +104,6 @@ def candidate_beats(
     >>> bool(len(found) > 300), found.times.shape == found.sizes.shape
     (True, True)
     """
-    if kind not in ("turns", "acceleration"):
-        raise InvalidInput(f"kind must be 'turns' or 'acceleration'; got {kind!r}")
     still = stillness(motions)
     parts, feet, offset = [], [np.zeros(0)], 0
     for motion in motions:
@@ -154,9 +132,9 @@ def candidate_beats(
 
 
 def stillness(motions: Sequence[Motion]) -> Array:
-    """Near 1 where the bodies are much slower than around, near 0 where faster, shape (T,).
+    """Near 1 where the bodies are slower than their local average, near 0 where faster, (T,).
 
-    A knee that bends most in the middle of a step turns back, too, but the body does not.
+    Suppresses extrema of single joints, such as a knee in mid-step, while the body is moving.
     """
     from scipy.ndimage import gaussian_filter1d
 
@@ -169,7 +147,7 @@ def stillness(motions: Sequence[Motion]) -> Array:
 
 
 def smooth_angles(motion: Motion) -> Array:
-    """Rotation components summed up from the first frame and smoothed, shape (T, 3 J)."""
+    """Rotation components, accumulated from the first frame and smoothed, shape (T, 3 J)."""
     from scipy.ndimage import gaussian_filter1d
 
     angles = _angles(motion)
@@ -193,9 +171,9 @@ def _smoothing(angles: Array) -> float:
 
 
 def _roughness(angles: Array) -> Array:
-    """Deviation of white noise in each component, from neighbours alone, radians, (3 J,).
+    """Standard deviation of white noise in each component, radians, (3 J,).
 
-    Second differences hold next to nothing of what a body does on purpose.
+    Estimated from second differences, which contain almost nothing of voluntary movement.
     """
     if len(angles) < 3:
         return np.zeros(angles.shape[1])
@@ -203,7 +181,7 @@ def _roughness(angles: Array) -> Array:
 
 
 def _noise(motion: Motion) -> Array:
-    """Deviation that noise leaves in each smoothed component, radians, shape (3 J,)."""
+    """Standard deviation of the noise left in each smoothed component, radians, (3 J,)."""
     angles = _angles(motion)
     width = max(_smoothing(angles) * motion.fps, 0.5)
     left = _roughness(angles - smooth_angles(motion))
@@ -211,7 +189,7 @@ def _noise(motion: Motion) -> Array:
 
 
 def _reaches(skeleton: Skeleton) -> Array:
-    """How far the body reaches below each joint, metres, shape (J,): what its turns move."""
+    """Length of the longest chain below each joint, metres, shape (J,)."""
     parents, offsets = skeleton.point_parents, skeleton.point_offsets
     reach = np.zeros(len(parents))
     for point in range(len(parents) - 1, 0, -1):
@@ -222,7 +200,7 @@ def _reaches(skeleton: Skeleton) -> Array:
 
 
 def _landings(motion: Motion) -> Array:
-    """Moments at which a foot is put down, seconds; none where there are no feet."""
+    """Landings of the feet, seconds; none for a skeleton without feet."""
     try:
         contacts = motion.contacts()
     except RoleError:
@@ -255,13 +233,13 @@ def _factors(motion: Motion, weights: Mapping[str, float] | None) -> Array:
         else:
             joint = motion.skeleton.joint(name)
         if not (np.isfinite(factor) and factor >= 0.0):
-            raise InvalidInput(f"weights must not be negative; got {factor} for {name!r}")
+            raise InvalidInput(f"weights must be at least 0; got {factor} for {name!r}")
         factors[joint] = factor
     return factors
 
 
 def _turns(angle: Array, least: float) -> tuple[Array, Array]:
-    """Places (in frames, between them where the parabola says so) and sizes of evident turns."""
+    """Positions (fractional frames, by parabolic interpolation) and sizes of the extrema."""
     from scipy.signal import find_peaks
 
     places, sizes = [], []
@@ -275,7 +253,7 @@ def _turns(angle: Array, least: float) -> tuple[Array, Array]:
 
 
 def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array]:
-    """Where the second difference changes sign within evident swings; sizes of the swings."""
+    """Sign changes of the second difference, with the sizes of the nearest extrema."""
     bend = np.diff(angle, 2)
     cross = np.flatnonzero(np.signbit(bend[1:]) != np.signbit(bend[:-1]))
     a, b = bend[cross], bend[cross + 1]
@@ -284,3 +262,20 @@ def _inflections(angle: Array, turns: Array, sizes: Array) -> tuple[Array, Array
         return np.zeros(0), np.zeros(0)
     nearest = np.clip(np.searchsorted(turns, where), 0, len(turns) - 1)
     return where, sizes[nearest]
+
+
+def peak_offset(before: ArrayLike, here: ArrayLike, after: ArrayLike) -> NDArray[np.float64]:
+    """Offset of the extremum of the parabola through three samples, in [-0.5, 0.5].
+
+    Zero where the three lie on a line. Arguments broadcast.
+
+    Examples
+    --------
+    >>> peak_offset([1.0, 0.0], [2.0, 1.0], [2.0, 2.0])
+    array([0.5, 0. ])
+    """
+    first, middle, last = (np.asarray(one, np.float64) for one in (before, here, after))
+    bend = first - 2.0 * middle + last
+    slope = 0.5 * (first - last)
+    shift = np.divide(slope, bend, out=np.zeros_like(bend), where=bend != 0.0)
+    return np.asarray(np.clip(shift, -0.5, 0.5))

@@ -1,14 +1,14 @@
-"""The dominant period of candidate beats, and what else it might be.
+"""Dominant period of candidate beats, and its alternatives.
 
-Two witnesses are heard. *The periodogram* (Kim, Park and Shin 2003, section 3.2): each signal's
-candidates become a piecewise cosine with a crest at every candidate; the cosines are added up,
-and the power of the sum peaks at the beat's frequency. *Self-similarity* (not in the paper): a
-body that repeats itself after one, two, three, four, six or eight beats is most like itself
-after exactly so long, which tells the period far better than a spectrum of a few seconds. Free
-dances hardly repeat themselves; there the periodogram is left alone.
+Two measures are combined. *Periodogram* (Kim, Park and Shin 2003, section 3.2): the candidates of
+each signal become a piecewise cosine with a crest at every candidate; the power spectrum of the sum
+of all cosines peaks at the frequency of the beat. *Self-similarity* (not in the paper): a motion
+that repeats after 1, 2, 3, 4, 6 or 8 beats correlates most with itself after exactly that time,
+which measures the period far more precisely than a spectrum of a few seconds. Free dances hardly
+repeat; they are left to the periodogram.
 
-Every rhythm has several levels: steps, beats, bars. People agree on the one nearest to a
-comfortable tempo, and so does a mild weight here; the other levels are reported beside it.
+Every rhythm has several metrical levels: steps, beats, bars. Listeners choose the one nearest to a
+comfortable tempo, and so does a mild weight here; the other levels are reported as alternatives.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from motionloom.rhythm.motion_beats.candidates import Candidates, peak_offset
 Array = NDArray[np.float64]
 
 RATE = 60.0  # samples per second of the superposed signal: beats are far slower than 30 Hz
-# People tap along at about two beats a second, and with less and less ease an octave away.
-# Wide enough to leave the choice between levels mostly to the motion.
+# Preferred period (seconds), about two beats per second, and the width of the preference: wide
+# enough to leave the choice between levels mostly to the motion.
 COMFORTABLE, OCTAVES = 0.55, 0.9
-_REPEATS = (1, 2, 3, 4, 6, 8)  # beats after which movements repeat themselves
-_NEAR = 0.08  # how far (natural log) a spectral peak may lie from the period that repeats
+_REPEATS = (1, 2, 3, 4, 6, 8)  # beats after which movements repeat
+_NEAR = 0.08  # distance (natural log) of a spectral peak from the repeating period
 _ALIKE = 0.06  # self-similarity below this is chance
-# Usual error of a period told by self-similarity; that of a crest falls with the beats. Two
-# measurements farther apart than this (natural log) are not of one steady period.
+# Typical error of a period from self-similarity; that of a spectral peak falls with the number of
+# beats. Two measurements farther apart than `_AGREE` (natural log): the tempo is not steady.
 _LAG_ERROR, _AGREE = 0.012, 0.035
 _FINE = 16  # zero padding of the periodogram
 _RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (1, 1),
@@ -40,7 +40,7 @@ _RATIOS = tuple(Fraction(a, b) for a, b in ((1, 4), (1, 3), (1, 2), (2, 3), (3, 
 
 @dataclass(frozen=True)
 class Period:
-    """A period that the candidates speak for.
+    """A possible beat period.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class Period:
     strength : float
         0 to 1, relative to the strongest.
     repeats : int
-        After how many of these periods the motion repeats itself; 0: it does not.
+        Number of periods after which the motion repeats; 0: it does not.
     likeness : float
-        How alike the motion is to itself after `repeats` periods: a correlation, 0 to 1.
+        Correlation of the motion with itself after `repeats` periods, 0 to 1.
     ratio : Fraction or None
-        To the period that was chosen, where it is a simple one.
+        Ratio to the chosen period, if it is a simple one.
     """
 
     seconds: float
@@ -63,7 +63,7 @@ class Period:
 
 
 def superposed(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """Sum of the signals' piecewise cosines, equation (4), weighted; sampled at `rate`."""
+    """Weighted sum of the piecewise cosines of all signals, equation (4), sampled at `rate`."""
     moments = np.arange(int(candidates.seconds * rate) + 1) / rate
     total = np.zeros(len(moments))
     order = np.argsort(candidates.signals, kind="stable")
@@ -94,10 +94,9 @@ def periodogram(signal: Array, *, rate: float = RATE) -> tuple[Array, Array]:
 
 
 def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RATE) -> float:
-    """Highest peak of the periodogram over its octave, in units of what chance would make.
+    """Highest peak of the periodogram relative to its octave, in units of the noise maximum.
 
-    Aimless bodies have a tempo of sorts, too, a broad hill in the spectrum; a rhythm is a peak
-    that stands out of its surroundings.
+    Motion without rhythm has a broad hill in the spectrum; a rhythm is a narrow peak.
     """
     frequencies, power = periodogram(signal, rate=rate)
     inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
@@ -106,16 +105,15 @@ def contrast(signal: Array, *, shortest: float, longest: float, rate: float = RA
     top = float(power[inside].max())
     crest = frequencies[inside][int(np.argmax(power[inside]))]
     around = (frequencies > crest / np.sqrt(2.0)) & (frequencies < crest * np.sqrt(2.0))
-    # Powers of noise are exponential; so many are independent, and this is their maximum.
+    # Powers of noise are exponentially distributed; expected maximum of the independent ones.
     independent = max(len(signal) / rate * (1.0 / shortest - 1.0 / longest), 1.0)
     return top / (float(power[around].mean()) * (np.log(independent) + np.euler_gamma))
 
 
 def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
-    """Correlation of a motion with itself a lag later, shape (L,), lag k at ``k / rate``.
+    """Autocorrelation of a motion, shape (L,), lag k at ``k / rate`` seconds.
 
-    `signals` (T, D) are compared as one vector per frame; where the motion is at a loss to
-    overlap with itself for as long as the lag, there is no answer.
+    `signals` (T, D) are one vector per frame. Lags end where less than 30 % would overlap.
     """
     x = signals - signals.mean(axis=0)
     count = len(x)
@@ -132,7 +130,7 @@ def self_similarity(signals: Array, *, rate: float, longest: float) -> Array:
 def periods(
     signal: Array, likeness: Array, *, rate: float, shortest: float, longest: float
 ) -> list[Period]:
-    """Periods by strength, the best first; the first is refined by self-similarity.
+    """Possible periods by strength, the best first, refined by self-similarity.
 
     Parameters
     ----------
@@ -147,7 +145,7 @@ def periods(
     Returns
     -------
     periods : list of Period
-        Empty where nothing in range has any power.
+        Empty if the spectrum has no power in range.
     """
     frequencies, power = periodogram(signal)
     inside = (frequencies >= 1.0 / longest) & (frequencies <= 1.0 / shortest)
@@ -164,25 +162,25 @@ def periods(
 
 
 def led_by(first: Period, found: list[Period]) -> list[Period]:
-    """Periods with another one of them as the best; ratios and strengths are relative to it."""
+    """The periods with `first` as the best; ratios and strengths are relative to it."""
     others = [one for one in found if one is not first]
     return _distinct([first, *others], 0.0, np.inf)
 
 
 def other_levels(signal: Array, best: Period) -> list[Period]:
-    """The levels an octave below and above, with the power they have beside the best.
+    """Half and twice the best period, with their power relative to it.
 
-    Which of them is *the* beat is a matter of taste; they are always worth telling.
+    Which of these metrical levels is the beat is ambiguous, so both are always reported.
     """
     frequencies, power = periodogram(signal)
 
-    def heard(seconds: float) -> float:
+    def power_at(seconds: float) -> float:
         near = np.abs(np.log(np.maximum(frequencies, 1e-9) * seconds)) < 0.5 * _NEAR
         return float(power[near].max()) if near.any() else 0.0
 
-    whole = max(heard(best.seconds), 1e-300)
+    whole = max(power_at(best.seconds), 1e-300)
     return [
-        Period(best.seconds * float(ratio), min(heard(best.seconds * float(ratio)) / whole, 1.0),
+        Period(best.seconds * float(ratio), min(power_at(best.seconds * float(ratio)) / whole, 1.0),
                ratio=ratio)
         for ratio in (Fraction(1, 2), Fraction(2))
     ]  # fmt: skip
@@ -200,7 +198,7 @@ def _spectral(seconds: Array, power: Array) -> list[Period]:
 def _repeating(
     seconds: Array, power: Array, likeness: Array, rate: float, duration: float
 ) -> list[Period]:
-    """Periods of which a whole number fits into a lag of high self-similarity."""
+    """Periods that divide a lag of high self-similarity."""
     lags = [(lag, value) for lag, value in _crests(likeness, rate) if value > _ALIKE]
     if not lags:
         return []
@@ -214,7 +212,7 @@ def _repeating(
             crest = int(np.argmax(power * near))
             heard = float(power[crest] * near[crest])
             if heard > 0.1 and seconds[-1] <= period <= seconds[0]:
-                # Fewer beats first: the more fit in, the likelier by chance.
+                # Prefer fewer beats: more of them fit by chance.
                 strength = heard * (1.0 + value / most) * (1.0 - 0.03 * beats)
                 both = _between(period, float(seconds[crest]), duration)
                 found.append(Period(both, strength, beats, min(float(value), 1.0)))
@@ -222,9 +220,9 @@ def _repeating(
 
 
 def _between(repeating: float, spectral: float, duration: float) -> float:
-    """Mean of two measurements of one period, each by its precision.
+    """Mean of two measurements of a period, weighted by precision.
 
-    Where they disagree the tempo wavers, which shifts crests and hardly the lag.
+    If they disagree, the tempo varies, which shifts spectral peaks more than the lag.
     """
     if abs(np.log(repeating / spectral)) > _AGREE:
         return repeating
@@ -243,7 +241,7 @@ def _crests(values: Array, rate: float) -> list[tuple[float, float]]:
 
 
 def _distinct(found: list[Period], shortest: float, longest: float) -> list[Period]:
-    """One of each, with ratios to the first and strengths relative to it."""
+    """Periods without near duplicates; ratios and strengths relative to the first."""
     kept: list[Period] = []
     for one in found:
         if not shortest <= one.seconds <= longest:
@@ -257,7 +255,7 @@ def _distinct(found: list[Period], shortest: float, longest: float) -> list[Peri
 
 
 def simple_ratio(value: float, *, within: float = 0.04) -> Fraction | None:
-    """The simple fraction that `value` is near to, if any.
+    """The simple fraction near `value`, if any.
 
     Examples
     --------

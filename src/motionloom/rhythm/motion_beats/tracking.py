@@ -1,10 +1,10 @@
-"""Reference beats: where the beats would be if nobody were ever late.
+"""Reference beats: beat tracking by dynamic programming.
 
-The paper lays them out as a regular grid, ``phase + k * period``. A dancer who follows a song
-that changes its tempo leaves such a grid within a few bars; so here the period may change
-slowly (the best path through local periodograms), and the reference beats are the sequence
-of moments that gathers the most candidates while its gaps stay near the period (dynamic
-programming, after Ellis 2007). With ``steady`` they are the paper's grid.
+In the paper, reference beats are a regular grid, ``phase + k * period``. A dancer who follows a
+song with a changing tempo leaves such a grid within a few bars. Here the period may change slowly
+(the best path through local periodograms), and the reference beats are the sequence that gathers
+the most candidates while its gaps stay near the period (after Ellis 2007). With ``steady`` they
+are the grid of the paper.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from motionloom.rhythm.motion_beats.period import RATE
 
 Array = NDArray[np.float64]
 
-_WIDTH = 0.03  # seconds; half-width of the bump that a candidate makes
-_WINDOW, _HOP = 6.0, 0.5  # seconds over which a local tempo is heard
-_SPAN = 1.4  # tempo may rise or fall by so much, short of three beats in the time of two
+_WIDTH = 0.03  # seconds: standard deviation of the kernel around a candidate
+_WINDOW, _HOP = 6.0, 0.5  # seconds: window and hop of the local periodograms
+_SPAN = 1.4  # largest change of the tempo, below the ratio 3:2
 _STEPS = 61  # periods tried within that span
-_STIFF_LEVEL = 4.0  # cost of a period that is off the usual one by a factor e, squared
-_STIFF_TEMPO = 12.0  # cost of a change of period by a factor e
-_STIFF_GAP = 30.0  # cost of a gap that is off its period by a factor e, squared
+_STIFF_LEVEL = 4.0  # cost of the squared log ratio of a local period to the global one
+_STIFF_TEMPO = 12.0  # cost of the log ratio of successive local periods
+_STIFF_GAP = 30.0  # cost of the squared log ratio of a gap to its period
 
 
 def density(candidates: Candidates, *, rate: float = RATE) -> Array:
-    """How much is turning at each moment: candidates' weights, a little blurred, shape (M,)."""
+    """Density of the candidates' weights over time, shape (M,)."""
     from scipy.ndimage import gaussian_filter1d
 
     count = int(candidates.seconds * rate) + 1
@@ -41,7 +41,7 @@ def density(candidates: Candidates, *, rate: float = RATE) -> Array:
 
 
 def grid_phase(signal: Array, period: float, *, rate: float = RATE) -> float:
-    """Phase in [0, period), seconds: where cosines of this period fit the signal best."""
+    """Phase in [0, period), seconds, of the cosine of this period that fits the signal best."""
     moments = np.arange(len(signal)) / rate
     turn = np.sum(signal * np.exp(-2j * np.pi * moments / period))
     return float((-np.angle(turn) / (2.0 * np.pi) * period) % period)
@@ -55,7 +55,7 @@ def steady_beats(phase: float, period: float, first: float, last: float) -> Arra
 
 
 def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
-    """The period at every moment, seconds, shape (M,): one smooth path around `period`."""
+    """The period at every sample, seconds, shape (M,): one smooth path around `period`."""
     window = int(_WINDOW * rate)
     if len(signal) < 1.5 * window:
         return np.full(len(signal), period)
@@ -72,9 +72,9 @@ def local_periods(signal: Array, period: float, *, rate: float = RATE) -> Array:
 
 
 def _without_slopes(power: Array) -> Array:
-    """Power (W, N) less what rises to either end: the foot of a peak beyond, of another level.
+    """Power (W, N) without the slopes at both ends, which belong to peaks of other levels.
 
-    A waltz counted in two a bar would otherwise pull its beats half-way there.
+    Otherwise a neighbouring metrical level would pull the beats, for example of a waltz.
     """
     levelled = power.copy()
     for row in levelled:
@@ -86,7 +86,7 @@ def _without_slopes(power: Array) -> Array:
 
 
 def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:
-    """Columns (W,) of the cheapest way through `costs` (W, N); moves cost by distance."""
+    """Columns (W,) of the cheapest path through `costs` (W, N); moves cost by distance."""
     moves = _STIFF_TEMPO * np.abs(places[:, None] - places[None, :])
     total = costs[0]
     back = np.zeros(costs.shape, dtype=np.int64)
@@ -102,26 +102,26 @@ def _cheapest_path(costs: Array, places: Array) -> NDArray[np.int64]:
 
 
 def tracked_beats(
-    turning: Array, periods: Array, first: float, last: float, *, rate: float = RATE
+    weights: Array, periods: Array, first: float, last: float, *, rate: float = RATE
 ) -> Array:
-    """The sequence of moments that gathers most of `turning`, at gaps near `periods`.
+    """The beat sequence with the highest total density and gaps near `periods`.
 
     Parameters
     ----------
-    turning : ndarray, shape (M,)
+    weights : ndarray, shape (M,)
         From `density`.
     periods : ndarray, shape (M,)
         From `local_periods`.
     first, last : float
-        Seconds between which beats are wanted.
+        Time range in seconds.
 
     Returns
     -------
     beats : ndarray, shape (K,)
         Seconds.
     """
-    spread = float(np.std(turning))
-    height = turning / spread if spread > 0.0 else turning
+    spread = float(np.std(weights))
+    height = weights / spread if spread > 0.0 else weights
     begin, end = int(max(first * rate, 0)), min(int(last * rate) + 1, len(height))
     best = height.copy()
     back = np.full(len(height), -1, dtype=np.int64)
@@ -140,13 +140,13 @@ def tracked_beats(
     now = int(tail[np.argmax(best[tail])]) if len(tail) else -1
     found = []
     while now >= 0:
-        found.append((now + _summit(height, now)) / rate)
+        found.append((now + _peak(height, now)) / rate)
         now = int(back[now])
     return np.array(found[::-1])
 
 
-def _summit(height: Array, place: int) -> float:
-    """How far off a sample the curve has its top, at most half a sample; 0 where none is."""
+def _peak(height: Array, place: int) -> float:
+    """Sub-sample offset of a maximum, in [-0.5, 0.5]; 0 if the sample is no maximum."""
     if not 0 < place < len(height) - 1:
         return 0.0
     before, here, after = height[place - 1 : place + 2]
@@ -154,7 +154,7 @@ def _summit(height: Array, place: int) -> float:
 
 
 def with_ends(beats: Array, first: float, last: float, *, before: float, after: float) -> Array:
-    """Beats continued at regular gaps to both ends of [first, last].
+    """Beats extrapolated at regular gaps to both ends of [first, last].
 
     Examples
     --------

@@ -60,7 +60,7 @@ def make(cutting: Cutting, shop: Shop) -> dict[str, Any]:
 
     def work(job: Job) -> dict[str, Any]:
         made = shop.library.choreography(
-            meter=cutting.meter, within=cutting.within, progress=job.advance
+            meter=cutting.meter, label=cutting.within, progress=job.advance
         )
         _keep(shop, made, cutting.name)
         return {"name": cutting.name, "left_out": dict(made.left_out or {})}
