@@ -63,7 +63,7 @@ def test_the_same_seed_is_the_same_tune(tmp_path):
     assert a == b != write_tune(tmp_path / "c.mid", seed=4).read_bytes()
     with pytest.raises(InvalidInput, match="tempo_bpm must be 20 to 400"):
         write_tune(tmp_path / "d.mid", tempo_bpm=1000.0)
-    with pytest.raises(InvalidInput, match="at least one bar"):
+    with pytest.raises(InvalidInput, match="bars and meter must be at least 1"):
         write_tune(tmp_path / "d.mid", bars=0)
     assert not (tmp_path / "d.mid").exists()
 

@@ -50,7 +50,7 @@ def _ask(socket, kind, **message):
 
 
 def test_a_choreography_tells_its_movements_and_its_graph(steps, library):
-    made = library.choreography(within="groove", meter=4)
+    made = library.choreography(label="groove", meter=4)
     assert steps["meter"] == 4
     assert steps["movements"] == len(made.movements)
     assert [node["name"] for node in steps["nodes"]] == list(made.graph.names)
@@ -63,7 +63,7 @@ def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
     music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 4}).json()
     asked = {"choreography": steps["id"], "music": music["id"], "seed": 3}
     meta, arrays = wire.unpack(client.post("/api/dance/performances", json=asked).content)
-    made = library.choreography(within="groove", meter=4).dance(
+    made = library.choreography(label="groove", meter=4).dance(
         tune(bars=4, meter=4, tempo_bpm=110.0), seed=3
     )
     np.testing.assert_array_equal(arrays["positions_0"], made.positions(end_sites=True))

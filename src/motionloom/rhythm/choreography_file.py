@@ -37,7 +37,7 @@ def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
     --------
     >>> import tempfile
     >>> from motionloom.rhythm.choreography_file import load_choreography
-    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> steps = lib.choreography(label="dance", meter=4)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     again = load_choreography(steps.save(f"{folder}/groove.json"), lib.__getitem__)
     ...     print(again.graph.names == steps.graph.names)

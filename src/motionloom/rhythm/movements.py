@@ -52,7 +52,7 @@ class Movement:
 
     Examples
     --------
-    >>> steps = lib.choreography(within="dance", meter=4)
+    >>> steps = lib.choreography(label="dance", meter=4)
     >>> steps.movements[0].source, steps.movements[0].meter
     (('dance_groove',), 4)
     """

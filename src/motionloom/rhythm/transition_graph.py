@@ -47,7 +47,7 @@ class TransitionGraph:
     Examples
     --------
     >>> import numpy as np
-    >>> graph = lib.choreography(within="dance", meter=4).graph
+    >>> graph = lib.choreography(label="dance", meter=4).graph
     >>> bool(np.allclose(graph.transitions.sum(axis=1), 1.0))
     True
     """
@@ -241,7 +241,7 @@ def load_graph(path: str | Path) -> TransitionGraph:
     --------
     >>> import tempfile
     >>> from motionloom.rhythm.transition_graph import load_graph
-    >>> graph = lib.choreography(within="dance", meter=4).graph
+    >>> graph = lib.choreography(label="dance", meter=4).graph
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     print(load_graph(graph.save(f"{folder}/graph.json")).names == graph.names)
     True
