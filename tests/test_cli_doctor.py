@@ -43,7 +43,7 @@ def test_a_healthy_file_gets_a_table_with_what_was_understood(clinic):
         assert word in done.stdout, word
 
 
-def test_faults_are_printed_with_advice(clinic):
+def test_errors_are_printed_with_advice(clinic):
     text = " ".join(run(clinic / "ill" / "walk.bvh").stdout.split())
     assert "error the body jumps or flips (hips) at frame 40, 42" in text
     assert "error the ground lies 3" in text
@@ -107,7 +107,7 @@ def test_a_single_bad_file_ends_with_one_line_and_code_2(tmp_path, monkeypatch, 
 
 
 def test_an_empty_folder_is_told(tmp_path):
-    with pytest.raises(InvalidInput, match="no motion files here"):
+    with pytest.raises(InvalidInput, match="no motion files"):
         run(tmp_path)
 
 

@@ -10,6 +10,15 @@ from motionloom.blending import BlendSettings
 from motionloom.crowd import BallroomSettings, DanceFloorSettings, MarchSettings
 from motionloom.evaluation.settings import EvaluateSettings, StudySettings
 from motionloom.fat_graph import FatGraphSettings
+from motionloom.formats.presets import convert
+from motionloom.formats.settings import (
+    CleanSettings,
+    ConvertSettings,
+    LoadMarkersSettings,
+    LoadSettings,
+    SaveSettings,
+)
+from motionloom.motion.feet.contacts import foot_contacts
 from motionloom.motion_graph import GraphSettings, MotionGraph, WalkSettings
 from motionloom.parametric.parametric_motion import ParametricMotion
 from motionloom.parametric.settings import ParametrizeSettings, SynthesisSettings
@@ -26,6 +35,13 @@ from motionloom.store.settings import ImportSettings
 
 # Verb, settings, and names that only one of the two has.
 VERBS = [
+    (ml.load, LoadSettings, set()),
+    (ml.load_markers, LoadMarkersSettings, set()),
+    (ml.save, SaveSettings, set()),
+    (ml.Motion.save, SaveSettings, set()),
+    (convert, ConvertSettings, {"unit", "up", "roles", "to"}),
+    (foot_contacts, CleanSettings, {"ease", "shortest", "gap"}),
+    (ml.Motion.clean_feet, CleanSettings, {"contacts", "slow", "fast", "rise", "above_floor"}),
     (ml.Library.add, ImportSettings, set()),
     (ml.Library.search, SearchSettings, {"weights"}),  # None means equal weights
     (ml.Library.family, FamilySettings, {"weights"}),

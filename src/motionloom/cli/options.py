@@ -21,12 +21,6 @@ ONLY = typer.Option(metavar="TAKE,...", help="Only these motions.")
 WITHOUT = typer.Option(metavar="TAKE,...", help="Not these motions.")
 JSON = typer.Option("--json", help="Machine-readable output.")
 WORKERS = typer.Option(help="Processes to use. [one per core]", min=1)
-UNIT = typer.Option(
-    help="Unit of the file: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]"
-)
-UP = typer.Option(help="Up axis of the file: y, z, x, -y ... [inferred]")
-ROLES_HELP = "Which joint plays which role, where names do not say (JSON or TOML)."
-ROLES = typer.Option("--roles", metavar="MAP", help=ROLES_HELP)
 
 PICTURES = (".png", ".svg", ".pdf")
 
