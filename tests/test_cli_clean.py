@@ -83,7 +83,7 @@ def test_wrong_input_is_told(takes, tmp_path):
     with pytest.raises(InvalidInput, match="would overwrite what is read"):
         run(takes, "-o", takes)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InvalidInput, match="no motion files here"):
+    with pytest.raises(InvalidInput, match="no motion files"):
         run(tmp_path / "empty", "-o", tmp_path / "out")
     with pytest.raises(InvalidInput, match="slow must be positive"):
         run(takes / "walk.bvh", "-o", tmp_path / "b.bvh", "--slow", "-1")

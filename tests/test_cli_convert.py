@@ -156,7 +156,7 @@ def test_a_single_bad_file_leaves_nothing_behind(tmp_path):
         (["TAKES", "OUT", "--to", "glb", "--up", "z"], "leave no choice of up"),
         (["TAKES/walk.bvh", "TAKES/walk.bvh"], "would overwrite what is read"),
         (["TAKES", "TAKES", "OUT"], "would both become"),
-        (["EMPTY", "OUT"], "no motion files here"),
+        (["EMPTY", "OUT"], "no motion files"),
         (["TAKES/walk.bvh", "OUT.xyz", "--to", "xyz"], "--to must be one of"),
     ],
 )

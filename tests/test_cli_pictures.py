@@ -156,7 +156,7 @@ def test_sheet_cuts_long_clips(run, folder):
     [
         (["nowhere"], "nowhere: no such library or folder"),
         (["takes", "-o", "sheet.png"], "sheet.png: a sheet is a web page"),
-        (["empty"], "empty: no motion files here"),
+        (["empty"], "empty: no motion files"),
     ],
 )
 def test_sheet_ends_with_one_clear_line(run, folder, tmp_path, arguments, message):
