@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import build_page
+import motionloom
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,9 +32,11 @@ def test_generated_types_match_the_http_interface():
     build_page.run_script(ROOT, "types", "--", "--check")
 
 
-def test_python_code_on_the_page_imports_what_exists():
+def test_python_code_on_the_page_calls_what_exists():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "studio/src").rglob("*.ts"))
     imports = set(re.findall(r"from (motionloom[\w.]*) import (\w+)", code))
-    assert imports
     for module, name in imports:
         assert hasattr(import_module(module), name)
+    verbs = set(re.findall(r"(?:Library\(\$\{[^}]*\}\)|\blib)\.(\w+)\(", code))
+    assert {"choreography", "edit_motion_graph", "parametrize"} <= verbs
+    assert not [verb for verb in verbs if not hasattr(motionloom.Library, verb)]

@@ -229,12 +229,12 @@ export class DanceView extends View {
       .filter(Boolean)
       .map((take) => take.trim());
     const song = this.songs.get(music)?.name ?? this.music?.name ?? "song.mid";
-    const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--within ${shellWord(within)}`;
+    const who = names.length ? `--takes ${shellWord(names.join(","))}` : `--label ${shellWord(within)}`;
     const bars = meter ? ` --meter ${shellWord(meter)}` : "";
     const take = (name: string) =>
       name.includes("+") ? `[${name.split("+").map(pythonLiteral).join(", ")}]` : pythonLiteral(name);
     const steps = [
-      names.length ? `takes=[${names.map(take).join(", ")}]` : `within=${pythonLiteral(within)}`,
+      names.length ? `takes=[${names.map(take).join(", ")}]` : `label=${pythonLiteral(within)}`,
       ...(meter ? [`meter=${Number(meter)}`] : []),
     ];
     const musicCode = tune ? `tune(meter=${this.choreography!.meter}, tempo_bpm=${this.tempo})` : pythonLiteral(song);

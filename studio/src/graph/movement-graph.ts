@@ -249,7 +249,7 @@ export class MovementGraph extends LitElement {
       ${
         this.to
           ? html`<loom-code
-        cli=${likely !== undefined ? `motionloom movements ${shellWord(lib)} --kept ${shellWord(this.name)} --add ${shellWord(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --keep ${shellWord(this.name)}` : `motionloom movements ${shellWord(lib)} --kept ${shellWord(this.name)} --remove ${shellWord(`${this.from}:${this.to}`)} --keep ${shellWord(this.name)}`}></loom-code>`
+        cli=${likely !== undefined ? `motionloom movements ${shellWord(lib)} --saved ${shellWord(this.name)} --add ${shellWord(`${this.from}:${this.to}:${likely.toFixed(3)}`)} --name ${shellWord(this.name)}` : `motionloom movements ${shellWord(lib)} --saved ${shellWord(this.name)} --remove ${shellWord(`${this.from}:${this.to}`)} --name ${shellWord(this.name)}`}></loom-code>`
           : ""
       }`;
   }

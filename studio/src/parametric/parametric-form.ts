@@ -169,7 +169,7 @@ export class ParametricForm extends LitElement {
   private lines(): CodeLines {
     const lib = this.studio.library.path;
     const body = this.body();
-    const within = body.within.map((one) => ` --within ${shellWord(one)}`).join("");
+    const within = body.within.map((one) => ` --label ${shellWord(one)}`).join("");
     const far = "max_distance" in body ? ` --max-distance ${body.max_distance}` : "";
     const whole = this.source === "label";
     const options = `by=${pythonLiteral(this.by())}, samples=${this.samples}, leave_out_unmatched=True, name=${pythonLiteral(body.name)}`;
@@ -180,11 +180,11 @@ export class ParametricForm extends LitElement {
       };
     }
     const family = whole
-      ? `whole_takes(lib, ${pythonLiteral(this.query())}, within=${pythonLiteral(body.within[0] ?? "")})`
-      : `lib.family(${pythonLiteral(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, within=${pythonLiteral(body.within[0])}`})`;
+      ? `lib.names_with(${pythonLiteral(this.query())}, label=${pythonLiteral(body.within[0] ?? "")})`
+      : `lib.family(${pythonLiteral(this.query())}${far && `, max_distance=${body.max_distance}`}${within && `, label=${pythonLiteral(body.within[0])}`})`;
     return {
       cli: `motionloom parametrize ${shellWord(lib)} ${shellWord(this.query())}${whole ? " --whole" : ""}${within}${far} --by ${shellWord(this.by())} --samples ${this.samples} --leave-out-unmatched --name ${shellWord(body.name)}`,
-      python: `import motionloom as ml; ${whole ? "from motionloom.search.filters import whole_takes; " : ""}lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
+      python: `import motionloom as ml; lib = ml.Library(${pythonLiteral(lib)}); lib.parametrize(${family}, ${options})`,
     };
   }
 
