@@ -21,7 +21,7 @@ from motionloom.parametric.settings import ParametrizeSettings
 from motionloom.rhythm.choreography import Choreography
 from motionloom.rhythm.dance_player import DancePlayer
 from motionloom.rhythm.settings import ChoreographySettings
-from motionloom.studio.graphs import Replayed, Steered
+from motionloom.studio.routes.graph import ReplayPlayer, SteeringEvent
 
 
 class Kind(NamedTuple):
@@ -45,7 +45,7 @@ def kinds() -> dict[str, Kind]:
     fat = fat_graph([*walks, ml.demo.clip("walk_right")], FatGraphSettings(examples=4))
     steps = Choreography.from_takes([ml.demo.clip("dance_groove")], ChoreographySettings(meter=4))
     here, there = kick.accessible[:2]
-    told = [Steered(frame=5, controls={"transition": True})]
+    told = [SteeringEvent(frame=5, controls={"transition": True})]
     return {
         "blend": Kind(BlendPlayer, lambda: BlendPlayer(kicks, [1, 0, 0]),
                       {"weights": [0, 0.5, 0.5]}, {"weights": [2, 0, 0]}, "sum up to 1"),
@@ -59,7 +59,7 @@ def kinds() -> dict[str, Kind]:
                           {"direction": 1.0, "speed": -1.0}, "speed must be .* not negative"),
         "dance": Kind(DancePlayer, lambda: steps.player(112.0, seed=2), {"target": (1.0, 2.0)},
                       {"tempo": 90.0, "direction": 1.0, "speed": np.nan}, "speed must be 1 finite"),
-        "replayed": Kind(Replayed, lambda: Replayed(graph.player(3), told), {},
+        "replayed": Kind(ReplayPlayer, lambda: ReplayPlayer(graph.player(3), told), {},
                          {"faster": True}, "no control 'faster'"),
     }  # fmt: skip
 

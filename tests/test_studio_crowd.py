@@ -15,7 +15,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from motionloom.cli import app as commands  # noqa: E402
 from motionloom.studio import create_app  # noqa: E402
-from motionloom.studio.wire import unpack  # noqa: E402
+from motionloom.studio.messages import unpack  # noqa: E402
 
 BALLROOM = {"kind": "ballroom", "couples": 3, "width": 8, "depth": 7, "tempo": 96, "seconds": 4}
 MARCH = {"kind": "march", "ranks": 2, "files": 2, "tempo": 100, "seconds": 4}
@@ -30,7 +30,7 @@ def client(tmp_path_factory):
 
 def made(client, **settings) -> dict:
     begun = client.post("/api/crowds", json=settings).json()
-    client.app.state.workshop.jobs.wait(begun["id"], timeout=120)
+    client.app.state.studio.jobs.wait(begun["id"], timeout=120)
     told = client.get(f"/api/jobs/{begun['id']}").json()
     assert told["state"] == "done", told["error"]
     return told["result"]
@@ -102,7 +102,7 @@ def test_another_seed_is_another_crowd(client):
 )
 def test_what_cannot_be_is_told(client, settings, words):
     begun = client.post("/api/crowds", json={**BALLROOM, **settings}).json()
-    client.app.state.workshop.jobs.wait(begun["id"], timeout=60)
+    client.app.state.studio.jobs.wait(begun["id"], timeout=60)
     told = client.get(f"/api/jobs/{begun['id']}").json()
     assert told["state"] == "failed"
     assert words in told["error"]

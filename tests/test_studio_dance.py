@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 import motionloom as ml
 from motionloom.demo.tunes import write_tune
-from motionloom.studio import create_app, wire
+from motionloom.studio import create_app, messages
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def client(library):
 @pytest.fixture(scope="module")
 def steps(client):
     job = client.post("/api/dance/choreographies", json={"within": ["groove"], "meter": 4}).json()
-    ended = client.app.state.workshop.jobs.wait(job["id"])
+    ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done", ended
     return ended["result"]
 
@@ -46,7 +46,7 @@ def _live(client):
 
 def _ask(socket, kind, **message):
     socket.send_text(json.dumps({"id": 1, "kind": kind, **message}))
-    return wire.unpack(socket.receive_bytes())
+    return messages.unpack(socket.receive_bytes())
 
 
 def test_a_choreography_tells_its_movements_and_its_graph(steps, library):
@@ -62,7 +62,7 @@ def test_a_performance_is_the_same_dance_as_in_python(client, steps, library):
 
     music = client.post("/api/dance/tunes", json={"meter": 4, "tempo": 110, "bars": 4}).json()
     asked = {"choreography": steps["id"], "music": music["id"], "seed": 3}
-    meta, arrays = wire.unpack(client.post("/api/dance/performances", json=asked).content)
+    meta, arrays = messages.unpack(client.post("/api/dance/performances", json=asked).content)
     made = library.choreography(label="groove", meter=4).dance(
         tune(bars=4, meter=4, tempo_bpm=110.0), seed=3
     )
@@ -109,7 +109,7 @@ def test_what_is_no_music_is_refused_in_words(client, name, content, words):
 def test_music_that_is_too_long_is_not_read_to_its_end(client, monkeypatch):
     from motionloom.studio.routes import dance
 
-    monkeypatch.setattr(dance, "_LARGEST", 1 << 20)
+    monkeypatch.setattr(dance, "MAX_MUSIC", 1 << 20)
     given = []
 
     def endless():
@@ -119,7 +119,7 @@ def test_music_that_is_too_long_is_not_read_to_its_end(client, monkeypatch):
 
     answer = client.put("/api/dance/music/long.mid", content=endless())
     assert answer.status_code == 422
-    assert "may have 1 MB" in answer.json()["error"]
+    assert "may have at most 1 MB" in answer.json()["error"]
 
 
 def test_without_takes_there_is_no_dance(client):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.studio import create_app, wire
+from motionloom.studio import create_app, messages
 
 WALKS = ("walk_p0", "walk_left_p0", "walk_right_p0")
 GRAPH = {"within": ["walk"], "per_minute": 90.0}
@@ -34,7 +34,7 @@ def client(library):
 
 
 def draw(client, settings=GRAPH):
-    return wire.unpack(client.post("/api/graphs/drawn", json=settings).content)
+    return messages.unpack(client.post("/api/graphs/drawn", json=settings).content)
 
 
 def texts(meta, arrays):
@@ -46,7 +46,7 @@ def texts(meta, arrays):
 def test_a_graph_is_built_as_a_job_and_told_as_the_command_line_tells_it(client, library):
     job = client.post("/api/graphs", json=GRAPH).json()
     assert job["total"] == 6
-    done = client.app.state.workshop.jobs.wait(job["id"], timeout=120)
+    done = client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
     assert done["state"] == "done", done["error"]
     line = shlex.split(draw(client)[0]["lines"]["cli"])
     typed = CliRunner().invoke(app, [*line[1:], "--json"])
@@ -71,7 +71,7 @@ def test_what_is_drawn_is_the_graph(client, library):
 def test_a_transition_can_be_watched(client, library):
     meta, arrays = draw(client)
     text = texts(meta, arrays)[0]
-    head, motion = wire.unpack(
+    head, motion = messages.unpack(
         client.post("/api/graphs/transition", json={"graph": GRAPH, "transition": text}).content
     )
     assert motion["positions"].shape[0] == head["frames"] > head["blend"]
@@ -103,7 +103,7 @@ def test_edits_are_drawn_kept_and_taken_back(client, library):
     assert after["states"][state[text]] == "removed"
     assert after["info"]["removed"]["by_hand"] == 1
     with ml.Library(library.path) as again:  # as after a restart
-        assert again.motion_graph(**GRAPH).removed.by_hand == 1
+        assert again.motion_graph(label=GRAPH["within"], per_minute=90.0).removed.by_hand == 1
     watched = client.post("/api/graphs/transition", json={"graph": GRAPH, "transition": text})
     assert watched.status_code == 200
     client.post("/api/graphs/edits", json={"action": "lock", "transition": text})
@@ -117,7 +117,7 @@ def test_edits_are_drawn_kept_and_taken_back(client, library):
 def test_a_path_is_walked_along(client):
     path = [[0.0, 0.0], [0.0, 2.5]]
     body = {"graph": GRAPH, "path": path, "seed": 1}
-    meta, arrays = wire.unpack(client.post("/api/graphs/walk", json=body).content)
+    meta, arrays = messages.unpack(client.post("/api/graphs/walk", json=body).content)
     root = arrays["positions"][:, meta["parents"].index(-1)]
     assert np.abs(root[:, 0]).max() < 0.4 and root[-1, 2] > 2.2
     assert meta["sources"] and meta["frames"] == len(root)
@@ -129,7 +129,7 @@ def test_a_steered_walk_is_saved_as_it_was_seen(client, tmp_path):
 
         def ask(**message):
             socket.send_text(json.dumps({"id": 1, **message}))
-            return wire.unpack(socket.receive_bytes())
+            return messages.unpack(socket.receive_bytes())
 
         begun, _ = ask(kind="graph/start", graph=GRAPH, seed=3)
         for block in range(20):
@@ -144,7 +144,7 @@ def test_a_steered_walk_is_saved_as_it_was_seen(client, tmp_path):
     seen = np.concatenate(seen)
     seconds = len(seen) / begun["fps"]
     body = {"graph": GRAPH, "seed": 3, "seconds": seconds, "steered": steered}
-    _, whole = wire.unpack(client.post("/api/graphs/walk", json=body).content)
+    _, whole = messages.unpack(client.post("/api/graphs/walk", json=body).content)
     np.testing.assert_allclose(whole["positions"], seen, atol=1e-5)
     path = tmp_path / "walk.bvh"
     path.write_bytes(client.post("/api/graphs/walk/file", json=body).content)
@@ -155,7 +155,7 @@ def test_the_shown_line_walks_the_same(client, library, tmp_path):
     body = {"graph": GRAPH, "seed": 2, "seconds": 4.0}
     got = tmp_path / "got.bvh"
     got.write_bytes(client.post("/api/graphs/walk/file", json=body).content)
-    flags = draw(client)[0]["flags"]
+    flags = draw(client)[0]["walk_flags"]
     out = tmp_path / "typed.bvh"
     line = ["walk", str(library.path), "--seconds", "4", "--seed", "2", *flags, "-o", str(out)]
     done = CliRunner().invoke(app, line)
@@ -177,13 +177,13 @@ def test_the_shown_line_walks_the_same(client, library, tmp_path):
 def test_bad_starts_are_answered_in_words(client, message, words):
     with client.websocket_connect("ws://localhost/api/live") as socket:
         socket.send_text(json.dumps({"id": 1, "kind": "graph/start", **message}))
-        assert words in wire.unpack(socket.receive_bytes())[0]["error"]
+        assert words in messages.unpack(socket.receive_bytes())[0]["error"]
 
 
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
-        ("walk", {"graph": GRAPH}, "how many seconds"),
+        ("walk", {"graph": GRAPH}, "a walk needs seconds or a path"),
         ("walk", {"graph": GRAPH, "path": [[0, 0]]}, "at least two floor positions"),
         ("edits", {"action": "remove", "transition": "walk"}, "NAME:FRAME,NAME:FRAME"),
         ("edits", {"action": "remove", "transition": "nobody:1,walk_p0:3"}, "nobody"),

@@ -20,7 +20,8 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 from studio_takes import corpus_library
 
-from motionloom.studio import create_app, grids, wire
+from motionloom.studio import create_app, messages
+from motionloom.studio.routes import grid
 
 KICK, OTHER = "kick_front_high_right_p0", "kick_front_mid_right_p0"
 TAKES = (KICK, OTHER, "walk_p0", "march_p0")
@@ -41,7 +42,7 @@ def client(library):
 def _asked(client, path="", **query):
     answer = client.get(f"/api/grid{path}", params=query)
     assert answer.status_code == 200, answer.text
-    return wire.unpack(answer.content)
+    return messages.unpack(answer.content)
 
 
 @pytest.mark.parametrize("distance", ["pc11", "e15", "jrd"])
@@ -144,7 +145,7 @@ def test_paths_run_through_the_grid_and_cost_what_they_say(client, library):
 
 
 def test_long_takes_are_shown_by_every_second_frame(client, library, monkeypatch):
-    monkeypatch.setattr(grids, "MOST_SIDE", 50)
+    monkeypatch.setattr(grid, "MAX_SIDE", 50)
     head, arrays = _asked(client, a=KICK, b="walk_p0")
     assert head["step"] > 1 and max(arrays["cells"].shape) <= 50
     exact = distance_matrix(library[KICK], library["walk_p0"], "pc11")[
@@ -193,8 +194,8 @@ def test_a_file_of_the_server_is_no_take(client, tmp_path):
 
 
 def test_a_web_too_large_to_wait_for_is_refused_with_the_command(client, monkeypatch):
-    monkeypatch.setattr(grids, "_MOST_WEB", 100)
+    monkeypatch.setattr(grid, "MAX_CELLS", 100)
     answer = client.get("/api/grid/web", params={"a": KICK, "b": "march_p0"})
     assert answer.status_code == 422 and "motionloom web" in answer.json()["error"]
     answer = client.get("/api/grid/marks", params={"a": KICK, "b": "march_p0"})
-    assert answer.status_code == 422 and "shorter stretches" in answer.json()["error"]
+    assert answer.status_code == 422 and "shorter segments" in answer.json()["error"]

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 
 import motionloom as ml
 from motionloom.motion import Motion, Skeleton
-from motionloom.studio import create_app, wire
-from motionloom.studio.thumbnails import liveliest, thumbnail
+from motionloom.studio import create_app, messages
+from motionloom.studio.routes.motions import most_active_segment, thumbnail
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_labels_that_cannot_be_given_are_refused(client, library, name, labels, 
 
 
 def test_frames_are_what_the_library_holds(client, library):
-    meta, arrays = wire.unpack(client.get("/api/motions/day 1/groove/frames").content)
+    meta, arrays = messages.unpack(client.get("/api/motions/day 1/groove/frames").content)
     motion = library["day 1/groove"]
     np.testing.assert_array_equal(arrays["positions"], motion.positions(end_sites=True))
     np.testing.assert_array_equal(arrays["contacts"], motion.contacts().standing_parts())
@@ -71,7 +71,7 @@ def test_frames_are_what_the_library_holds(client, library):
 
 
 def test_strips_tell_how_fast_and_on_which_foot(client, library):
-    meta, arrays = wire.unpack(client.get("/api/motions/walk/strips").content)
+    meta, arrays = messages.unpack(client.get("/api/motions/walk/strips").content)
     motion = library["walk"]
     steps = np.linalg.norm(np.diff(motion.positions(), axis=0), axis=-1) * motion.fps
     middle = (arrays["speed"][1:] + arrays["speed"][:-1]) / 2.0
@@ -96,7 +96,7 @@ def test_a_motion_that_is_not_there_is_not_found(client):
 
 def test_thumbnails_come_together(client):
     names = ["walk", "gone", "day 1/groove"]
-    meta, arrays = wire.unpack(client.get("/api/thumbnails", params={"names": names}).content)
+    meta, arrays = messages.unpack(client.get("/api/thumbnails", params={"names": names}).content)
     assert [row["name"] for row in meta["motions"]] == names
     assert "gone" in meta["motions"][1]["error"]
     assert set(arrays) == {"0", "2"}
@@ -134,7 +134,7 @@ def test_the_liveliest_stretch_is_shown():
     points = np.zeros((50, 2, 3))
     points[30:35, 0, 2] = np.arange(1, 6)
     points[35:, 0, 2] = 5
-    start, end = liveliest(points, 8)
+    start, end = most_active_segment(points, 8)
     assert start <= 29 and end >= 35 and end - start == 8
 
 

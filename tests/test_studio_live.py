@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 
 import motionloom as ml
 from motionloom.errors import InvalidInput
-from motionloom.studio import create_app, wire
-from motionloom.studio.live.window import Window
+from motionloom.studio import create_app, messages
+from motionloom.studio.live import Window
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def window(client):
 
 
 def heard(socket):
-    return wire.unpack(socket.receive_bytes())[0]
+    return messages.unpack(socket.receive_bytes())[0]
 
 
 def test_every_window_is_told_what_has_changed(client, tmp_path):
@@ -40,7 +40,7 @@ def test_every_window_is_told_what_has_changed(client, tmp_path):
         one.send_text('{"id": 7, "kind": "ping"}')  # and it answers as before
         assert heard(one) == {"id": 7}
     client.put("/api/library/labels/walk", json={"labels": []})  # nobody is there to hear
-    assert not client.app.state.workshop._listeners
+    assert not client.app.state.studio._listeners
 
 
 def test_a_request_that_is_refused_changes_nothing(client):
@@ -56,7 +56,11 @@ def test_a_request_that_is_refused_changes_nothing(client):
         ("hello", None, "a live request must be JSON"),
         ("[1]", None, "a live request must be a JSON object"),
         ('{"id": 3, "kind": "fly"}', 3, "no live request 'fly'; known: dance/read, "),
-        ('{"id": "' + "a" * (1 << 20) + '"}', None, "a message of 1048586 characters; at most"),
+        (
+            '{"id": "' + "a" * (1 << 20) + '"}',
+            None,
+            "a message may have at most 1048576 characters; got 1048586",
+        ),
         ('{"id": 4, "kind": "player/read", "player": 1}', 4, "no player 1 in this window"),
     ],
 )
@@ -70,10 +74,10 @@ def test_mistakes_are_told_and_the_line_stays_open(client, text, number, words):
 
 
 def test_a_window_has_only_so_many_players(client):
-    held = Window(client.app.state.workshop)
+    held = Window(client.app.state.studio)
     for _ in range(64):
-        held.keep(object())
+        held.add(object())
     with pytest.raises(InvalidInput, match="64 players are running in this window; close some"):
-        held.keep(object())
-    held.drop(1)
-    assert held.keep(object()) == 65
+        held.add(object())
+    held.remove(1)
+    assert held.add(object()) == 65

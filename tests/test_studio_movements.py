@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.studio import create_app, wire
+from motionloom.studio import create_app, messages
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def client(library):
     with TestClient(create_app(library), base_url="http://localhost") as client:
         body = {"name": "disco", "within": ["dance_groove"], "meter": 4}
         job = client.post("/api/movements", json=body).json()
-        done = client.app.state.workshop.jobs.wait(job["id"], timeout=120)
+        done = client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
         assert done["state"] == "done", done["error"]
         yield client
 
@@ -101,7 +101,7 @@ def test_the_other_windows_hear_of_a_refined_dance(client):
     change = {"action": "connect", "source": a, "target": b, "likelihood": 0.5}
     with client.websocket_connect("ws://localhost/api/live") as socket:
         client.post("/api/movements/disco/edits", json=change)
-        assert wire.unpack(socket.receive_bytes())[0] == {"changed": "kept"}
+        assert messages.unpack(socket.receive_bytes())[0] == {"changed": "kept"}
 
 
 def test_a_node_can_be_renamed_and_danced(client):
@@ -113,7 +113,7 @@ def test_a_node_can_be_renamed_and_danced(client):
     assert told["nodes"][0]["name"] == "box step"
     other = told["nodes"][-1]["name"]
     for nodes in (["box step"], ["box step", other], [other, other]):
-        meta, arrays = wire.unpack(
+        meta, arrays = messages.unpack(
             client.post("/api/movements/disco/dance", json={"nodes": nodes}).content
         )
         assert meta["frames"] == round(len(nodes) * told["seconds"] * meta["fps"])

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import motionloom as ml
 from motionloom.cli import app
-from motionloom.studio import create_app, wire
+from motionloom.studio import create_app, messages
 
 KICKS = tuple(f"kick_{side}_right_p0" for side in (
     "front_mid", "front_high", "front_low", "inside_mid", "outside_mid",
@@ -38,13 +38,13 @@ def client(library):
 
 def make(client, body):
     job = client.post("/api/parametric", json=body).json()
-    return client.app.state.workshop.jobs.wait(job["id"], timeout=120)
+    return client.app.state.studio.jobs.wait(job["id"], timeout=120).model_dump()
 
 
 def drag(client, **message):
     with client.websocket_connect("ws://localhost/api/live") as socket:
         socket.send_text(json.dumps({"id": 7, "kind": "parametric/reach", **message}))
-        return wire.unpack(socket.receive_bytes())
+        return messages.unpack(socket.receive_bytes())
 
 
 def test_the_menu_tells_what_needs_a_joint_and_a_frame(client):
@@ -78,11 +78,11 @@ def test_a_family_that_was_grown_makes_one(client):
     body = {"family": grown["id"], "by": ["turn"], "name": "turned", "samples": 5}
     assert make(client, body)["result"]["examples"] == len(grown["nodes"])
     gone = make(client, {**body, "family": "xyz"})
-    assert gone["state"] == "failed" and "grow one first" in gone["error"]
+    assert gone["state"] == "failed" and "is not the id of a family" in gone["error"]
 
 
 def test_what_is_opened_is_what_the_library_keeps(client, library):
-    meta, arrays = wire.unpack(client.get("/api/parametric/kick").content)
+    meta, arrays = messages.unpack(client.get("/api/parametric/kick").content)
     kick = library.parametric("kick")
     np.testing.assert_allclose(arrays["accessible"], kick.accessible, atol=1e-6)
     np.testing.assert_allclose(arrays["examples"], kick.space.examples, atol=1e-6)
@@ -131,8 +131,11 @@ def test_bad_drags_are_answered_in_words(client, message, words):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"by": ["turn"], "name": "x"}, "a family, a query or takes"),
-        ({"takes": "a", "query": "b:0-9", "by": ["turn"], "name": "x"}, "say one"),
+        ({"by": ["turn"], "name": "x"}, "needs one of family, query and takes"),
+        (
+            {"takes": "a", "query": "b:0-9", "by": ["turn"], "name": "x"},
+            "needs one of family, query and takes",
+        ),
     ],
 )
 def test_bad_makings_are_refused(client, body, words):
@@ -178,6 +181,6 @@ def test_a_query_is_a_name_of_the_library_and_never_a_file(client, tmp_path):
     begun = client.post(
         "/api/parametric", json={"query": str(secret), "by": ["turn"], "name": "stolen"}
     ).json()
-    ended = client.app.state.workshop.jobs.wait(begun["id"])
+    ended = client.app.state.studio.jobs.wait(begun["id"]).model_dump()
     assert ended["state"] == "failed"
     assert "no motion" in ended["error"]

@@ -18,11 +18,9 @@ from pydantic import BaseModel  # noqa: E402
 
 from motionloom import demo  # noqa: E402
 from motionloom.studio import create_app  # noqa: E402
-from motionloom.studio.live.requests import KINDS  # noqa: E402
-from motionloom.studio.live.socket import _answer  # noqa: E402
-from motionloom.studio.live.window import Window  # noqa: E402
+from motionloom.studio.live import REQUESTS, Window, answer  # noqa: E402
+from motionloom.studio.messages import unpack  # noqa: E402
 from motionloom.studio.routes import ROUTERS  # noqa: E402
-from motionloom.studio.wire import unpack  # noqa: E402
 
 SECRET = b"nobody may read this"
 DOCUMENT_ROUTES = [
@@ -53,7 +51,7 @@ def app(place):
 
     made = create_app(ml.Library(place / "own.loom"))
     yield made
-    made.state.workshop.close()
+    made.state.studio.close()
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int]]:
@@ -103,9 +101,9 @@ def test_no_route_leads_outside(app, place, method, address, monkeypatch):
             assert SECRET not in answer.body, asked
             assert touched == [], asked
             tried += 1
-        for job in app.state.workshop.jobs.all():
-            told = app.state.workshop.jobs.wait(job["id"], timeout=60)
-            assert "Error: " not in told["error"].split(" ")[0], told  # refused, not broken
+        for job in app.state.studio.jobs.all():
+            told = app.state.studio.jobs.wait(job.id, timeout=60)
+            assert "Error: " not in told.error.split(" ")[0], told  # refused, not broken
         assert touched == []
     assert tree(place / "elsewhere") == before
     assert os.listdir(place / "cwd") == []
@@ -113,17 +111,17 @@ def test_no_route_leads_outside(app, place, method, address, monkeypatch):
     assert tried >= len(names) or "{" not in address
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(REQUESTS))
 def test_no_live_request_leads_outside(app, place, kind):
     keys = (
         "name", "motion", "take", "player", "path", "file", "key", "id", "choreography",
         "music", "graph", "family", "library", "label", "labels", "takes", "by", "target",
     )  # fmt: skip
-    window = Window(app.state.workshop)
+    window = Window(app.state.studio)
     with watched(place / "elsewhere") as touched:
         for name in hostile_names(place / "elsewhere" / "secret.bvh"):
             message = {**dict.fromkeys(keys, name), "id": 1, "kind": kind}
-            meta, _ = unpack(_answer(window, json.dumps(message)))
+            meta, _ = unpack(answer(window, json.dumps(message)))
             assert meta["id"] == 1
     assert touched == []
 

@@ -24,8 +24,8 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 from studio_takes import corpus_library
 
-from motionloom.studio import create_app, wire
-from motionloom.studio.search_settings import FamilySettings, SearchSettings, family_of
+from motionloom.studio import create_app, messages
+from motionloom.studio.search_requests import FamilyRequest, SearchRequest, family_of
 
 KICK = "kick_front_high_right_p0:10-60"
 TAKES = (
@@ -50,7 +50,7 @@ def client(library):
 def _searched(client, **settings):
     answer = client.post("/api/search", json={"query": KICK, **settings})
     assert answer.status_code == 200, answer.text
-    return wire.unpack(answer.content)
+    return messages.unpack(answer.content)
 
 
 def _typed(line: str):
@@ -186,7 +186,7 @@ def test_two_windows_search_at_once(client):
 def test_memory_does_not_grow_with_searches(library, count):
     """Searches leave nothing behind, whatever their settings."""
     with TestClient(create_app(library), base_url="http://localhost") as client:
-        kept = client.app.state.workshop._kept
+        state = client.app.state.studio
 
         def some(first, last):
             for number in range(first, last):
@@ -204,7 +204,7 @@ def test_memory_does_not_grow_with_searches(library, count):
         after = tracemalloc.get_traced_memory()[0]
         tracemalloc.stop()
         assert after - before < 400_000
-        assert len(kept) <= 3
+        assert len(state.cached_keys) <= 3
 
 
 def _frames(head):
@@ -227,7 +227,7 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
         assert told["lacking"]["pairs"] == 6 and told["job"] is None
         job = client.post("/api/search/web", json=asked).json()
         assert job["total"] == 6
-        ended = client.app.state.workshop.jobs.wait(job["id"])
+        ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
         assert (ended["state"], ended["done"], ended["result"]["built"]) == ("done", 6, 6)
         assert client.post("/api/search/prepare", json=asked).json()["lacking"] is None
         head, _ = _searched(client, **asked)
@@ -235,9 +235,9 @@ def test_a_web_is_offered_built_and_searched(tmp_path):
 
 
 def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
-    from motionloom.studio import search_menu
+    from motionloom.studio.routes import search
 
-    monkeypatch.setattr(search_menu, "_LITTLE", 1)
+    monkeypatch.setattr(search, "MAX_QUICK_FRAMES", 1)
     with (
         corpus_library(tmp_path / "few.loom", TAKES[:3]) as few,
         TestClient(create_app(few), base_url="http://localhost") as client,
@@ -245,7 +245,7 @@ def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
         for method in ("lazy", "emd"):
             asked = {"query": "walk_p0:0-30", "method": method}
             job = client.post("/api/search/prepare", json=asked).json()["job"]
-            ended = client.app.state.workshop.jobs.wait(job["id"])
+            ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
             assert (ended["state"], ended["done"], ended["total"]) == ("done", 3, 3), ended
             assert client.post("/api/search/prepare", json=asked).json()["job"] is None
 
@@ -256,7 +256,7 @@ def test_features_of_a_large_library_are_made_as_a_job(tmp_path, monkeypatch):
 def _poses(client, onto, clips, **more):
     answer = client.post("/api/poses", json={"onto": onto, "clips": clips, **more})
     assert answer.status_code == 200, answer.text
-    head, arrays = wire.unpack(answer.content)
+    head, arrays = messages.unpack(answer.content)
     places, at = [], 0
     for clip in head["clips"]:
         size = clip["frames"] * clip["points"] * 3
@@ -329,7 +329,7 @@ def test_contacts_are_those_of_the_frames_asked_for(client, library):
     [
         ({"clips": [{"motion": "walk_p0", "frames": [10**6]}]}, "has frames 0 to"),
         ({"clips": [{"motion": "walk_p0", "frames": [1], "anchor": 1}]}, "anchor must be below 1"),
-        ({"clips": [{"motion": "walk_p0", "frames": [0] * 40_000}] * 2}, "frames at once"),
+        ({"clips": [{"motion": "walk_p0", "frames": [0] * 40_000}] * 2}, "frames per request"),
         ({"clips": [{"motion": "nobody", "frames": [1]}]}, "no motion 'nobody'"),
     ],
 )
@@ -376,7 +376,7 @@ def test_an_id_grows_the_family_again(client, library):
     told = client.post("/api/families", json=asked).json()
     with TestClient(create_app(library), base_url="http://localhost") as fresh:
         again = fresh.get(f"/api/families/{told['id']}").json()
-        family = family_of(fresh.app.state.workshop, told["id"])
+        family = family_of(fresh.app.state.studio, told["id"])
     assert again["nodes"] == told["nodes"]
     assert len(family.nodes) == 3
     blend = library.blend(family, leave_out_unmatched=True)
@@ -386,21 +386,21 @@ def test_an_id_grows_the_family_again(client, library):
 def test_growing_is_a_job_that_counts_members(client):
     asked = {"query": KICK, "max_distance": 0.105}
     job = client.post("/api/families/grow", json=asked).json()
-    ended = client.app.state.workshop.jobs.wait(job["id"])
+    ended = client.app.state.studio.jobs.wait(job["id"]).model_dump()
     assert ended["state"] == "done" and ended["done"] == ended["result"]["nodes"] > 1
     assert client.post("/api/families", json=asked).json()["seconds"] < ended["done"]
 
 
 def test_an_id_of_nothing_is_refused(client):
     answer = client.get("/api/families/bm90aGluZw")
-    assert answer.status_code == 422 and "names no family" in answer.json()["error"]
+    assert answer.status_code == 422 and "is not the id of a family" in answer.json()["error"]
 
 
 def test_settings_are_told_by_what_differs():
-    settings = FamilySettings(query="a:0-9", within=("kick",), max=7)
-    assert FamilySettings.of(settings.id) == settings
-    assert SearchSettings(query="a:0-9").flags() == []
-    chosen = SearchSettings(query="a:0-9", within=("x y", "z"), only=("b", "c"), radius=0.5)
+    settings = FamilyRequest(query="a:0-9", within=("kick",), max=7)
+    assert FamilyRequest.from_id(settings.id) == settings
+    assert SearchRequest(query="a:0-9").flags() == []
+    chosen = SearchRequest(query="a:0-9", within=("x y", "z"), only=("b", "c"), radius=0.5)
     words = ["--label", "x y", "--label", "z", "--only", "b,c"]
     assert chosen.flags() == words  # dtw has no radius
     lazy = chosen.model_copy(update={"method": "lazy"})

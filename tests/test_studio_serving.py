@@ -259,15 +259,15 @@ def test_ctrl_c_does_not_wait_for_long_work(tmp_path):
 import sys, threading, time
 sys.argv = ["motionloom", "studio", sys.argv[1], "--no-browser", "--port", "0"]
 from motionloom.studio.routes import library
-from motionloom.studio.dependencies import Shop
+from motionloom.studio.app_state import State
 
 @library.router.get("/forever")
-def forever(shop: Shop):
+def forever(state: State):
     def work(job):
         while True:
             job.advance()
             time.sleep(0.05)
-    shop.jobs.start("counting", work)
+    state.jobs.start("counting", work)
     print("asked", flush=True)
     time.sleep(600)
 

@@ -20,9 +20,11 @@ from starlette.requests import ClientDisconnect  # noqa: E402
 import motionloom as ml  # noqa: E402
 from motionloom import demo  # noqa: E402
 from motionloom.errors import InvalidInput, LibraryError  # noqa: E402
-from motionloom.studio import create_app
-from motionloom.studio import uploads as incoming  # noqa: E402
-from motionloom.studio.uploads import Incoming, checked_name  # noqa: E402
+from motionloom.studio import (
+    create_app,
+    uploads,  # noqa: E402
+)
+from motionloom.studio.uploads import Uploads, checked_name  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def streamed(app, path: str, receive) -> bytes:
 
 
 def finished(client, job: dict) -> dict:
-    client.app.state.workshop.jobs.wait(job["id"], timeout=60)
+    client.app.state.studio.jobs.wait(job["id"], timeout=60)
     return client.get(f"/api/jobs/{job['id']}").json()
 
 
@@ -120,15 +122,15 @@ def test_a_bad_file_is_told_in_the_readers_words(client, library):
     [
         ("notes.txt", "one of .bvh, .amc, .npz, .glb, .gltf expected"),
         ("walk", "one of .bvh"),
-        ("walk.usda", "USD files may refer to others"),
+        ("walk.usda", "USD files may refer to other files"),
         ("walk.c3d", "one of .bvh"),
-        (".hidden.bvh", "hidden files are not imported"),
-        ("skeleton.asf", "gives no motion by itself; send its folder"),
+        (".hidden.bvh", "hidden files and names ending in"),
+        ("skeleton.asf", "contains no motion by itself; send its folder"),
         ("a" * 300 + ".bvh", "too long for a file name"),
-        ("a%5Cb.bvh", "no name for a file"),
-        ("a%00.bvh", "no name for a file"),
-        ("a%0Ab.bvh", "no name for a file"),
-        ("C%3Aa.bvh", "no name for a file"),
+        ("a%5Cb.bvh", "not a valid file name"),
+        ("a%00.bvh", "not a valid file name"),
+        ("a%0Ab.bvh", "not a valid file name"),
+        ("C%3Aa.bvh", "not a valid file name"),
     ],
 )
 def test_a_file_that_is_not_wanted_is_told_why(client, library, files, name, words):
@@ -140,7 +142,7 @@ def test_a_file_that_is_not_wanted_is_told_why(client, library, files, name, wor
 
 @pytest.mark.parametrize("name", ["../a.bvh", "a/../b.bvh", "/a.bvh", "a//b.bvh", "./a.bvh", ""])
 def test_no_name_leads_upwards(name):
-    with pytest.raises(InvalidInput, match="no name for a file|too long"):
+    with pytest.raises(InvalidInput, match="not a valid file name|too long"):
         checked_name(name)
 
 
@@ -188,7 +190,7 @@ def test_an_import_that_is_stopped_keeps_what_came_before(client, library, files
     batch = client.post("/api/uploads").json()["id"]
     for number in range(4):
         client.put(f"/api/uploads/{batch}/files/{number}.bvh", content=files["walk"])
-    shop = client.app.state.workshop
+    shop = client.app.state.studio
     job = shop.jobs.start("waiting", lambda job: None)
     shop.jobs.wait(job.id)
     advance = type(job).advance
@@ -236,13 +238,15 @@ def test_an_empty_batch_is_not_imported(client):
 
 
 def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
-    monkeypatch.setattr(incoming, "LARGEST_FILE", 2 << 20)
-    monkeypatch.setattr(incoming, "LARGEST_BATCH", 3 << 20)
-    monkeypatch.setattr(incoming, "MOST_FILES", 3)
-    monkeypatch.setattr(incoming, "MOST_BATCHES", 2)
+    monkeypatch.setattr(uploads, "LARGEST_FILE", 2 << 20)
+    monkeypatch.setattr(uploads, "LARGEST_BATCH", 3 << 20)
+    monkeypatch.setattr(uploads, "MOST_FILES", 3)
+    monkeypatch.setattr(uploads, "MOST_BATCHES", 2)
     batch = client.post("/api/uploads").json()["id"]
     address = f"/api/uploads/{batch}/files/"
-    assert "a file may have 2 MB" in client.put(address + "a.bvh", content=b"x" * (3 << 20)).text
+    assert (
+        "file may have at most 2 MB" in client.put(address + "a.bvh", content=b"x" * (3 << 20)).text
+    )
     assert client.put(address + "b.bvh", content=b"x" * (2 << 20)).status_code == 200
     assert "one import may have" in client.put(address + "c.bvh", content=b"x" * (2 << 20)).text
     assert staged(library) == ["b.bvh"]
@@ -256,12 +260,12 @@ def test_sizes_and_numbers_are_bounded(client, library, monkeypatch):
 def test_a_large_file_is_refused_by_its_header(client, library):
     told = {"Content-Length": str(1 << 40)}
     answer = client.put("/api/uploads/a.bvh", content=b"", headers=told)
-    assert "a file may have 512 MB" in answer.json()["error"]
+    assert "file may have at most 512 MB" in answer.json()["error"]
 
 
 def test_a_body_without_length_is_counted(client, library, monkeypatch):
     """Chunked: no header says how long it is; it never ends."""
-    monkeypatch.setattr(incoming, "LARGEST_FILE", 4 << 20)
+    monkeypatch.setattr(uploads, "LARGEST_FILE", 4 << 20)
 
     taken = 0
 
@@ -271,7 +275,7 @@ def test_a_body_without_length_is_counted(client, library, monkeypatch):
         return {"type": "http.request", "body": bytes(1 << 20), "more_body": True}
 
     answer = streamed(client.app, "/api/uploads/a.bvh", receive)
-    assert b"a file may have 4 MB" in answer
+    assert b"file may have at most 4 MB" in answer
     assert taken <= 6
     assert staged(library) == []
 
@@ -286,7 +290,7 @@ def test_a_sender_that_leaves_in_the_middle_leaves_nothing(client, library):
     with pytest.raises(ClientDisconnect):
         streamed(client.app, f"/api/uploads/{batch}/files/a.bvh", receive)
     assert staged(library) == []
-    assert client.app.state.workshop.incoming[batch].files == 0
+    assert client.app.state.studio.uploads[batch].files == 0
 
 
 def test_a_bomb_is_not_unpacked(client, library, tmp_path):
@@ -301,7 +305,7 @@ def test_a_bomb_is_not_unpacked(client, library, tmp_path):
                 file.write(bytes(1 << 20))
     answer = client.put("/api/uploads/bomb.npz", content=path.read_bytes())
     assert answer.status_code == 422
-    assert "out of all proportion" in answer.json()["error"]
+    assert "out of proportion" in answer.json()["error"]
     assert len(library) == 0
 
 
@@ -333,7 +337,7 @@ def test_links_are_not_followed(client, library, files, tmp_path):
     (library.path / "incoming").unlink()
     # A link in the very folder of a batch, planted by somebody with rights on the library.
     batch = client.post("/api/uploads").json()["id"]
-    folder = client.app.state.workshop.incoming[batch].folder
+    folder = client.app.state.studio.uploads[batch].folder
     (folder / "a.bvh").symlink_to(elsewhere / "written.bvh")
     answer = client.put(f"/api/uploads/{batch}/files/a.bvh", content=files["walk"])
     assert answer.status_code == 422
@@ -341,7 +345,7 @@ def test_links_are_not_followed(client, library, files, tmp_path):
 
 
 def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(library):
-    first, second = Incoming(library.path), Incoming(library.path)
+    first, second = Uploads(library.path), Uploads(library.path)
     kept = first.begin()
     with kept.open("a.bvh") as file:
         file.write(b"abc")
@@ -358,7 +362,7 @@ def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(libra
 
 
 def test_a_full_disk_is_told(library, monkeypatch):
-    place = Incoming(library.path)
+    place = Uploads(library.path)
     with place.begin().open("a.bvh") as file:
 
         class Full:
@@ -380,5 +384,5 @@ def test_a_library_that_cannot_be_written_to_is_told(library, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", read_only)
-    with pytest.raises(LibraryError, match="incoming: cannot be made: Permission denied"):
-        Incoming(library.path).begin()
+    with pytest.raises(LibraryError, match="incoming: cannot be created: Permission denied"):
+        Uploads(library.path).begin()

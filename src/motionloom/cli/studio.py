@@ -1,4 +1,4 @@
-"""`studio`: a library in the browser."""
+"""`motionloom studio`: the library in a browser."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from motionloom.errors import InvalidInput
 def studio(
     lib: Annotated[Path, LIB],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0: any free one.")] = 8765,
+    port: Annotated[int, typer.Option(help="Port; 0: any free port.")] = 8765,
     token: Annotated[
-        str | None, typer.Option(help="What every request must carry. Default: made if needed.")
+        str | None, typer.Option(help="Token of every request. Default: generated if needed.")
     ] = None,
     name: Annotated[
-        list[str] | None, typer.Option(help="Another host name to answer to. May be repeated.")
+        list[str] | None, typer.Option(help="Further host name of the server; may be repeated.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """See it, select it, drag it, dance it: the library in your browser."""
+    """Open the library in a browser."""
     try:
         from motionloom.studio import serve
     except ModuleNotFoundError as missing:
@@ -40,9 +40,9 @@ def studio(
         token=token,
         names=tuple(name or ()),
         open_browser=browser,
-        told=lambda line: print(line, flush=True),
+        report=lambda line: print(line, flush=True),
     )
     if any(not one.daemon for one in threading.enumerate() if one is not threading.main_thread()):
-        # An answer nobody waits for is still being computed; what is written is whole anyway.
+        # A response without a client is still being computed; files are written atomically.
         sys.stdout.flush()
         os._exit(0)

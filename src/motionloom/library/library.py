@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from motionloom.errors import InvalidInput
+from motionloom.errors import InvalidInput, LibraryError
 from motionloom.library.blend_verbs import BlendVerbs
 from motionloom.library.graph_verbs import GraphVerbs
 from motionloom.library.rhythm_verbs import RhythmVerbs
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.retargeting.retarget import retarget
+
+if TYPE_CHECKING:
+    from motionloom.distance import FeatureSet, FrameDistance
+    from motionloom.library.comparison import Comparison
+    from motionloom.parametric.parameters import ParameterKind
+    from motionloom.search.query import Query
 
 
 class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
@@ -38,6 +46,147 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
         from motionloom.parametric.artifact import parametric_names
 
         return parametric_names(self)
+
+    def parametric_motions(self) -> list[dict[str, Any]]:
+        """Stored parametric motions: ``name``, parameters ``by``, number of ``examples``."""
+        from motionloom.parametric.artifact import KIND
+
+        rows = []
+        for name in self.artifacts.names(KIND):
+            about = self.artifacts.about(KIND, name)
+            by = [parameter["text"] for parameter in about["parameters"]]
+            rows.append({"name": name, "by": by, "examples": len(about["examples"])})
+        return rows
+
+    def delete_parametric(self, name: str) -> None:
+        """Delete a stored parametric motion."""
+        from motionloom.parametric.artifact import KIND
+
+        self.artifacts.delete(KIND, name)
+
+    @staticmethod
+    def parameter_kinds() -> tuple[ParameterKind, ...]:
+        """Kinds of parameters that a parametric motion can have."""
+        from motionloom.parametric.parameters import parameter_kinds
+
+        return parameter_kinds()
+
+    @property
+    def choreography_names(self) -> tuple[str, ...]:
+        """Names of the stored choreographies."""
+        from motionloom.rhythm.choreography_file import KIND
+
+        return tuple(self.artifacts.names(KIND))
+
+    def all_labels(self) -> dict[str, tuple[str, ...]]:
+        """Labels of every motion that has any, each sorted."""
+        return self.catalogue.labels()
+
+    def select(
+        self,
+        *,
+        label: str | Iterable[str] | None = None,
+        only: str | Iterable[str] | None = None,
+        exclude: str | Iterable[str] | None = None,
+    ) -> list[str]:
+        """Names of the motions chosen by label and name, in the order of the library.
+
+        Raises
+        ------
+        InvalidInput, LibraryError
+            If a label or a motion does not exist, or if no motion is left.
+
+        Examples
+        --------
+        >>> lib.select(only=["walk"])
+        ['walk']
+        """
+        from motionloom.search.filters import chosen_names
+
+        return chosen_names(self, label=label, only=only, exclude=exclude)
+
+    def query(self, text: str) -> Query:
+        """A segment of this library, ``NAME`` or ``NAME:START-END``, as a query; never a file.
+
+        Examples
+        --------
+        >>> lib.query("walk:10-40").end_frame
+        40
+        """
+        from motionloom.search.query import library_query
+
+        return library_query(self, text)
+
+    def compare(self, a: str, b: str, *, distance: str | FrameDistance = "pc11") -> Comparison:
+        """Compare two segments frame by frame: distance matrix, minima, match web, paths.
+
+        Parameters
+        ----------
+        a, b : str
+            ``NAME`` or ``NAME:START-END``: the segments of rows and columns.
+        distance : str or FrameDistance
+
+        Examples
+        --------
+        >>> a, b = "kick_front_high_right:10-40", "kick_front_mid_right"
+        >>> lib.compare(a, b).matrix().shape[0]
+        30
+        """
+        from motionloom.library.comparison import Comparison
+
+        return Comparison(self, a, b, distance=distance)
+
+    def prepare_search(
+        self,
+        *,
+        method: str = "dtw",
+        features: str = "e15",
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Compute and store what a search method reads: features, an index, or a clip table.
+
+        `search` does it when needed; this shows its progress.
+
+        Parameters
+        ----------
+        method, features : str
+            As in `search`.
+        progress : callable, optional
+            Called with 1 for every motion.
+        """
+        from motionloom.search.clips.clip_table import clip_table
+        from motionloom.search.clips.measures import CLIP_MEASURES
+        from motionloom.search.index.neighbours import open_index
+
+        if not len(self):
+            raise LibraryError(f"{self.path}: the library is empty; import motions first")
+        if method in CLIP_MEASURES:
+            clip_table(self, CLIP_MEASURES[method], progress=progress)
+        elif method in ("dtw", "lazy") and features in self.feature_sets():
+            rows = self.features(features, progress=progress)
+            if method == "lazy":
+                open_index(self, rows, "bucket")
+
+    @staticmethod
+    def feature_sets() -> dict[str, FeatureSet]:
+        """Feature sets by name."""
+        from motionloom.distance import FEATURES
+
+        return dict(FEATURES)
+
+    @staticmethod
+    def frame_distances() -> dict[str, FrameDistance]:
+        """Frame distances by name."""
+        from motionloom.distance import DISTANCES
+
+        return dict(DISTANCES)
+
+    @staticmethod
+    def clip_measures() -> dict[str, Any]:
+        """Distances between whole clips by name of the search method."""
+        from motionloom.search.clips.measures import CLIP_MEASURES
+
+        return dict(CLIP_MEASURES)
 
     def find(self, text: str) -> tuple[str, ...]:
         """Names of the motions whose name or labels contain every word of a text.

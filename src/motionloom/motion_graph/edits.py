@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
+from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.motion_graph.build import connected
 from motionloom.motion_graph.graph import MotionGraph
 from motionloom.motion_graph.transitions import TransitionReport, Transitions, transitions_at
@@ -28,7 +29,7 @@ from motionloom.store.store import Store
 
 KIND = "motion-graph-edits"
 ACTIONS = ("remove", "lock", "restore")
-STATES = ("played", "locked", "removed", "cut off")
+
 _NAME = "edits"
 _WRITTEN = re.compile(r"^\s*(.+):(\d+)\s*,\s*(.+):(\d+)\s*$")
 
@@ -104,8 +105,10 @@ class EditedGraph:
     transitions : Transitions
         All n: found, and locked; their motions are numbered as in `motions`.
     states : ndarray of uint8, shape (n,)
-        Number in `STATES` of each.
+        Index of each in `STATES`.
     """
+
+    STATES: ClassVar = ("played", "locked", "removed", "cut off")
 
     graph: MotionGraph
     motions: tuple[Motion, ...]
@@ -116,6 +119,36 @@ class EditedGraph:
         """What a transition joins."""
         (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
         return TransitionKey(self.motions[a].name, int(i), self.motions[b].name, int(j))
+
+    def transition_clip(self, key: str, *, seconds: float = 1.0) -> tuple[Motion, int]:
+        """A transition as a motion, and the frame in the middle of its blend.
+
+        Parameters
+        ----------
+        key : str
+            ``NAME:FRAME,NAME:FRAME``.
+        seconds : float
+            Duration before and after the blend.
+        """
+        from motionloom.motion_graph.player import GraphPlayer
+        from motionloom.motion_graph.routes import Route
+
+        wanted = TransitionKey.of(key)
+        number = next((n for n in range(len(self.transitions)) if self.key(n) == wanted), None)
+        if number is None:
+            raise InvalidInput(
+                f"the graph has no transition {wanted.text}; it may have been built anew"
+            )
+        graph, blend = self.full_graph, self.transitions.blend
+        (a, leave), (b, enter) = graph.transitions.leave[number], graph.transitions.enter[number]
+        around = round(seconds * graph.fps)
+        first = max(int(leave) - around, 0)
+        last = min(int(enter) + around, len(graph.motions[b]))
+        frames = int(leave) - first + blend + last - int(enter)
+        origin = PlanarTransform.to_origin(graph.motions[a][first])
+        route = Route((int(a), first), origin, (number,), last, frames)
+        motion = GraphPlayer(graph, route=route).record(frames=frames, name=key)
+        return motion, int(leave) - first + blend // 2
 
     @cached_property
     def full_graph(self) -> MotionGraph:

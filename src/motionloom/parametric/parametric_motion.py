@@ -71,6 +71,11 @@ class SynthesisResult:
     weights: Array
     frames: tuple[int | None, ...]
 
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether the target was reached; otherwise it is outside the parameter space."""
+        return self.error <= TOLERANCE
+
 
 class _MeasuredBlends:
     """Blends of registered examples, and the parameters that each has."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.plots import strokes as ink
@@ -215,8 +214,8 @@ def _moments(family: Family, clips: Sequence[Motion]) -> list[int]:
     found = {(match.motion, match.start_frame, match.end_frame): match for match in family.matches}
     for node, clip in zip(family.nodes[1:], clips[1:], strict=True):
         match = found.get((node.motion, node.start_frame, node.end_frame))
-        if match is not None and len(match.alignment):
-            own = corresponding(match.alignment, times) - node.start_frame
+        if match is not None:
+            own = match.corresponding_frames(len(times)) - node.start_frame
         else:
             own = np.linspace(0, len(clip) - 1, len(times))
         frames.append(np.clip(np.rint(own).astype(int), 0, len(clip) - 1))

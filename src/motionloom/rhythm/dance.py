@@ -57,9 +57,13 @@ class Dance:
         """All characters."""
         return Scene(self.motions)
 
-    def beats_on_time(self) -> tuple[int, int]:
+    def found_beats(self) -> Array:
+        """Beats of the dance in seconds, found from the motion alone."""
+        return found_beats(self.motions, self.music)
+
+    def beats_on_time(self, *, found: Array | None = None) -> tuple[int, int]:
         """Beats of the music, and how many of them the dance meets; see `beats_on_time`."""
-        return beats_on_time(self.motions, self.music)
+        return beats_on_time(self.motions, self.music, found=found)
 
     def sound(self, path: Path) -> Path:
         """An audio file of the music: the file itself, or tones written to `path` for a score."""

@@ -154,6 +154,13 @@ class TransitionGraph:
             self.node(name)
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
 
+    def cycle(self, names: Iterable[str]) -> TransitionGraph:
+        """The graph that goes through some nodes in order, and from the last to the first."""
+        chosen = tuple(dict.fromkeys(names))
+        members = tuple(self.members[self.node(name)] for name in chosen)
+        identity = np.eye(len(chosen))
+        return TransitionGraph(chosen, members, identity[0], np.roll(identity, 1, axis=1))
+
     def without_nodes(self, names: Iterable[str]) -> TransitionGraph:
         """Without some nodes and their edges."""
         gone = {self.node(name) for name in names}

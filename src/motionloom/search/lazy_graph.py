@@ -33,12 +33,11 @@ from motionloom.search.index.neighbours import library_neighbours
 from motionloom.search.match import Timeline
 from motionloom.search.query import Query
 from motionloom.search.rerank import differences
-from motionloom.search.settings import LazyGraph, SearchSettings
+from motionloom.search.settings import LAZY_K, LazyGraph, SearchSettings
 from motionloom.search.subsequence.dtw import MORE, is_feature_set
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
 
-LAZY_K = 256  # the paper's; with bridges, four fifths of what DTW finds in a fifth of its time
 _NONE = -1
 
 

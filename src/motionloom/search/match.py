@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.alignment import corresponding
 from motionloom.distance import LibraryFeatures
 from motionloom.distance.feature_table import frames_per_row, row_count
 from motionloom.ragged import offsets_of, row_of
@@ -73,6 +74,18 @@ class Match:
         """
         name = re.sub(r"[^\w.-]+", "_", self.motion)
         return f"{rank:03d}_{name}_{self.start_frame}-{self.end_frame}"
+
+    def corresponding_frames(self, length: int) -> NDArray[np.float64]:
+        """Frame of the match that corresponds to each of the `length` frames of the query.
+
+        Without an alignment, frames are spread evenly.
+
+        >>> Match("walk", 10, 40, 0.33, 1.33, 0.02).corresponding_frames(3)
+        array([10. , 24.5, 39. ])
+        """
+        if len(self.alignment):
+            return corresponding(self.alignment, np.arange(length))
+        return np.linspace(self.start_frame, self.end_frame - 1, length)
 
     def as_dict(self) -> dict[str, Any]:
         """The match as plain data, without the alignment."""

@@ -1,9 +1,8 @@
-"""The browser studio: a server for one library, and the page that talks to it.
+"""Browser studio: an HTTP server for one library, and the page that uses it.
 
-`wire` packs arrays for the page, `workshop` holds what is open, `routes` are the requests by
-job, `live` answers drags and plays what is steered, `security` says who may ask, and
-`serving` starts it all. The page itself is TypeScript (folder ``studio`` of the repository),
-built into ``static`` when the package is.
+`routes` holds the HTTP requests by subject, `live` the websocket for interactive requests,
+`app_state` the state shared by all windows, and `serving` starts the server. The page is written
+in TypeScript (folder ``studio`` of the repository) and built into ``static`` with the package.
 """
 
 from motionloom.studio.app import create_app

@@ -1,4 +1,4 @@
-"""The application: routes, refusals, and the page."""
+"""ASGI application of the studio: routes, error responses, and the page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fastapi.staticfiles import StaticFiles
 
 from motionloom import __version__
 from motionloom.errors import LibraryError, MotionloomError
-from motionloom.studio.app_state import Workshop
-from motionloom.studio.live.socket import live
+from motionloom.studio.app_state import AppState
+from motionloom.studio.live import live_socket
 from motionloom.studio.routes import ROUTERS
-from motionloom.studio.security import LOCAL_NAMES, Doorkeeper
+from motionloom.studio.security import LOCAL_NAMES, AccessControl
 
 if TYPE_CHECKING:
     from motionloom.library import Library
@@ -25,16 +25,16 @@ PAGE = Path(__file__).parent / "static"
 
 _NO_PAGE = (
     "The studio's page was not built when motionloom was installed: the npm packages could not "
-    "be reached. Everything else works. To get it, install a released wheel, which brings the "
+    "be reached. Everything else works. To get it, install a released wheel, which contains the "
     "page (pip install --force-reinstall 'motionloom[studio]'), or run python build_page.py in a "
-    "clone of the repository, with the npm registry in reach."
+    "clone of the repository, with access to the npm registry."
 )
 
 
 def create_app(
     library: Library, *, names: frozenset[str] = LOCAL_NAMES, token: str | None = None
 ) -> FastAPI:
-    """The studio of one library, as an ASGI application.
+    """The studio of one library as an ASGI application.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def create_app(
     names : set of str
         Host names that the server answers to.
     token : str, optional
-        What every request must carry; needed when others than this machine can connect.
+        Token that every request must carry; needed when other machines can connect.
 
     Examples
     --------
@@ -57,17 +57,17 @@ def create_app(
     app = FastAPI(
         title="motionloom studio",
         version=__version__,
-        description="What the studio's page asks; the same functions as the command line.",
-        docs_url=None,  # its pages load scripts from elsewhere; /openapi.json is the document
+        description="Requests of the studio's page; the same functions as the command line.",
+        docs_url=None,  # these pages load external scripts; /openapi.json is the document
         redoc_url=None,
-        lifespan=_open,
+        lifespan=_lifespan,
     )
-    app.state.workshop = Workshop(library)
+    app.state.studio = AppState(library)
     for router in ROUTERS:
         app.include_router(router, prefix="/api")
-    app.add_api_websocket_route("/api/live", live)
-    app.add_exception_handler(MotionloomError, _explain)
-    app.add_middleware(Doorkeeper, names=names, token=token)
+    app.add_api_websocket_route("/api/live", live_socket)
+    app.add_exception_handler(MotionloomError, _error_response)
+    app.add_middleware(AccessControl, names=names, token=token)
     if not missing_page():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     else:
@@ -76,17 +76,17 @@ def create_app(
 
 
 def missing_page() -> str:
-    """What to tell where the page was not built; empty where it is there."""
+    """How to get the page where it was not built; empty where it was."""
     return "" if (PAGE / "index.html").is_file() else _NO_PAGE
 
 
 @asynccontextmanager
-async def _open(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     yield
-    app.state.workshop.close()
+    app.state.studio.close()
 
 
-def _explain(request: Request, error: Exception) -> JSONResponse:
-    """A mistake in what was asked, in the words that the command line would use."""
+def _error_response(request: Request, error: Exception) -> JSONResponse:
+    """An invalid request, with the message that the command line would print."""
     code = 404 if isinstance(error, LibraryError) else 422
     return JSONResponse({"error": str(error)}, status_code=code)

@@ -1,4 +1,4 @@
-"""What is open while the studio runs: the library, things made from it, and long work."""
+"""State shared by all windows of a studio: library, cache, jobs, uploads, listeners."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import Depends, Request
 
 from motionloom.studio.jobs import Jobs
-from motionloom.studio.uploads import Incoming
+from motionloom.studio.uploads import Uploads
 
 if TYPE_CHECKING:
     from motionloom.library import Library
 
-_KEPT = 12  # things of one kind, as the first words of keys tell: families, graphs, dances
-_OF_THE_WHOLE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
+_CACHED = 12  # values per kind, the first element of a key: families, graphs, dances, ...
+_LIBRARY_WIDE = ("family", "graph", "prepared")  # kinds that depend on all motions and labels
 
 
-# What a window may have changed: which motions there are, their labels, or what is kept by name.
+# What changed in the library: its motions, their labels, or artifacts saved by name.
 Change = Literal["motions", "labels", "kept"]
 Listener = Callable[[Change], None]
 
 
-class Workshop:
-    """One library, and what the windows that look at it have in common.
+class AppState:
+    """One library, and what the windows of its studio share.
 
     Parameters
     ----------
@@ -34,73 +36,79 @@ class Workshop:
     def __init__(self, library: Library) -> None:
         self.library = library
         self.jobs = Jobs()
-        self.incoming = Incoming(library.path)
-        self._kept: OrderedDict[tuple, Any] = OrderedDict()
-        self._making: dict[tuple, threading.Lock] = {}
+        self.uploads = Uploads(library.path)
+        self._cache: OrderedDict[tuple, Any] = OrderedDict()
+        self._computing: dict[tuple, threading.Lock] = {}
         self._lock = threading.Lock()
         self._listeners: list[Listener] = []
 
-    def once(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once for a key and kept among the latest few of its kind.
+    def cached(self, key: tuple, compute: Callable[[], Any]) -> Any:
+        """The value of a key, computed on first use and kept among the latest few of its kind.
 
-        The first word of a key is its kind: beats of many takes do not push out a graph. Two
-        windows that ask for the same at once wait for one making of it.
+        The first element of a key is its kind: beats of many takes do not evict a motion graph.
+        Concurrent requests for the same key wait for one computation.
         """
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                return self._cache[key]
+            computing = self._computing.setdefault(key, threading.Lock())
+        with computing:
             with self._lock:
-                if key in self._kept:
-                    return self._kept[key]
+                if key in self._cache:
+                    return self._cache[key]
             try:
-                made = make()
+                value = compute()
                 with self._lock:
-                    self._kept[key] = made
-                    alike = [one for one in self._kept if one[0] == key[0]]
-                    for oldest in alike[:-_KEPT]:
-                        del self._kept[oldest]
+                    self._cache[key] = value
+                    same_kind = [other for other in self._cache if other[0] == key[0]]
+                    for oldest in same_kind[:-_CACHED]:
+                        del self._cache[oldest]
             finally:
                 with self._lock:
-                    self._making.pop(key, None)
-            return made
+                    self._computing.pop(key, None)
+            return value
 
-    def forget(self, matches: Callable[[tuple], bool]) -> None:
-        """Drop what was kept under keys that match, as when the library has grown."""
+    @property
+    def cached_keys(self) -> tuple[tuple, ...]:
+        """Keys of all cached values, the least recently used first."""
         with self._lock:
-            for key in [key for key in self._kept if matches(key)]:
-                del self._kept[key]
+            return tuple(self._cache)
 
-    def changed(self, what: Change) -> None:
-        """Tell every window; with other motions or labels, what was found is found anew."""
-        if what != "kept":
-            self.forget(lambda key: key[0] in _OF_THE_WHOLE)
+    def invalidate(self, matches: Callable[[tuple], bool]) -> None:
+        """Drop cached values whose keys match."""
+        with self._lock:
+            for key in [key for key in self._cache if matches(key)]:
+                del self._cache[key]
+
+    def notify(self, change: Change) -> None:
+        """Tell every window of a change; new motions or labels invalidate library-wide values."""
+        if change != "kept":
+            self.invalidate(lambda key: key[0] in _LIBRARY_WIDE)
         with self._lock:
             listeners = list(self._listeners)
         for listener in listeners:
-            listener(what)
+            listener(change)
 
-    def rekept(self, key: tuple) -> None:
-        """Another thing is kept by name in the library, or none: what was opened is forgotten."""
-        self.forget(lambda one: one == key)
-        self.changed("kept")
+    def artifact_changed(self, key: tuple) -> None:
+        """Drop a cached artifact that was saved again or deleted, and tell every window."""
+        self.invalidate(lambda other: other == key)
+        self.notify("kept")
 
     @contextmanager
-    def listened(self, listener: Listener) -> Iterator[None]:
-        """Call `listener`, from any thread, with what is changed while the context lasts.
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Call `listener`, from any thread, with every change while the context is open.
 
         Examples
         --------
         >>> import motionloom as ml, tempfile
         >>> folder = tempfile.TemporaryDirectory()
-        >>> shop = Workshop(ml.Library.create(f"{folder.name}/takes.loom"))
-        >>> heard = []
-        >>> with shop.listened(heard.append):
-        ...     shop.changed("labels")
-        >>> shop.changed("motions")
-        >>> heard
+        >>> state = AppState(ml.Library.create(f"{folder.name}/takes.loom"))
+        >>> changes = []
+        >>> with state.listening(changes.append):
+        ...     state.notify("labels")
+        >>> state.notify("motions")
+        >>> changes
         ['labels']
         """
         with self._lock:
@@ -112,6 +120,13 @@ class Workshop:
                 self._listeners.remove(listener)
 
     def close(self) -> None:
-        """End what is under way and remove what was sent but not imported."""
+        """Stop all jobs and remove files that were sent but not imported."""
         self.jobs.close()
-        self.incoming.close()
+        self.uploads.close()
+
+
+def _state(request: Request) -> AppState:
+    return request.app.state.studio
+
+
+State = Annotated[AppState, Depends(_state)]  # type of a route's parameter

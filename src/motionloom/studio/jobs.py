@@ -1,4 +1,4 @@
-"""Long work behind the page: begun by one request, looked at by others."""
+"""Long computations in background threads: started by one request, polled by others."""
 
 from __future__ import annotations
 
@@ -7,54 +7,69 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel
 
 from motionloom.errors import InvalidInput, MotionloomError
 
-_REMEMBERED = 50  # ended jobs the page may still ask about
+_REMEMBERED = 50  # finished jobs whose status can still be requested
+
+JobState = Literal["running", "done", "failed", "stopped"]
 
 
-class Stopped(Exception):
-    """Raised inside a job's work when somebody has asked it to stop."""
+class JobStatus(BaseModel):
+    """Progress and outcome of a job."""
+
+    id: int
+    title: str
+    done: int
+    total: int | None
+    state: JobState
+    error: str
+    result: Any
+
+
+class JobStopped(Exception):
+    """Raised inside a job that was asked to stop."""
 
 
 @dataclass
 class Job:
-    """One piece of long work and how far it is."""
+    """One long computation and its progress."""
 
     id: int
     title: str
     done: int = 0
     total: int | None = None
-    state: str = "running"  # then "done", "failed" or "stopped"
+    state: JobState = "running"
     error: str = ""
     result: Any = None
     _stop: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def advance(self, steps: int = 1) -> None:
-        """Say that `steps` more are done; ends the work if somebody asked for that."""
+        """Count `steps` more as done; raises `JobStopped` if the job was asked to stop."""
         if self._stop.is_set():
-            raise Stopped
+            raise JobStopped
         self.done += steps
 
     def stop(self) -> None:
-        """Ask the work to end at its next step."""
+        """Ask the job to stop at its next step."""
         self._stop.set()
 
-    def told(self) -> dict[str, Any]:
-        """What the page shows of it."""
-        names = ("id", "title", "done", "total", "state", "error", "result")
-        return {name: getattr(self, name) for name in names}
+    def status(self) -> JobStatus:
+        """The job as sent to the page."""
+        return JobStatus(**{name: getattr(self, name) for name in JobStatus.model_fields})
 
 
 class Jobs:
-    """All jobs of this server, the latest last.
+    """All jobs of a server, oldest first.
 
     Examples
     --------
     >>> jobs = Jobs()
     >>> job = jobs.start("counting", lambda job: job.advance(3) or "three")
-    >>> jobs.wait(job.id)["result"]
+    >>> jobs.wait(job.id).result
     'three'
     """
 
@@ -65,7 +80,7 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Callable[[Job], Any], *, total: int | None = None) -> Job:
-        """Begin `work` in a thread of its own; what it returns must go into JSON."""
+        """Run `work` in a new thread; its return value must be serializable as JSON."""
         job = Job(next(self._numbers), title, total=total)
         thread = threading.Thread(target=_run, args=(job, work), name=title, daemon=True)
         with self._lock:
@@ -83,19 +98,19 @@ class Jobs:
                 raise InvalidInput(f"no job {number}; it may have ended long ago")
             return self._jobs[number]
 
-    def all(self) -> list[dict[str, Any]]:
-        """Every job that is remembered, as the page shows them."""
+    def all(self) -> list[JobStatus]:
+        """Status of every remembered job."""
         with self._lock:
-            return [job.told() for job in self._jobs.values()]
+            return [job.status() for job in self._jobs.values()]
 
-    def wait(self, number: int, timeout: float | None = None) -> dict[str, Any]:
-        """Wait until a job has ended; what the page shows of it then."""
+    def wait(self, number: int, timeout: float | None = None) -> JobStatus:
+        """Status of a job after it has ended, or after `timeout` seconds."""
         job = self[number]
         self._threads[number].join(timeout)
-        return job.told()
+        return job.status()
 
     def close(self, timeout: float = 1.0) -> None:
-        """Ask all to stop and wait a moment until they have; then they go with the process."""
+        """Ask all jobs to stop and wait up to `timeout` seconds; their threads are daemons."""
         with self._lock:
             running = [n for n, job in self._jobs.items() if job.state == "running"]
             threads = [self._threads[number] for number in running]
@@ -110,9 +125,9 @@ def _run(job: Job, work: Callable[[Job], Any]) -> None:
     try:
         job.result = work(job)
         job.state = "done"
-    except Stopped:
+    except JobStopped:
         job.state = "stopped"
     except MotionloomError as error:
         job.state, job.error = "failed", str(error)
-    except Exception as error:  # the page must hear of it; the thread has no other listener
+    except Exception as error:  # reported to the page; nobody else watches the thread
         job.state, job.error = "failed", f"{type(error).__name__}: {error}"

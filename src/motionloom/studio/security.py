@@ -1,16 +1,16 @@
-"""Who may ask: only this page, on this machine, or whoever has the token.
+"""Access control: only the studio's page on this machine, or holders of the token.
 
-A browser that shows a hostile page can send requests to any address it can reach, this
-server's too. These checks keep that page out:
+A browser that shows a hostile page can send requests to any address it can reach, including this
+server. These checks refuse them:
 
-- *Host* must be a name the server was told to answer to, or a foreign name could be pointed at
-  127.0.0.1 (DNS rebinding);
-- *Origin* and *Sec-Fetch-Site*, where a browser sends them, must be the server's own, and a
-  body must be of a kind that a plain form cannot send (cross-site requests);
-- where the server listens beyond this machine, every request needs the token, once in the
-  address and then in a cookie.
+- *Host* must be one of the server's names, or a foreign name could resolve to 127.0.0.1 (DNS
+  rebinding);
+- *Origin* and *Sec-Fetch-Site*, where a browser sends them, must be the server's own, and a body
+  must have a type that a plain form cannot send (cross-site requests);
+- if the server listens beyond this machine, every request needs the token, first in the address
+  and then in a cookie.
 
-What goes out says that no other page may frame it, read it, or be loaded into it.
+Responses forbid other pages to frame, read or embed them.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 COOKIE = "motionloom_token"
-LARGEST_JSON = 8 << 20  # bytes of a JSON body; files have bounds of their own
+LARGEST_JSON = 8 << 20  # bytes of a JSON body; files have their own limits
 
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
-_OWN = ("same-origin", "none")  # asked by the page itself, or by a person
+_OWN_SITES = ("same-origin", "none")  # the page itself, or a person typing the address
 
 
-class Doorkeeper:
-    """Middleware that lets in only those who may ask.
+class AccessControl:
+    """Middleware that refuses requests from other sites and without the token.
 
     Parameters
     ----------
     app : ASGI application
     names : set of str
-        Host names, without port, that the server answers to. With a token, all addresses in
-        numbers too: a foreign page cannot make those its own.
+        Host names, without port, that the server answers to. With a token also all numeric
+        addresses: DNS rebinding cannot use those.
     token : str, optional
-        What every request must carry, as ``?token=``, as ``Authorization: Bearer`` or as the
-        cookie that the first of them sets. None: no token is needed.
+        Token of every request, as ``?token=``, as ``Authorization: Bearer`` or as the cookie
+        that the first of them sets. None: no token is needed.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Doorkeeper:
         self.token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that may be answered; refuse any other."""
+        """Pass on an allowed request; refuse any other."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -67,9 +67,9 @@ class Doorkeeper:
         if refusal is not None:
             await _refuse(scope, receive, send, refusal)
         elif scope["type"] == "http" and self._token_in_address(scope):
-            # The token leaves the address bar, and with it history and screenshots.
+            # Removes the token from the address bar, history and screenshots.
             response = RedirectResponse(scope.get("root_path", "") + scope["path"], 303)
-            # Lax: whoever follows a link to this page from elsewhere keeps the cookie.
+            # Lax: the cookie is also sent when a link from another site is followed.
             response.set_cookie(
                 _cookie_name(headers), self.token or "", httponly=True, samesite="lax"
             )
@@ -84,8 +84,8 @@ class Doorkeeper:
         for origin in headers.getlist("origin"):
             if urlsplit(origin).netloc != host:
                 return f"requests from {origin[:80]} are not answered"
-        asker = headers.get("sec-fetch-site", "none")
-        if asker not in _OWN and not _is_visit(scope, headers):
+        site = headers.get("sec-fetch-site", "none")
+        if site not in _OWN_SITES and not _is_navigation(scope, headers):
             return "requests from other sites are not answered"
         if scope["type"] == "http" and scope["method"] == "POST" and _is_form(headers):
             return "forms are not answered; send application/json"
@@ -94,12 +94,12 @@ class Doorkeeper:
         return None
 
     def _answers_to(self, name: str) -> bool:
-        return name in self.names or (self.token is not None and _is_number(name))
+        return name in self.names or (self.token is not None and _is_ip_address(name))
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
         authorization = headers.get("authorization", "")
         given = [
-            *_asked(scope).get("token", []),
+            *_query(scope).get("token", []),
             authorization.removeprefix("Bearer ") if authorization else "",
             _cookie(headers.get("cookie", ""), _cookie_name(headers)),
         ]
@@ -107,7 +107,7 @@ class Doorkeeper:
         return any(secrets.compare_digest(one.encode(), expected) for one in given if one)
 
     def _token_in_address(self, scope: Scope) -> bool:
-        return self.token is not None and scope["path"] == "/" and "token" in _asked(scope)
+        return self.token is not None and scope["path"] == "/" and "token" in _query(scope)
 
 
 def _name(host: str) -> str:
@@ -115,7 +115,7 @@ def _name(host: str) -> str:
     return host[: host.rfind("]") + 1] if host.startswith("[") else host.split(":")[0].lower()
 
 
-def _is_number(name: str) -> bool:
+def _is_ip_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name.strip("[]"))
     except ValueError:
@@ -123,25 +123,25 @@ def _is_number(name: str) -> bool:
     return True
 
 
-def _is_visit(scope: Scope, headers: Headers) -> bool:
-    """Whether a person follows a link to the page from elsewhere."""
+def _is_navigation(scope: Scope, headers: Headers) -> bool:
+    """Whether a person follows a link to the page from another site."""
     mode = headers.get("sec-fetch-mode", "navigate")
     return scope["type"] == "http" and scope["path"] == "/" and mode == "navigate"
 
 
 def _is_form(headers: Headers) -> bool:
-    """Whether a body is of a kind that any page may send anywhere without asking first."""
+    """Whether the body has a type that any page may send anywhere without a preflight request."""
     kind = headers.get("content-type", "").split(";")[0].strip().lower()
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     return kind in _FORM_TYPES or (not kind and has_body)
 
 
-def _asked(scope: Scope) -> dict[str, list[str]]:
+def _query(scope: Scope) -> dict[str, list[str]]:
     return parse_qs(scope["query_string"].decode("latin-1"))
 
 
 def _cookie_name(headers: Headers) -> str:
-    """Cookies are shared by all ports of a machine: two studios need two names."""
+    """Name of the cookie; ports of a machine share cookies, so two studios need two names."""
     port = headers.get("host", "").rpartition(":")[2]
     return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 
@@ -155,7 +155,7 @@ def _cookie(text: str, name: str) -> str:
 
 
 def _guarded(send: Send, path: str, host: str) -> Send:
-    """A `send` that adds what a browser must know to keep other pages away."""
+    """A `send` that adds the security headers."""
     lines = f"ws://{host} wss://{host}" if host else ""
 
     async def guarded(message: Message) -> None:
@@ -170,7 +170,7 @@ def _guarded(send: Send, path: str, host: str) -> Send:
             headers["Referrer-Policy"] = "no-referrer"
             headers["Cross-Origin-Opener-Policy"] = "same-origin"
             headers["Cross-Origin-Resource-Policy"] = "same-origin"
-            # What is built carries a hash in its name; all else may change at any time.
+            # Built assets carry a hash in their name; everything else may change at any time.
             built = path.startswith("/assets/")
             headers.setdefault(
                 "Cache-Control", "max-age=31536000, immutable" if built else "no-cache"
@@ -181,7 +181,7 @@ def _guarded(send: Send, path: str, host: str) -> Send:
 
 
 def _bounded(receive: Receive, headers: Headers) -> Receive:
-    """A `receive` that ends a JSON body which has no end."""
+    """A `receive` that limits the size of a JSON body."""
     if not headers.get("content-type", "").startswith("application/json"):
         return receive
     size = 0
@@ -191,7 +191,7 @@ def _bounded(receive: Receive, headers: Headers) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > LARGEST_JSON:
-            raise HTTPException(413, f"a request may have {LARGEST_JSON >> 20} MB of JSON")
+            raise HTTPException(413, f"a JSON body may have at most {LARGEST_JSON >> 20} MB")
         return message
 
     return bounded

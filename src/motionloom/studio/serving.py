@@ -1,4 +1,4 @@
-"""Starting the studio's server."""
+"""Start of the studio's server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from motionloom.errors import InvalidInput
 from motionloom.studio.security import LOCAL_NAMES
 
 _ANYWHERE = ("0.0.0.0", "::", "")
-_PATIENCE = 1  # seconds for answers under way when the server is to end
+_SHUTDOWN_SECONDS = 1  # for responses in progress when the server stops
 
 
 def serve(
@@ -28,7 +28,7 @@ def serve(
     token: str | None = None,
     names: tuple[str, ...] = (),
     open_browser: bool = True,
-    told: Callable[[str], None] = print,
+    report: Callable[[str], None] = print,
 ) -> None:
     """Serve the studio of a library until Ctrl-C.
 
@@ -36,21 +36,21 @@ def serve(
     ----------
     library : str or Path
     host : str
-        Address to listen on. Anything but this machine's own needs a token; one is made if
+        Address to listen on. Any but a loopback address needs a token; one is generated if
         none is given.
     port : int
-        0: any free one.
+        0: any free port.
     token : str, optional
     names : tuple of str
-        Further host names to answer to, as when a proxy stands in front.
+        Further host names to answer to, for example behind a proxy.
     open_browser : bool
-    told : callable
-        Gets the line with the address, and one more if the page is missing.
+    report : callable
+        Called with the line that shows the address, and once more if the page is missing.
 
     Raises
     ------
     InvalidInput
-        If the address cannot be listened on, or the token is no token.
+        If the server cannot listen on the address, or the token has invalid characters.
 
     Examples
     --------
@@ -70,9 +70,9 @@ def serve(
     answered = frozenset(map(str.lower, (*LOCAL_NAMES, shown, *names)))
     app = create_app(opened, names=answered, token=token)
     address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
-    told(f"motionloom studio: {address}")
+    report(f"motionloom studio: {address}")
     if missing_page():
-        told(missing_page())
+        report(missing_page())
     if open_browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
     config = uvicorn.Config(
@@ -80,20 +80,20 @@ def serve(
         log_level="warning",
         ws_max_size=1 << 20,
         server_header=False,
-        timeout_graceful_shutdown=_PATIENCE,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
     server = uvicorn.Server(config)
     close = server.shutdown
 
     async def shutdown(sockets: list[socket.socket] | None = None) -> None:
-        # Answers that are cut short now are no errors to tell anybody.
+        # Responses that are cut short now are not errors.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         await close(sockets)
 
     server.shutdown = shutdown  # type: ignore[method-assign]
     try:
         server.run(sockets=[listening])
-    except KeyboardInterrupt:  # how uvicorn passes on Ctrl-C once all is closed
+    except KeyboardInterrupt:  # uvicorn re-raises Ctrl-C after closing
         pass
     finally:
         opened.close()
@@ -115,10 +115,10 @@ def _checked_token(token: str | None, *, needed: bool) -> str | None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket; taken before anything is told, so that the address told is true."""
+    """A listening socket, opened before the address is reported, so that it is correct."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
-    if os.name == "posix":  # elsewhere it would let two servers share a port
+    if os.name == "posix":  # on Windows it would let two servers share a port
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -133,7 +133,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _shown_name(host: str) -> str:
-    """The name under which a browser finds a server that listens on `host`."""
+    """Host name of a server that listens on `host`, for a browser."""
     if host in _ANYWHERE:
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host

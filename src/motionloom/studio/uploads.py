@@ -1,9 +1,9 @@
-"""Files on their way into the library: sent by the page, kept aside, imported together.
+"""Uploaded files: sent by the page, stored temporarily, imported together.
 
-They lie in ``LIB/incoming/SERVER/BATCH``, under the names of the dropped files and folders,
-until `Batch.add_to` has imported them with the same readers as ``motionloom import``. Nothing
-here trusts what is sent: every part of a name is looked at, every byte is counted, links are
-never followed, and a server that was killed leaves only files that the next one removes.
+Files are stored in ``LIB/incoming/SERVER/BATCH`` under their own names and folders until
+`UploadBatch.add_to` imports them with the readers of ``motionloom import``. Input is not trusted:
+every part of a name is checked, every byte is counted, links are never followed, and files left by
+a killed server are removed by the next one.
 """
 
 from __future__ import annotations
@@ -21,39 +21,38 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.formats import MOTION_SUFFIXES
-from motionloom.store.ingest.sources import is_companion
-from motionloom.store.lock import writer_lock
+from motionloom.library import is_companion, writer_lock
 
 if TYPE_CHECKING:
     from motionloom.library import Library
 
 FOLDER = "incoming"
-LARGEST_FILE = 512 << 20  # bytes; an hour of a 60-joint BVH at 120 Hz is about this long
+LARGEST_FILE = 512 << 20  # bytes; about an hour of a 60-joint BVH at 120 Hz
 LARGEST_BATCH = 8 << 30
-MOST_FILES = 20_000  # of one batch
+MOST_FILES = 20_000  # per batch
 MOST_BATCHES = 16  # at once
-# A USD file can name other files, of this machine too, and USD reads them.
-_NOT_SENT = (".usd", ".usda", ".usdc")
+# A USD file can reference other files on this machine, which the USD library would read.
+_REFUSED = (".usd", ".usda", ".usdc")
 _LONGEST_PART, _LONGEST_NAME, _DEEPEST = 200, 1000, 24
 
 
-class Incoming:
-    """The place for what is sent to one server.
+class Uploads:
+    """Temporary storage for the files sent to one server.
 
     Parameters
     ----------
     library : Path
-        The library's folder.
+        Folder of the library.
     """
 
     def __init__(self, library: Path) -> None:
         self._root = library / FOLDER
-        self._batches: dict[str, Batch] = {}
+        self._batches: dict[str, UploadBatch] = {}
         self._lock = threading.Lock()
-        self._held = ExitStack()
-        self._place: Path | None = None
+        self._locks = ExitStack()
+        self._folder: Path | None = None
 
-    def begin(self) -> Batch:
+    def begin(self) -> UploadBatch:
         """A new, empty batch."""
         with self._lock:
             if len(self._batches) >= MOST_BATCHES:
@@ -61,63 +60,63 @@ class Incoming:
                     f"{MOST_BATCHES} imports are under way; wait for one to end, or stop it"
                 )
             key = secrets.token_urlsafe(12)
-            folder = self._own_place() / f"batch-{key}"
-            _made(folder)
-            self._batches[key] = Batch(key, folder)
+            folder = self._own_folder() / f"batch-{key}"
+            _make_folder(folder)
+            self._batches[key] = UploadBatch(key, folder)
             return self._batches[key]
 
-    def __getitem__(self, key: str) -> Batch:
+    def __getitem__(self, key: str) -> UploadBatch:
         with self._lock:
             if key not in self._batches:
                 raise LibraryError(f"no import {key[:40]!r} is under way; begin one first")
             return self._batches[key]
 
-    def take(self, key: str) -> Batch:
-        """A batch that is complete: nothing more can be sent to it. Remove it when done."""
+    def finish(self, key: str) -> UploadBatch:
+        """Close a batch for further files and return it; call its `remove` when done."""
         batch = self[key]
         with self._lock:
             self._batches.pop(key, None)
         return batch
 
     def close(self) -> None:
-        """Remove everything that was not imported."""
+        """Remove all files that were not imported."""
         with self._lock:
             self._batches.clear()
-            self._held.close()  # first: some systems do not remove a file that is open
-            if self._place is not None:
-                shutil.rmtree(self._place, ignore_errors=True)
-                self._place = None
+            self._locks.close()  # first: some systems do not remove an open file
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = None
         try:
             self._root.rmdir()  # if no other server uses it
         except OSError:
             pass
 
-    def _own_place(self) -> Path:
-        """Folder of this server, made at the first use; what others have left is removed then."""
-        if self._place is None:
-            _made(self._root, exist_ok=True)
+    def _own_folder(self) -> Path:
+        """Folder of this server, made on first use, when those of dead servers are removed."""
+        if self._folder is None:
+            _make_folder(self._root, exist_ok=True)
             for other in self._root.iterdir():
-                _remove_left_over(other)
-            place = self._root / secrets.token_hex(6)
-            _made(place)
-            self._held.enter_context(writer_lock(place, timeout=0.0))
-            self._place = place
-        return self._place
+                _remove_abandoned(other)
+            folder = self._root / secrets.token_hex(6)
+            _make_folder(folder)
+            self._locks.enter_context(writer_lock(folder, timeout=0.0))
+            self._folder = folder
+        return self._folder
 
 
-class Batch:
-    """Some files that are imported together; made by `Incoming.begin`."""
+class UploadBatch:
+    """Files that are imported together; made by `Uploads.begin`."""
 
     def __init__(self, key: str, folder: Path) -> None:
         self.key = key
-        # Where names clash, motions are told apart by their folders: a date says something.
+        # Motions of the same name are distinguished by their folder: a date is informative.
         self.folder = folder / date.today().isoformat()
-        _made(self.folder)
+        _make_folder(self.folder)
         self.files = self.motions = self.size = 0
         self._lock = threading.Lock()
 
-    def open(self, name: str) -> Arriving:
-        """A file to write what arrives to; `name` may have folders, with forward slashes."""
+    def open(self, name: str) -> UploadedFile:
+        """A new file of the batch; `name` may have folders, with forward slashes."""
         path = self.folder.joinpath(*checked_name(name).parts)
         with self._lock:
             if self.files >= MOST_FILES:
@@ -130,18 +129,18 @@ class Batch:
             handle = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o600)
         except OSError as error:
             self.uncount(path)
-            raise _refused(name, error) from None
-        return Arriving(self, name, path, os.fdopen(handle, "wb"))
+            raise _write_error(name, error) from None
+        return UploadedFile(self, name, path, os.fdopen(handle, "wb"))
 
     def uncount(self, path: Path, size: int = 0) -> None:
-        """A file of which `size` bytes have come, and no more will."""
+        """Forget an incomplete file, of which `size` bytes were counted."""
         with self._lock:
             self.size -= size
             self.files -= 1
             self.motions -= not is_companion(path)
 
     def count(self, size: int) -> None:
-        """Add to the bytes that have arrived."""
+        """Add to the number of received bytes."""
         with self._lock:
             self.size += size
             if self.size > LARGEST_BATCH:
@@ -150,15 +149,15 @@ class Batch:
     def add_to(
         self, library: Library, *, by_folder: bool, progress: Callable[[int], None]
     ) -> dict[str, Any]:
-        """Import the files; what ``motionloom import --json`` tells, and the motions' names."""
+        """Import the files; returns the keys of ``motionloom import --json``, and ``names``."""
         report = library.add(
             self.folder,
             labels="folder" if by_folder else None,
             workers=1,  # processes forked from a server with threads may hang
             progress=progress,
         )
-        place = os.path.realpath(self.folder)
-        inside = [e.name for e in library.entries() if e.source.startswith(place + os.sep)]
+        folder = os.path.realpath(self.folder)
+        names = [e.name for e in library.entries() if e.source.startswith(folder + os.sep)]
         return {
             "added": report.added,
             "replaced": report.replaced,
@@ -169,43 +168,43 @@ class Batch:
             ],
             "frames": report.frames,
             "seconds": report.seconds,
-            "names": inside,
+            "names": names,
         }
 
     def remove(self) -> None:
-        """Remove the files from the disk."""
+        """Delete the files."""
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
     def _shown(self, text: str) -> str:
-        """Words about a file as the sender knows it."""
-        for place in (str(self.folder), os.path.realpath(self.folder)):
-            text = text.replace(place + os.sep, "")
+        """A message with file names as the sender knows them."""
+        for folder in (str(self.folder), os.path.realpath(self.folder)):
+            text = text.replace(folder + os.sep, "")
         return text
 
 
-class Arriving:
-    """One file while it is being sent. Whole once `done`, gone if that never comes."""
+class UploadedFile:
+    """One file while it is received; deleted on exit unless `done` was called."""
 
-    def __init__(self, batch: Batch, name: str, path: Path, file: BinaryIO) -> None:
+    def __init__(self, batch: UploadBatch, name: str, path: Path, file: BinaryIO) -> None:
         self._batch, self._name, self._path, self._file = batch, name, path, file
         self._size = self._counted = 0
-        self._whole = False
+        self._complete = False
 
-    def __enter__(self) -> Arriving:
+    def __enter__(self) -> UploadedFile:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-        if not self._whole:
+        if not self._complete:
             self._path.unlink(missing_ok=True)
             self._batch.uncount(self._path, self._counted)
 
     def write(self, part: bytes) -> None:
-        """The next bytes."""
+        """Append the next bytes."""
         self._size += len(part)
         if self._size > LARGEST_FILE:
             raise InvalidInput(
-                f"{self._name}: a file may have {LARGEST_FILE >> 20} MB here; "
+                f"{self._name}: an uploaded file may have at most {LARGEST_FILE >> 20} MB; "
                 "use motionloom import for larger ones"
             )
         self._counted += len(part)
@@ -213,26 +212,26 @@ class Arriving:
         try:
             self._file.write(part)
         except OSError as error:
-            raise _refused(self._name, error) from None
+            raise _write_error(self._name, error) from None
 
     def done(self) -> int:
-        """All has come; how many bytes."""
+        """Mark the file as complete; returns its size in bytes."""
         try:
             self._file.flush()
         except OSError as error:
-            raise _refused(self._name, error) from None
-        self._whole = True
+            raise _write_error(self._name, error) from None
+        self._complete = True
         return self._size
 
 
 def checked_name(name: str) -> PurePosixPath:
-    """A file's name as a path below the place for it.
+    """A file name as a relative path.
 
     Raises
     ------
     InvalidInput
-        If it would lead elsewhere, is no name that every system can hold, or is of a kind
-        of file that is not imported.
+        If the name leaves the folder, is not valid on every system, or has a suffix that is not
+        imported.
 
     Examples
     --------
@@ -248,46 +247,46 @@ def checked_name(name: str) -> PurePosixPath:
         )
     for part in parts:
         if part in ("", ".", "..") or set(part) & set('\\:*?"<>|') or not part.isprintable():
-            raise InvalidInput(f"{shown} is no name for a file: look at {part[:40]!r}")
+            raise InvalidInput(f"{shown} is not a valid file name: {part[:40]!r} is not allowed")
         if part.startswith(".") or part.endswith((".", " ")):
-            raise InvalidInput(f"{shown}: hidden files are not imported, nor names with an odd end")
+            raise InvalidInput(f"{shown}: hidden files and names ending in . or space are refused")
         if len(os.fsencode(part)) > _LONGEST_PART:
             raise InvalidInput(f"{shown}: {part[:40]!r}... is too long for a file name")
     path = PurePosixPath(*parts)
     suffix = path.suffix.lower()
-    if suffix in _NOT_SENT:
+    if suffix in _REFUSED:
         raise InvalidInput(
-            f"{shown}: USD files may refer to others and are not taken here; "
+            f"{shown}: USD files may refer to other files and cannot be uploaded; "
             "use motionloom import LIB FILE"
         )
     if suffix not in MOTION_SUFFIXES and not is_companion(path):
-        known = ", ".join(kind for kind in MOTION_SUFFIXES if kind not in _NOT_SENT)
+        known = ", ".join(kind for kind in MOTION_SUFFIXES if kind not in _REFUSED)
         raise InvalidInput(f"{shown}: one of {known} expected")
     return path
 
 
-def _made(folder: Path, *, exist_ok: bool = False) -> None:
+def _make_folder(folder: Path, *, exist_ok: bool = False) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=exist_ok)
         if folder.is_symlink():
             raise LibraryError(f"{folder} is a link; remove it")
     except OSError as error:
-        raise LibraryError(f"{folder}: cannot be made: {error.strerror}") from None
+        raise LibraryError(f"{folder}: cannot be created: {error.strerror}") from None
 
 
-def _remove_left_over(place: Path) -> None:
-    """Remove the folder of a server that has ended, however it ended."""
-    if place.is_symlink() or not place.is_dir():
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the folder of a server that no longer runs."""
+    if folder.is_symlink() or not folder.is_dir():
         return
     try:
-        with writer_lock(place, timeout=0.0):
+        with writer_lock(folder, timeout=0.0):
             pass
     except LibraryError:
-        return  # that server runs
-    shutil.rmtree(place, ignore_errors=True)
+        return  # that server is running
+    shutil.rmtree(folder, ignore_errors=True)
 
 
-def _refused(name: str, error: OSError) -> InvalidInput:
+def _write_error(name: str, error: OSError) -> InvalidInput:
     if isinstance(error, FileExistsError):
         return InvalidInput(f"{name}: sent twice in one import")
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -311,7 +311,7 @@ export class GraphView extends View {
 
   private walkLines() {
     const lib = shellWord(this.studio.library.path);
-    const flags = this.head!.flags.map(shellWord).join(" ");
+    const flags = this.head!.walk_flags.map(shellWord).join(" ");
     const { lines } = this.head!;
     if (this.path.length) {
       return html`<loom-code cli=${`motionloom walk ${lib} ${flags} --path path.csv --seed ${this.seed} -o walk.bvh`}

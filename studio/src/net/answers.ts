@@ -137,6 +137,7 @@ export interface GraphHead {
   info: GraphInfo;
   lines: CodeLines;
   flags: string[];
+  walk_flags: string[];
 }
 
 export interface MovementNode {

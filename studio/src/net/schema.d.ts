@@ -22,7 +22,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Crowd"];
+                    "application/json": components["schemas"]["CrowdRequest"];
                 };
             };
             responses: {
@@ -31,9 +31,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -164,7 +162,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Steps"];
+                    "application/json": components["schemas"]["ChoreographyRequest"];
                 };
             };
             responses: {
@@ -173,9 +171,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -242,7 +238,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Tune"];
+                    "application/json": components["schemas"]["TuneRequest"];
                 };
             };
             responses: {
@@ -354,7 +350,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Performance"];
+                    "application/json": components["schemas"]["DanceRequest"];
                 };
             };
             responses: {
@@ -390,7 +386,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Performance"];
+                    "application/json": components["schemas"]["DanceRequest"];
                 };
             };
             responses: {
@@ -426,7 +422,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Export"];
+                    "application/json": components["schemas"]["ExportRequest"];
                 };
             };
             responses: {
@@ -465,9 +461,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["GraphMenu"];
                     };
                 };
             };
@@ -498,7 +492,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["GraphSettings"];
+                    "application/json": components["schemas"]["GraphRequest"];
                 };
             };
             responses: {
@@ -507,9 +501,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -538,7 +530,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["GraphSettings"];
+                    "application/json": components["schemas"]["GraphRequest"];
                 };
             };
             responses: {
@@ -574,7 +566,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Looked"];
+                    "application/json": components["schemas"]["TransitionRequest"];
                 };
             };
             responses: {
@@ -610,7 +602,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Edited"];
+                    "application/json": components["schemas"]["TransitionEdit"];
                 };
             };
             responses: {
@@ -619,9 +611,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["EditCounts"];
                     };
                 };
             };
@@ -650,7 +640,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Walk"];
+                    "application/json": components["schemas"]["WalkRequest"];
                 };
             };
             responses: {
@@ -686,7 +676,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["WalkFile"];
+                    "application/json": components["schemas"]["WalkFileRequest"];
                 };
             };
             responses: {
@@ -766,9 +756,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: string;
-                        };
+                        "application/json": components["schemas"]["CodeLines"];
                     };
                 };
             };
@@ -910,7 +898,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["LibraryRows"];
+                        "application/json": components["schemas"]["LibraryContents"];
                     };
                 };
             };
@@ -984,9 +972,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        }[];
+                        "application/json": components["schemas"]["JobStatus"][];
                     };
                 };
             };
@@ -1022,9 +1008,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -1047,9 +1031,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -1235,7 +1217,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Cutting"];
+                    "application/json": components["schemas"]["MovementsRequest"];
                 };
             };
             responses: {
@@ -1244,9 +1226,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -1280,9 +1260,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["MovementGraph"];
                     };
                 };
             };
@@ -1315,7 +1293,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Refined"];
+                    "application/json": components["schemas"]["MovementGraphEdit"];
                 };
             };
             responses: {
@@ -1324,9 +1302,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["MovementGraph"];
                     };
                 };
             };
@@ -1357,7 +1333,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Shown"];
+                    "application/json": components["schemas"]["NodeSelection"];
                 };
             };
             responses: {
@@ -1396,9 +1372,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        }[];
+                        "application/json": components["schemas"]["ParameterKindRow"][];
                     };
                 };
             };
@@ -1432,9 +1406,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        }[];
+                        "application/json": components["schemas"]["ParametricRow"][];
                     };
                 };
             };
@@ -1449,7 +1421,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Making"];
+                    "application/json": components["schemas"]["ParametrizeRequest"];
                 };
             };
             responses: {
@@ -1458,9 +1430,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -1515,9 +1485,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["ArtifactName"];
                     };
                 };
             };
@@ -1547,7 +1515,43 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Wanted"];
+                    "application/json": components["schemas"]["TargetFileRequest"];
+                };
+            };
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/poses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["PosesRequest"];
                 };
             };
             responses: {
@@ -1586,9 +1590,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["SearchMenu"];
                     };
                 };
             };
@@ -1619,7 +1621,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["SearchSettings"];
+                    "application/json": components["schemas"]["SearchRequest"];
                 };
             };
             responses: {
@@ -1628,9 +1630,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["Preparation"];
                     };
                 };
             };
@@ -1659,7 +1659,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["SearchSettings"];
+                    "application/json": components["schemas"]["SearchRequest"];
                 };
             };
             responses: {
@@ -1668,9 +1668,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -1699,7 +1697,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["SearchSettings"];
+                    "application/json": components["schemas"]["SearchRequest"];
                 };
             };
             responses: {
@@ -1735,7 +1733,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["SearchSettings"];
+                    "application/json": components["schemas"]["SearchRequest"];
                 };
             };
             responses: {
@@ -1744,46 +1742,8 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: string;
-                        };
+                        "application/json": components["schemas"]["CodeLines"];
                     };
-                };
-            };
-        };
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/poses": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: {
-            parameters: {
-                query?: never;
-                header?: never;
-                path?: never;
-                cookie?: never;
-            };
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["Together"];
-                };
-            };
-            responses: {
-                200: {
-                    headers: {
-                        [name: string]: unknown;
-                    };
-                    content?: never;
                 };
             };
         };
@@ -1811,7 +1771,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["FamilySettings"];
+                    "application/json": components["schemas"]["FamilyRequest"];
                 };
             };
             responses: {
@@ -1820,9 +1780,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["FamilyGraph"];
                     };
                 };
             };
@@ -1851,7 +1809,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["FamilySettings"];
+                    "application/json": components["schemas"]["FamilyRequest"];
                 };
             };
             responses: {
@@ -1860,9 +1818,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -1891,7 +1847,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["FamilySettings"];
+                    "application/json": components["schemas"]["FamilyRequest"];
                 };
             };
             responses: {
@@ -1900,9 +1856,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["FamilyLines"];
                     };
                 };
             };
@@ -1936,9 +1890,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["FamilyGraph"];
                     };
                 };
             };
@@ -1979,7 +1931,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Imported"];
+                        "application/json": components["schemas"]["ImportResult"];
                     };
                 };
             };
@@ -2014,7 +1966,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Begun"];
+                        "application/json": components["schemas"]["BatchInfo"];
                     };
                 };
             };
@@ -2054,9 +2006,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: number;
-                        };
+                        "application/json": components["schemas"]["ReceivedBytes"];
                     };
                 };
             };
@@ -2088,7 +2038,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["Import"];
+                    "application/json": components["schemas"]["ImportOptions"];
                 };
             };
             responses: {
@@ -2097,9 +2047,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["JobStatus"];
                     };
                 };
             };
@@ -2137,7 +2085,7 @@ export interface paths {
                     };
                     content: {
                         "application/json": {
-                            [key: string]: unknown;
+                            [key: string]: null;
                         };
                     };
                 };
@@ -2152,8 +2100,13 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** Begun */
-        Begun: {
+        /** ArtifactName */
+        ArtifactName: {
+            /** Name */
+            name: string;
+        };
+        /** BatchInfo */
+        BatchInfo: {
             /** Id */
             id: string;
             /**
@@ -2167,23 +2120,30 @@ export interface components {
              */
             largest_file?: number;
         };
-        /** Clip */
-        Clip: {
-            /** Motion */
-            motion: string;
-            /** Start Frame */
-            start_frame: number;
-            /** End Frame */
-            end_frame: number;
-            /** Distance */
-            distance?: number | null;
-            /** Tier */
-            tier?: number | null;
-            /** Label */
-            label?: string | null;
+        /** ChoreographyRequest */
+        ChoreographyRequest: {
+            /**
+             * Within
+             * @default []
+             */
+            within?: string[];
+            /**
+             * Takes
+             * @default []
+             */
+            takes?: string[][];
+            /** Meter */
+            meter?: number | null;
         };
-        /** Crowd */
-        Crowd: {
+        /** CodeLines */
+        CodeLines: {
+            /** Cli */
+            cli: string;
+            /** Python */
+            python: string;
+        };
+        /** CrowdRequest */
+        CrowdRequest: {
             /**
              * Kind
              * @default ballroom
@@ -2233,29 +2193,51 @@ export interface components {
             /** Within */
             within?: string | null;
         };
-        /** Cutting */
-        Cutting: {
-            /** Name */
-            name: string;
-            /** Within */
-            within: string[];
-            /** Meter */
-            meter?: number | null;
-        };
-        /** Edited */
-        Edited: {
+        /** DanceRequest */
+        DanceRequest: {
+            /** Choreography */
+            choreography: string;
+            /** Music */
+            music: string;
             /**
-             * Action
-             * @enum {string}
+             * Seed
+             * @default 0
              */
-            action: "remove" | "lock" | "restore";
-            /** Transition */
-            transition: string;
+            seed?: number;
+            /**
+             * Synced
+             * @default true
+             */
+            synced?: boolean;
+            /** Seconds */
+            seconds?: number | null;
         };
-        /** Export */
-        Export: {
+        /** EditCounts */
+        EditCounts: {
+            /** Removed */
+            removed: number;
+            /** Locked */
+            locked: number;
+        };
+        /** ExportClip */
+        ExportClip: {
+            /** Motion */
+            motion: string;
+            /** Start Frame */
+            start_frame: number;
+            /** End Frame */
+            end_frame: number;
+            /** Distance */
+            distance?: number | null;
+            /** Tier */
+            tier?: number | null;
+            /** Label */
+            label?: string | null;
+        };
+        /** ExportRequest */
+        ExportRequest: {
             /** Clips */
-            clips: components["schemas"]["Clip"][];
+            clips: components["schemas"]["ExportClip"][];
             /**
              * Format
              * @default bvh
@@ -2267,11 +2249,86 @@ export interface components {
              * @default m
              */
             unit?: string;
-            search?: components["schemas"]["SearchSettings"] | null;
-            family?: components["schemas"]["FamilySettings"] | null;
+            search?: components["schemas"]["SearchRequest"] | null;
+            family?: components["schemas"]["FamilyRequest"] | null;
         };
-        /** FamilySettings */
-        FamilySettings: {
+        /** FailedFile */
+        FailedFile: {
+            /** File */
+            file: string;
+            /** Reason */
+            reason: string;
+        };
+        /** FamilyEdge */
+        FamilyEdge: {
+            /** A */
+            a: number;
+            /** B */
+            b: number;
+            /** Cost */
+            cost: number;
+            /** Way */
+            way: boolean;
+        };
+        /** FamilyGraph */
+        FamilyGraph: {
+            /** Id */
+            id: string;
+            /** Settings */
+            settings: {
+                [key: string]: unknown;
+            };
+            /** Seconds */
+            seconds: number;
+            lines: components["schemas"]["CodeLines"];
+            /** Query */
+            query: string;
+            /** Fps */
+            fps: number;
+            /** Unit */
+            unit: string;
+            /** Nodes */
+            nodes: components["schemas"]["FamilyNode"][];
+            /** Edges */
+            edges: components["schemas"]["FamilyEdge"][];
+            /** Box */
+            box: [
+                number,
+                number
+            ];
+            /** Tier Colours */
+            tier_colours: string[];
+        };
+        /** FamilyLines */
+        FamilyLines: {
+            /** Id */
+            id: string;
+            lines: components["schemas"]["CodeLines"];
+        };
+        /** FamilyNode */
+        FamilyNode: {
+            /** Motion */
+            motion: string;
+            /** Start Frame */
+            start_frame: number;
+            /** End Frame */
+            end_frame: number;
+            /** Distance To Query */
+            distance_to_query: number;
+            /** Tier */
+            tier: number;
+            /** Label */
+            label: string | null;
+            /** Place */
+            place: [
+                number,
+                number
+            ];
+            /** Frames */
+            frames: number[];
+        };
+        /** FamilyRequest */
+        FamilyRequest: {
             /** Query */
             query: string;
             /**
@@ -2345,8 +2402,38 @@ export interface components {
             /** Members */
             members?: number[] | null;
         };
-        /** GraphSettings */
-        GraphSettings: {
+        /** FrameReference */
+        FrameReference: {
+            /** Motion */
+            motion: string;
+            /** Frame */
+            frame: number;
+        };
+        /** FrameSequence */
+        FrameSequence: {
+            /** Motion */
+            motion: string;
+            /** Frames */
+            frames: number[];
+            /**
+             * Anchor
+             * @default 0
+             */
+            anchor?: number;
+        };
+        /** GraphMenu */
+        GraphMenu: {
+            /** Distances */
+            distances: {
+                [key: string]: string;
+            };
+            /** Labels */
+            labels: {
+                [key: string]: number;
+            };
+        };
+        /** GraphRequest */
+        GraphRequest: {
             /**
              * Within
              * @default []
@@ -2386,16 +2473,16 @@ export interface components {
              */
             blend_seconds?: number;
         };
-        /** Import */
-        Import: {
+        /** ImportOptions */
+        ImportOptions: {
             /**
              * Label By Folder
              * @default false
              */
             label_by_folder?: boolean;
         };
-        /** Imported */
-        Imported: {
+        /** ImportResult */
+        ImportResult: {
             /** Added */
             added: number;
             /** Replaced */
@@ -2403,9 +2490,7 @@ export interface components {
             /** Skipped */
             skipped: number;
             /** Failed */
-            failed: {
-                [key: string]: string;
-            }[];
+            failed: components["schemas"]["FailedFile"][];
             /** Frames */
             frames: number;
             /** Seconds */
@@ -2413,13 +2498,40 @@ export interface components {
             /** Names */
             names: string[];
         };
+        /** JobStatus */
+        JobStatus: {
+            /** Id */
+            id: number;
+            /** Title */
+            title: string;
+            /** Done */
+            done: number;
+            /** Total */
+            total: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "failed" | "stopped";
+            /** Error */
+            error: string;
+            /** Result */
+            result: unknown;
+        };
+        /** LabelCount */
+        LabelCount: {
+            /** Name */
+            name: string;
+            /** Count */
+            count: number;
+        };
         /** Labels */
         Labels: {
             /** Labels */
             labels: string[];
         };
-        /** LibraryRows */
-        LibraryRows: {
+        /** LibraryContents */
+        LibraryContents: {
             /** Name */
             name: string;
             /** Path */
@@ -2427,21 +2539,130 @@ export interface components {
             /** Fps */
             fps: number | null;
             /** Motions */
-            motions: components["schemas"]["Row"][];
+            motions: components["schemas"]["MotionRow"][];
         };
-        /** Looked */
-        Looked: {
-            graph: components["schemas"]["GraphSettings"];
-            /** Transition */
-            transition: string;
+        /** MissingWebs */
+        MissingWebs: {
+            /** What */
+            what: string;
+            /** Pairs */
+            pairs: number;
+            /** Words */
+            words: string;
+        };
+        /** MotionRow */
+        MotionRow: {
+            /** Name */
+            name: string;
+            /** Frames */
+            frames: number;
+            /** Fps */
+            fps: number;
+            /** Seconds */
+            seconds: number;
+            /** Labels */
+            labels: string[];
+        };
+        /** MovementEdge */
+        MovementEdge: {
+            /** From */
+            from: string;
+            /** To */
+            to: string;
+            /** Likelihood */
+            likelihood: number;
+        };
+        /** MovementGraph */
+        MovementGraph: {
+            /** Name */
+            name: string;
+            /** Kind */
+            kind: string;
+            /** Meter */
+            meter: number;
+            /** Seconds */
+            seconds: number;
+            /** Nodes */
+            nodes: components["schemas"]["MovementNode"][];
+            /** Edges */
+            edges: components["schemas"]["MovementEdge"][];
+            /** Dead Ends */
+            dead_ends: string[];
+        };
+        /** MovementGraphEdit */
+        MovementGraphEdit: {
             /**
-             * Seconds
-             * @default 1
+             * Action
+             * @enum {string}
              */
-            seconds?: number;
+            action: "connect" | "remove" | "rename";
+            /** Source */
+            source: string;
+            /**
+             * Target
+             * @default
+             */
+            target?: string;
+            /**
+             * Likelihood
+             * @default 0.5
+             */
+            likelihood?: number;
         };
-        /** Making */
-        Making: {
+        /** MovementNode */
+        MovementNode: {
+            /** Name */
+            name: string;
+            /** Start */
+            start: number;
+            /** Members */
+            members: string[];
+        };
+        /** MovementsRequest */
+        MovementsRequest: {
+            /** Name */
+            name: string;
+            /** Within */
+            within: string[];
+            /** Meter */
+            meter?: number | null;
+        };
+        /** NamedUnit */
+        NamedUnit: {
+            /** Name */
+            name: string;
+            /** Unit */
+            unit: string;
+        };
+        /** NodeSelection */
+        NodeSelection: {
+            /** Nodes */
+            nodes: string[];
+        };
+        /** ParameterKindRow */
+        ParameterKindRow: {
+            /** Name */
+            name: string;
+            /** Words */
+            words: string;
+            /** Joint */
+            joint: boolean;
+            /** Frame */
+            frame: boolean;
+            /** Axes */
+            axes: string[];
+        };
+        /** ParametricRow */
+        ParametricRow: {
+            /** Name */
+            name: string;
+            /** By */
+            by: string[];
+            /** Examples */
+            examples: number;
+        };
+        /** ParametrizeRequest */
+        ParametrizeRequest: {
             /** Family */
             family?: string | null;
             /** Query */
@@ -2492,67 +2713,61 @@ export interface components {
              */
             seed?: number;
         };
-        /** Moment */
-        Moment: {
-            /** Motion */
-            motion: string;
-            /** Frame */
-            frame: number;
+        /** PosesRequest */
+        PosesRequest: {
+            onto: components["schemas"]["FrameReference"];
+            /** Clips */
+            clips: components["schemas"]["FrameSequence"][];
+            /**
+             * Small
+             * @default false
+             */
+            small?: boolean;
         };
-        /** Performance */
-        Performance: {
-            /** Choreography */
-            choreography: string;
-            /** Music */
-            music: string;
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Synced
-             * @default true
-             */
-            synced?: boolean;
-            /** Seconds */
-            seconds?: number | null;
+        /** Preparation */
+        Preparation: {
+            lacking: components["schemas"]["MissingWebs"] | null;
+            job: components["schemas"]["JobStatus"] | null;
         };
-        /** Refined */
-        Refined: {
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "connect" | "remove" | "rename";
-            /** Source */
-            source: string;
-            /**
-             * Target
-             * @default
-             */
-            target?: string;
-            /**
-             * Likelihood
-             * @default 0.5
-             */
-            likelihood?: number;
+        /** ReceivedBytes */
+        ReceivedBytes: {
+            /** Bytes */
+            bytes: number;
         };
-        /** Row */
-        Row: {
+        /** SearchMenu */
+        SearchMenu: {
+            /** Methods */
+            methods: components["schemas"]["SearchMethod"][];
+            /** Features */
+            features: components["schemas"]["NamedUnit"][];
+            /** Distances */
+            distances: components["schemas"]["NamedUnit"][];
+            /** Ranks */
+            ranks: string[];
+            /** Labels */
+            labels: components["schemas"]["LabelCount"][];
+            /** Defaults */
+            defaults: {
+                [key: string]: number;
+            };
+        };
+        /** SearchMethod */
+        SearchMethod: {
             /** Name */
             name: string;
-            /** Frames */
-            frames: number;
-            /** Fps */
-            fps: number;
-            /** Seconds */
-            seconds: number;
-            /** Labels */
-            labels: string[];
+            /** About */
+            about: string;
+            /** Unit */
+            unit: string | null;
+            /** Whole Clips */
+            whole_clips: boolean;
+            /** Options */
+            options: string[];
+            /** Threshold Filters */
+            threshold_filters: boolean;
         };
-        /** SearchSettings */
-        SearchSettings: {
+        /** SearchRequest */
+        SearchRequest: {
             /** Query */
             query: string;
             /**
@@ -2616,13 +2831,8 @@ export interface components {
              */
             exclude_query?: boolean;
         };
-        /** Shown */
-        Shown: {
-            /** Nodes */
-            nodes: string[];
-        };
-        /** Steered */
-        Steered: {
+        /** SteeringEvent */
+        SteeringEvent: {
             /** Frame */
             frame: number;
             /** Controls */
@@ -2630,46 +2840,40 @@ export interface components {
                 [key: string]: boolean;
             };
         };
-        /** Steps */
-        Steps: {
+        /** TargetFileRequest */
+        TargetFileRequest: {
+            /** Target */
+            target: number[];
             /**
-             * Within
-             * @default []
+             * Suffix
+             * @default bvh
+             * @enum {string}
              */
-            within?: string[];
-            /**
-             * Takes
-             * @default []
-             */
-            takes?: string[][];
-            /** Meter */
-            meter?: number | null;
+            suffix?: "bvh" | "glb";
         };
-        /** Stretch */
-        Stretch: {
-            /** Motion */
-            motion: string;
-            /** Frames */
-            frames: number[];
+        /** TransitionEdit */
+        TransitionEdit: {
             /**
-             * Anchor
-             * @default 0
+             * Action
+             * @enum {string}
              */
-            anchor?: number;
+            action: "remove" | "lock" | "restore";
+            /** Transition */
+            transition: string;
         };
-        /** Together */
-        Together: {
-            onto: components["schemas"]["Moment"];
-            /** Clips */
-            clips: components["schemas"]["Stretch"][];
+        /** TransitionRequest */
+        TransitionRequest: {
+            graph: components["schemas"]["GraphRequest"];
+            /** Transition */
+            transition: string;
             /**
-             * Small
-             * @default false
+             * Seconds
+             * @default 1
              */
-            small?: boolean;
+            seconds?: number;
         };
-        /** Tune */
-        Tune: {
+        /** TuneRequest */
+        TuneRequest: {
             /**
              * Meter
              * @default 4
@@ -2691,9 +2895,9 @@ export interface components {
              */
             seed?: number;
         };
-        /** Walk */
-        Walk: {
-            graph: components["schemas"]["GraphSettings"];
+        /** WalkFileRequest */
+        WalkFileRequest: {
+            graph: components["schemas"]["GraphRequest"];
             /**
              * Seed
              * @default 0
@@ -2712,11 +2916,17 @@ export interface components {
              * Steered
              * @default []
              */
-            steered?: components["schemas"]["Steered"][];
+            steered?: components["schemas"]["SteeringEvent"][];
+            /**
+             * Suffix
+             * @default bvh
+             * @enum {string}
+             */
+            suffix?: "bvh" | "glb";
         };
-        /** WalkFile */
-        WalkFile: {
-            graph: components["schemas"]["GraphSettings"];
+        /** WalkRequest */
+        WalkRequest: {
+            graph: components["schemas"]["GraphRequest"];
             /**
              * Seed
              * @default 0
@@ -2735,24 +2945,7 @@ export interface components {
              * Steered
              * @default []
              */
-            steered?: components["schemas"]["Steered"][];
-            /**
-             * Suffix
-             * @default bvh
-             * @enum {string}
-             */
-            suffix?: "bvh" | "glb";
-        };
-        /** Wanted */
-        Wanted: {
-            /** Target */
-            target: number[];
-            /**
-             * Suffix
-             * @default bvh
-             * @enum {string}
-             */
-            suffix?: "bvh" | "glb";
+            steered?: components["schemas"]["SteeringEvent"][];
         };
     };
     responses: never;

@@ -1,4 +1,4 @@
-"""The requests, by job. Each module has one `router`; `ROUTERS` lists them."""
+"""HTTP requests by subject. Each module has one `router`; `ROUTERS` lists them."""
 
 from motionloom.studio.routes import (
     crowd,
@@ -10,20 +10,15 @@ from motionloom.studio.routes import (
     motions,
     movements,
     parametric,
+    poses,
     search,
     uploads,
 )
 
-ROUTERS = (
-    crowd.router,
-    dance.router,
-    export.router,
-    graph.router,
-    grid.router,
-    library.router,
-    motions.router,
-    movements.router,
-    parametric.router,
-    search.router,
-    uploads.router,
-)
+ROUTERS = tuple(
+    module.router
+    for module in (
+        crowd, dance, export, graph, grid, library, motions, movements, parametric, poses, search,
+        uploads,
+    )
+)  # fmt: skip

@@ -1,10 +1,9 @@
-"""Crowds: couples in a ballroom, soldiers on a street, everybody on the stage at once."""
+"""Crowds: couples in a ballroom, soldiers on a street."""
 
 from __future__ import annotations
 
 import hashlib
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,42 +11,62 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.studio.app_state import Workshop
-from motionloom.studio.dependencies import Shop, arrays, scene_answer, sound_of
-from motionloom.studio.jobs import Job
-from motionloom.studio.motion_response import troupe
+from motionloom.library import CrowdPlan
+from motionloom.library.settings import BallroomSettings, MarchSettings
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
+from motionloom.studio.messages import array_response, scene_arrays, scene_file_response
+from motionloom.studio.request_models import from_setting
+from motionloom.studio.routes.dance import wav_bytes
 
 if TYPE_CHECKING:
-    from motionloom.crowd.player import CrowdMotion
-    from motionloom.crowd.settings import BallroomSettings, MarchSettings
+    from motionloom.crowd.ballroom import Ballroom
+    from motionloom.crowd.march import March
     from motionloom.library import Library
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 
-_MOST = 150_000  # frames of all characters together: 50 MB for the page
+_MAX_FRAMES = 150_000  # of all characters together: 50 MB for the page
 
 
-class Crowd(BaseModel):
-    """Who moves where; the same settings as ``motionloom ballroom`` and ``motionloom march``."""
+class CrowdRequest(BaseModel):
+    """A crowd; the same settings as ``motionloom ballroom`` and ``motionloom march``."""
 
     kind: Literal["ballroom", "march"] = "ballroom"
-    couples: int = Field(20, ge=1, le=200)
+    couples: int = from_setting(BallroomSettings, "couples", ge=1, le=200)
     width: float = Field(14.0, gt=0.0, le=100.0, description="Of the ballroom, metres.")
-    depth: float = Field(10.0, gt=0.0, le=100.0)
-    ranks: int = Field(10, ge=1, le=50)
-    files: int = Field(4, ge=1, le=12)
-    tempo: float = Field(90.0, ge=40.0, le=240.0, description="Beats a minute.")
+    depth: float = Field(10.0, gt=0.0, le=100.0, description="Of the ballroom, metres.")
+    ranks: int = from_setting(MarchSettings, "ranks", ge=1, le=50)
+    files: int = from_setting(MarchSettings, "files", ge=1, le=12)
+    tempo: float = Field(90.0, ge=40.0, le=240.0, description="Beats per minute.")
     seconds: float = Field(20.0, ge=1.0, le=120.0)
     seed: int = Field(0, ge=0, le=2**31)
-    within: str | None = Field(None, max_length=300, description="Takes with this label move so.")
+    within: str | None = Field(
+        None, max_length=300, description="Label of the takes to learn from; default: built-in."
+    )
+
+    @property
+    def characters(self) -> int:
+        """Number of characters."""
+        return 2 * self.couples if self.kind == "ballroom" else self.ranks * self.files
+
+    def arguments(self) -> dict[str, Any]:
+        """Settings of the crowd by name."""
+        if self.kind == "ballroom":
+            given = {"couples": self.couples, "room": (self.width, self.depth)}
+        else:
+            given = {"ranks": self.ranks, "files": self.files}
+        return given | {
+            "music": "tune", "tempo_bpm": self.tempo, "seconds": self.seconds, "seed": self.seed,
+        }  # fmt: skip
 
     def key(self, library: Library) -> str:
-        """A short name for these settings, and for the library as it is where its takes move."""
-        told = self.model_dump_json() + (library.digest() if self.within is not None else "")
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """Key of these settings, and of the state of the library if its takes are used."""
+        text = self.model_dump_json() + (library.digest() if self.within is not None else "")
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def line(self, library: Path) -> str:
-        """The same for a terminal."""
+    def cli(self, library: Path) -> str:
+        """The crowd as a command line."""
         if self.kind == "ballroom":
             words = ["ballroom", "--couples", f"{self.couples}"]
             words += ["--room", f"{self.width:g}x{self.depth:g}"]
@@ -56,129 +75,104 @@ class Crowd(BaseModel):
         words += ["--music", "tune", "--tempo", f"{self.tempo:g}", "--seconds", f"{self.seconds:g}"]
         words += ["--seed", f"{self.seed}"]
         if self.within is not None:
-            words += ["--library", str(library), "--within", self.within]
+            words += ["--library", str(library), "--label", self.within]
         return shlex.join(["motionloom", *words, "-o", f"{self.kind}.glb"])
 
     def python(self) -> str:
-        """The same in Python, with the built-in takes; empty for one's own."""
+        """The crowd as Python code, with the built-in takes; empty for takes of a library."""
         if self.within is not None:
             return ""
-        common = (
-            f'music="tune", tempo_bpm={self.tempo:g}, seconds={self.seconds:g}, seed={self.seed}'
-        )
-        if self.kind == "ballroom":
-            given = f"couples={self.couples}, room=({self.width:g}, {self.depth:g}), {common}"
-        else:
-            given = f"ranks={self.ranks}, files={self.files}, {common}"
+        given = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
         return (
-            "from motionloom.library.crowd_plan import CrowdPlan\n"
+            "from motionloom.library import CrowdPlan\n"
             f'plan = CrowdPlan("{self.kind}", dict({given}))\n'
             "crowd = plan.run(plan.choreography())"
         )
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A crowd that was made: everybody's motion, and the scene as it was played."""
-
-    made: CrowdMotion
-    scene: BallroomSettings | MarchSettings
-
-
 @router.post("")
-def make(crowd: Crowd, shop: Shop) -> dict[str, Any]:
-    """Begin to move a crowd; the job's result has its ``id`` and how well it went."""
-    characters = 2 * crowd.couples if crowd.kind == "ballroom" else crowd.ranks * crowd.files
-    frames = round(characters * crowd.seconds * 30.0)
-    if frames > _MOST:
+def create(request: CrowdRequest, state: State) -> JobStatus:
+    """Create a crowd as a job; its result has the ``id`` and measures of quality."""
+    frames = round(request.characters * request.seconds * 30.0)
+    if frames > _MAX_FRAMES:
         raise InvalidInput(
-            f"{characters} characters for {crowd.seconds:g} s are {frames:,} frames; the page "
-            f"shows {_MOST:,} at most. Take fewer seconds or characters, or do it in a terminal: "
-            f"{crowd.line(shop.library.path)}"
+            f"the page shows at most {_MAX_FRAMES:,} frames; {request.characters} characters for "
+            f"{request.seconds:g} s are {frames:,}. Choose fewer seconds or characters, or use a "
+            f"terminal: {request.cli(state.library.path)}"
         )
 
     def work(job: Job) -> dict[str, Any]:
-        key = crowd.key(shop.library)
-        shown = shop.once(("crowd", key), lambda: _moved(crowd, shop, job))
-        return {"id": key, **_told(crowd, shown, shop)}
+        key = request.key(state.library)
+        crowd = state.cached(("crowd", key), lambda: _run(request, state, job))
+        return {"id": key, **_summary(request, crowd, state)}
 
-    return shop.jobs.start(f"moving {characters} characters", work).told()
+    return state.jobs.start(f"moving {request.characters} characters", work).status()
 
 
 @router.get("/{id}", response_class=Response)
-def crowd(id: str, shop: Shop) -> Response:
-    """Everybody: ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4), and where the floor ends."""
-    shown = crowd_of(shop, id)
-    motions = shown.made.scene
-    who, values = troupe(motions)
-    meta = {
+def crowd(id: str, state: State) -> Response:
+    """All characters: ``positions_K`` (T, P, 3), ``contacts_K`` (T, 4), and the room or street."""
+    crowd = crowd_of(state, id)
+    motions = crowd.scene.motions
+    characters, arrays = scene_arrays(motions)
+    head = {
         "fps": motions[0].fps,
         "frames": len(motions[0]),
-        "characters": who,
-        "bodies": len(shown.made.motions[0]),
-        "room": getattr(shown.scene, "room", None),
+        "characters": characters,
+        "bodies": len(crowd.motions[0]),
+        "room": getattr(crowd.settings, "room", None),
     }
-    street = getattr(shown.scene, "street", None)
+    street = getattr(crowd.settings, "street", None)
     if street is not None:
-        values["street"] = street.places
-    return arrays(meta, **values)
+        arrays["street"] = street.places
+    return array_response(head, **arrays)
 
 
 @router.get("/{id}/sound", response_class=Response)
-def sound(id: str, shop: Shop) -> Response:
-    """The music they move to, as a WAV file."""
-    return Response(sound_of(crowd_of(shop, id).made.music), media_type="audio/wav")
+def sound(id: str, state: State) -> Response:
+    """The music of the crowd as a WAV file."""
+    return Response(wav_bytes(crowd_of(state, id).music), media_type="audio/wav")
 
 
 @router.post("/{id}/file", response_class=Response)
-def save(id: str, shop: Shop) -> Response:
-    """Everybody in one GLB file, as the command line writes it."""
-    return scene_answer(crowd_of(shop, id).made.scene, compact=True)
+def save(id: str, state: State) -> Response:
+    """All characters in one GLB file, as written by the command line."""
+    return scene_file_response(crowd_of(state, id).scene.motions, compact=True)
 
 
-def crowd_of(shop: Workshop, key: str) -> Shown:
-    """A crowd that was made here; the page makes it anew where it was forgotten."""
+def crowd_of(state: AppState, key: str) -> Ballroom | March:
+    """A cached crowd; the page requests it again where it was dropped."""
 
-    def gone() -> Shown:
+    def missing() -> Ballroom | March:
         raise InvalidInput("this crowd is not open; make it again")
 
-    return shop.once(("crowd", key), gone)
+    return state.cached(("crowd", key), missing)
 
 
-def _moved(asked: Crowd, shop: Workshop, job: Job) -> Shown:
-    from motionloom.library.crowd_plan import CrowdPlan
-
-    given: dict[str, Any] = {
-        "music": "tune", "tempo_bpm": asked.tempo, "seconds": asked.seconds, "seed": asked.seed,
-    }  # fmt: skip
-    if asked.kind == "ballroom":
-        given |= {"couples": asked.couples, "room": (asked.width, asked.depth)}
-    else:
-        given |= {"ranks": asked.ranks, "files": asked.files}
-    if asked.within is not None:
-        given |= {"library": str(shop.library.path), "label": (asked.within,)}
-    plan = CrowdPlan(asked.kind, given, library=shop.library)
-    of = None if asked.within is None else (asked.within, shop.library.digest())
-    steps = shop.once(("crowd-steps", asked.kind, of), plan.choreography)
-    job.advance(0)  # somebody may have asked to stop
-    made = plan.run(steps)
-    return Shown(made, made.settings)
+def _run(request: CrowdRequest, state: AppState, job: Job) -> Ballroom | March:
+    given, source = request.arguments(), None
+    if request.within is not None:
+        given |= {"library": str(state.library.path), "label": (request.within,)}
+        source = (request.within, state.library.digest())
+    plan = CrowdPlan(request.kind, given, library=state.library)
+    choreography = state.cached(("crowd-steps", request.kind, source), plan.choreography)
+    job.advance(0)  # raises if the job was stopped
+    return plan.run(choreography)
 
 
-def _told(asked: Crowd, shown: Shown, shop: Workshop) -> dict[str, Any]:
-    made = shown.made
-    total, within = made.beats_on_time()
-    told: dict[str, Any] = {
-        "characters": len(made.scene),
+def _summary(request: CrowdRequest, crowd: Ballroom | March, state: AppState) -> dict[str, Any]:
+    total, on_time = crowd.beats_on_time()
+    summary: dict[str, Any] = {
+        "characters": len(crowd.scene),
         "beats_total": total,
-        "beats_within_one_frame": within,
-        "cli": asked.line(shop.library.path),
-        "python": asked.python(),
+        "beats_within_one_frame": on_time,
+        "cli": request.cli(state.library.path),
+        "python": request.python(),
     }
-    if asked.kind == "ballroom":
-        told["clearance_m"] = float(made.clearance())  # type: ignore[attr-defined]
-        told["radius_m"] = shown.scene.disc_radius  # type: ignore[union-attr]
+    if request.kind == "ballroom":
+        summary["clearance_m"] = float(crowd.clearance())  # type: ignore[union-attr]
+        summary["radius_m"] = crowd.settings.disc_radius  # type: ignore[union-attr]
     else:
-        told["left_feet_in_step"] = float(made.left_feet_in_step())  # type: ignore[attr-defined]
-        told["misplacement_m"] = float(made.misplacement().mean())  # type: ignore[attr-defined]
-    return told
+        summary["left_feet_in_step"] = float(crowd.left_feet_in_step())  # type: ignore[union-attr]
+        summary["misplacement_m"] = float(crowd.misplacement().mean())  # type: ignore[union-attr]
+    return summary

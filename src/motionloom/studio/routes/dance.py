@@ -1,23 +1,31 @@
-"""Dances: a choreography from takes, music from a file or made up, and both together."""
+"""Dances: choreographies from takes, music from a file or generated, and both together."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
 from motionloom.errors import InvalidInput
-from motionloom.search.filters import labelled
-from motionloom.studio.app_state import Workshop
-from motionloom.studio.dependencies import Shop, arrays, body_of, scene_answer, sound_of
-from motionloom.studio.jobs import Job
-from motionloom.studio.motion_response import troupe
+from motionloom.library import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune, write_sound
+from motionloom.library.settings import ChoreographySettings, DanceSettings
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
+from motionloom.studio.messages import (
+    array_response,
+    request_body,
+    scene_arrays,
+    scene_file_response,
+)
+from motionloom.studio.request_models import from_setting
 
 if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography
@@ -26,21 +34,21 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/dance", tags=["dance"])
 
-_LARGEST = 24 << 20  # bytes of a music file: four minutes of CD sound, hours of anything packed
-_LONGEST = 300.0  # seconds of a dance that is sent whole
+MAX_MUSIC = 24 << 20  # bytes of a music file: four minutes of CD audio, hours if compressed
+_MAX_SECONDS = 300.0  # of a dance that is sent whole
 _MEDIA = {".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac"}
 
 
-class Steps(BaseModel):
-    """Which takes are danced."""
+class ChoreographyRequest(BaseModel):
+    """Takes to learn a choreography from."""
 
     within: list[str] = Field([], description="Only motions with one of these labels.")
-    takes: list[list[str]] = Field([], description="Names; several in one list dance together.")
-    meter: int | None = Field(None, ge=1, le=16, description="Beats per movement; estimated.")
+    takes: list[list[str]] = Field([], description="Names; those of one list dance together.")
+    meter: int | None = from_setting(ChoreographySettings, "meter", ge=1, le=16)
 
 
-class Tune(BaseModel):
-    """A tune made up on the spot."""
+class TuneRequest(BaseModel):
+    """A generated tune."""
 
     meter: int = Field(4, ge=1, le=12)
     tempo: float = Field(120.0, ge=40.0, le=240.0, description="Beats per minute.")
@@ -48,160 +56,172 @@ class Tune(BaseModel):
     seed: int = 0
 
 
-class Performance(BaseModel):
+class DanceRequest(BaseModel):
     """A choreography danced to a piece of music."""
 
     choreography: str
     music: str
     seed: int = Field(0, ge=0)
-    synced: bool = True
-    seconds: float | None = Field(None, gt=0.0, le=_LONGEST)
+    synced: bool = from_setting(DanceSettings, "synced")
+    seconds: float | None = Field(None, gt=0.0, le=_MAX_SECONDS)
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A piece of music, and how it sounds."""
+class LoadedMusic:
+    """A piece of music with its sound."""
 
     music: Music
     sound: bytes
     media_type: str
 
-    def told(self, key: str) -> dict[str, Any]:
-        """What the page shows of it."""
-        facts = self.music.as_dict()
-        return {**facts, "id": key, "downbeats": [int(k) for k in self.music.downbeats]}
+    def to_dict(self, key: str) -> dict[str, Any]:
+        """Beats, bars and length, as sent to the page."""
+        downbeats = [int(k) for k in self.music.downbeats]
+        return {**self.music.as_dict(), "id": key, "downbeats": downbeats}
 
 
 @router.post("/choreographies")
-def make_choreography(steps: Steps, shop: Shop) -> dict[str, Any]:
-    """Begin to cut takes into movements and learn what follows what; the job's result tells."""
-    key = _key(steps, shop)
-    total = sum(1 for _ in _takes(steps, shop))
+def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus:
+    """Cut takes into movements and learn their transitions, as a job."""
+    text = json.dumps([request.model_dump(), state.library.digest()], sort_keys=True)
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    total = sum(1 for _ in _takes(request, state))
     if not total:
         raise InvalidInput("no take to dance: choose a label or name takes of the library")
 
     def work(job: Job) -> dict[str, Any]:
-        made = shop.once(("choreography", key), lambda: _cut(steps, shop, job.advance))
-        return {"id": key, **_steps_told(made)}
+        choreography = state.cached(
+            ("choreography", key), lambda: _learn(request, state, job.advance)
+        )
+        return {"id": key, **_summary(choreography)}
 
-    return shop.jobs.start("cutting movements at their beats", work, total=total).told()
+    return state.jobs.start("cutting movements at their beats", work, total=total).status()
 
 
 @router.put("/music/{filename}")
-async def load_song(filename: str, request: Request, shop: Shop) -> dict[str, Any]:
-    """Send a MIDI or sound file as the body; its beats come back."""
-    from starlette.concurrency import run_in_threadpool
-
-    data = await body_of(request, _LARGEST, "a music file")
+async def send_music(filename: str, request: Request, state: State) -> dict[str, Any]:
+    """Send a MIDI or audio file as the body; the response has its beats."""
+    data = await request_body(request, MAX_MUSIC, "a music file")
     suffix = Path(filename).suffix.lower()
     key = hashlib.sha256(data + suffix.encode()).hexdigest()[:16]
     name = Path(filename).stem
-    heard = await run_in_threadpool(
-        shop.once, ("music", key), lambda: _listened(data, suffix, name)
+    loaded = await run_in_threadpool(
+        state.cached, ("music", key), lambda: _music_file(data, suffix, name)
     )
-    return heard.told(key)
+    return loaded.to_dict(key)
 
 
 @router.post("/tunes")
-def make_tune(tune: Tune, shop: Shop) -> dict[str, Any]:
-    """A tune made up by code: nobody needs a file to dance."""
-    key = f"tune-{tune.meter}-{tune.tempo:g}-{tune.bars}-{tune.seed}"
-    return shop.once(("music", key), lambda: _tune(tune)).told(key)
+def make_tune(request: TuneRequest, state: State) -> dict[str, Any]:
+    """A generated tune, to dance without a music file."""
+    key = f"tune-{request.meter}-{request.tempo:g}-{request.bars}-{request.seed}"
+    return state.cached(("music", key), lambda: _tune(request)).to_dict(key)
 
 
 @router.get("/music/{key}")
-def music(key: str, shop: Shop) -> dict[str, Any]:
-    """A piece of music that is open: its beats, bars and length."""
-    return music_of(shop, key).told(key)
+def music(key: str, state: State) -> dict[str, Any]:
+    """A loaded piece of music: its beats, bars and length."""
+    return music_of(state, key).to_dict(key)
 
 
 @router.get("/music/{key}/sound", response_class=Response)
-def sound(key: str, shop: Shop) -> Response:
-    """What is heard: the file itself, or the notes and beats of a score as plain tones."""
-    heard = music_of(shop, key)
-    return Response(heard.sound, media_type=heard.media_type)
+def sound(key: str, state: State) -> Response:
+    """The audio file itself, or notes and beats of a score as tones."""
+    loaded = music_of(state, key)
+    return Response(loaded.sound, media_type=loaded.media_type)
 
 
 @router.post("/performances", response_class=Response)
-def perform(asked: Performance, shop: Shop) -> Response:
+def dance(request: DanceRequest, state: State) -> Response:
     """The dance: for every character ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4).
 
-    The head tells the beats of music and motion, and how many of them agree.
+    The head has the beats of music and motion, and how many of them agree.
     """
-    made = _danced(asked, shop)
-    return _packed(made, choreography_of(shop, asked.choreography))
+    danced = _dance(request, state)
+    found = danced.found_beats()
+    total, on_time = danced.beats_on_time(found=found)
+    characters, arrays = scene_arrays(danced.motions)
+    names = danced.choreography.graph.names
+    head = {
+        "fps": danced.motions[0].fps,
+        "frames": len(danced.motions[0]),
+        "characters": characters,
+        "motion_beats": [round(float(t), 4) for t in found],
+        "music_beats": [round(float(t), 4) for t in danced.music.beats],
+        "beats_total": total,
+        "beats_within_one_frame": on_time,
+        "nodes": [names[k] for k in danced.path],
+    }
+    return array_response(head, **arrays)
 
 
 @router.post("/performances/file", response_class=Response)
-def save_performance(asked: Performance, shop: Shop) -> Response:
+def save_dance(request: DanceRequest, state: State) -> Response:
     """The dance as one GLB file with all its characters."""
-    return scene_answer(_danced(asked, shop).motions)
+    return scene_file_response(_dance(request, state).motions)
 
 
-def choreography_of(shop: Workshop, key: str) -> Choreography:
-    """A choreography that was made here; the page makes it anew where it was forgotten."""
+def choreography_of(state: AppState, key: str) -> Choreography:
+    """A cached choreography; the page requests it again where it was dropped."""
 
-    def gone() -> Choreography:
+    def missing() -> Choreography:
         raise InvalidInput("this choreography is not open; make it again")
 
-    return shop.once(("choreography", key), gone)
+    return state.cached(("choreography", key), missing)
 
 
-def music_of(shop: Workshop, key: str) -> Heard:
-    """A piece of music that was loaded here; tunes are made anew from their name."""
+def music_of(state: AppState, key: str) -> LoadedMusic:
+    """Cached music; tunes are generated again from their key."""
 
-    def again() -> Heard:
+    def missing() -> LoadedMusic:
         parts = key.split("-")
         if len(parts) == 5 and parts[0] == "tune":
             try:
                 meter, tempo, bars, seed = int(parts[1]), float(parts[2]), parts[3], parts[4]
-                return _tune(Tune(meter=meter, tempo=tempo, bars=int(bars), seed=int(seed)))
+                return _tune(TuneRequest(meter=meter, tempo=tempo, bars=int(bars), seed=int(seed)))
             except ValueError:
                 pass
         raise InvalidInput("this music is not open; load it again")
 
-    return shop.once(("music", key), again)
+    return state.cached(("music", key), missing)
 
 
-def _key(steps: Steps, shop: Workshop) -> str:
-    """A name for these steps of the library as it is now: takes and labels may change."""
-    text = json.dumps([steps.model_dump(), shop.library.digest()], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def wav_bytes(music: Music) -> bytes:
+    """Notes and beats of a piece of music as a WAV file."""
+    with tempfile.TemporaryDirectory() as folder:
+        return write_sound(music, Path(folder) / "sound.wav").read_bytes()
 
 
-def _takes(steps: Steps, shop: Workshop):
-    if steps.takes:
-        yield from steps.takes
-    for label in dict.fromkeys(steps.within):
-        yield from ([name] for name in labelled(shop.library, label))
+def _takes(request: ChoreographyRequest, state: AppState) -> Iterator[list[str]]:
+    yield from request.takes
+    for label in dict.fromkeys(request.within):
+        yield from ([name] for name in state.library.select(label=label))
 
 
-def _cut(steps: Steps, shop: Workshop, advance) -> Choreography:
-    takes = list({tuple(take): list(take) for take in _takes(steps, shop)}.values())
-    alone = [take[0] if len(take) == 1 else take for take in takes]
-    return shop.library.choreography(meter=steps.meter, takes=alone, progress=advance)
+def _learn(
+    request: ChoreographyRequest, state: AppState, progress: Callable[[int], None]
+) -> Choreography:
+    takes = list(dict.fromkeys(tuple(take) for take in _takes(request, state)))
+    given = [take[0] if len(take) == 1 else list(take) for take in takes]
+    return state.library.choreography(meter=request.meter, takes=given, progress=progress)
 
 
-def _steps_told(made: Choreography) -> dict[str, Any]:
-    graph = made.graph
-    texts = [movement.text for movement in made.movements]
+def _summary(choreography: Choreography) -> dict[str, Any]:
+    graph = choreography.graph
+    texts = [movement.text for movement in choreography.movements]
     return {
-        "meter": made.meter,
-        "tempo": 60.0 / made.period,
-        "movements": len(made.movements),
+        "meter": choreography.meter,
+        "tempo": 60.0 / choreography.period,
+        "movements": len(choreography.movements),
         "nodes": [
             {"name": name, "members": [texts[k] for k in group]}
             for name, group in zip(graph.names, graph.members, strict=True)
         ],
-        "left_out": dict(made.left_out or {}),
+        "left_out": dict(choreography.left_out or {}),
     }
 
 
-def _listened(data: bytes, suffix: str, name: str) -> Heard:
-    from dataclasses import replace
-
-    from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music
-
+def _music_file(data: bytes, suffix: str, name: str) -> LoadedMusic:
     if suffix not in (*MIDI_SUFFIXES, *AUDIO_SUFFIXES):
         known = ", ".join((*MIDI_SUFFIXES, *AUDIO_SUFFIXES))
         raise InvalidInput(f"music is read from {known}; got {suffix or 'no suffix'}")
@@ -210,41 +230,23 @@ def _listened(data: bytes, suffix: str, name: str) -> Heard:
         path.write_bytes(data)
         music = replace(load_music(path), name=name, path="")
     if suffix in AUDIO_SUFFIXES:
-        return Heard(music, data, _MEDIA.get(suffix, "application/octet-stream"))
-    return Heard(music, sound_of(music), _MEDIA[".wav"])
+        return LoadedMusic(music, data, _MEDIA.get(suffix, "application/octet-stream"))
+    return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
 
 
-def _tune(tune: Tune) -> Heard:
-    from motionloom.rhythm.music.music import tune as generated
-
-    music = generated(meter=tune.meter, tempo_bpm=tune.tempo, bars=tune.bars, seed=tune.seed)
-    return Heard(music, sound_of(music), _MEDIA[".wav"])
+def _tune(request: TuneRequest) -> LoadedMusic:
+    music = tune(meter=request.meter, tempo_bpm=request.tempo, bars=request.bars, seed=request.seed)
+    return LoadedMusic(music, wav_bytes(music), _MEDIA[".wav"])
 
 
-def _danced(asked: Performance, shop: Workshop) -> Dance:
-    steps = choreography_of(shop, asked.choreography)
-    music = music_of(shop, asked.music).music
-    seconds = min(asked.seconds or music.seconds, _LONGEST)
-    key = ("dance", asked.choreography, asked.music, asked.seed, asked.synced, seconds)
-    return shop.once(
-        key, lambda: steps.dance_to(music, seed=asked.seed, synced=asked.synced, seconds=seconds)
+def _dance(request: DanceRequest, state: AppState) -> Dance:
+    choreography = choreography_of(state, request.choreography)
+    music = music_of(state, request.music).music
+    seconds = min(request.seconds or music.seconds, _MAX_SECONDS)
+    key = ("dance", request.choreography, request.music, request.seed, request.synced, seconds)
+    return state.cached(
+        key,
+        lambda: choreography.dance_to(
+            music, seed=request.seed, synced=request.synced, seconds=seconds
+        ),
     )
-
-
-def _packed(made: Dance, steps: Choreography) -> Response:
-    from motionloom.rhythm.dance import beats_on_time, found_beats
-
-    found = found_beats(made.motions, made.music)
-    total, on_time = beats_on_time(made.motions, made.music, found=found)
-    who, values = troupe(made.motions)
-    meta = {
-        "fps": made.motions[0].fps,
-        "frames": len(made.motions[0]),
-        "characters": who,
-        "motion_beats": [round(float(t), 4) for t in found],
-        "music_beats": [round(float(t), 4) for t in made.music.beats],
-        "beats_total": total,
-        "beats_within_one_frame": on_time,
-        "nodes": [steps.graph.names[k] for k in made.path],
-    }
-    return arrays(meta, **values)

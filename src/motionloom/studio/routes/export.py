@@ -1,4 +1,4 @@
-"""Stretches of takes as one file to take away: a zip of BVH or GLB, and where each is from."""
+"""Export of segments as a zip of BVH or GLB files with their provenance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
@@ -15,20 +15,24 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom import __version__
 from motionloom.errors import InvalidInput
-from motionloom.search import Match
-from motionloom.studio.dependencies import Shop, Suffix
-from motionloom.studio.search_settings import FamilySettings, SearchSettings
+from motionloom.library import Match
+from motionloom.studio.app_state import State
+from motionloom.studio.messages import FileFormat
+from motionloom.studio.search_requests import FamilyRequest, SearchRequest
+
+if TYPE_CHECKING:
+    from motionloom.library import Library
 
 router = APIRouter(tags=["export"])
 
 LIST = "matches.json"
-_MOST_FRAMES = 400_000  # of one zip
-_IN_MEMORY = 16 << 20  # bytes; what is larger waits on disk
-_PIECE = 1 << 18
+_MAX_FRAMES = 400_000  # of one zip
+_IN_MEMORY = 16 << 20  # bytes; larger archives are spooled to disk
+_CHUNK = 1 << 18
 
 
-class Clip(BaseModel):
-    """A stretch of a take, and what was found out about it."""
+class ExportClip(BaseModel):
+    """A segment of a take, and its result in a search."""
 
     model_config = ConfigDict(extra="forbid")
     motion: str = Field(max_length=300)
@@ -39,48 +43,53 @@ class Clip(BaseModel):
     label: str | None = None
 
 
-class Export(BaseModel):
-    """What to pack, and the search that found it."""
+class ExportRequest(BaseModel):
+    """Segments to export, and the search that found them."""
 
     model_config = ConfigDict(extra="forbid")
-    clips: list[Clip] = Field(min_length=1, max_length=1000)
-    format: Suffix = "bvh"
+    clips: list[ExportClip] = Field(min_length=1, max_length=1000)
+    format: FileFormat = "bvh"
     unit: str = "m"
-    search: SearchSettings | None = None
-    family: FamilySettings | None = None
+    search: SearchRequest | None = None
+    family: FamilyRequest | None = None
+
+    @property
+    def origin(self) -> SearchRequest | FamilyRequest | None:
+        """The request that found the segments."""
+        return self.search or self.family
 
 
 @router.post("/export", response_class=StreamingResponse)
-def export(asked: Export, shop: Shop) -> StreamingResponse:
-    """A zip: one file per stretch, numbered in the given order, and ``matches.json``."""
-    frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in asked.clips)
-    if frames > _MOST_FRAMES:
-        raise InvalidInput(f"{frames:,} frames in one zip; at most {_MOST_FRAMES:,}: export fewer")
-    packed: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
+def export(request: ExportRequest, state: State) -> StreamingResponse:
+    """A zip: one file per segment, numbered in the given order, and ``matches.json``."""
+    frames = sum(max(clip.end_frame - clip.start_frame, 0) for clip in request.clips)
+    if frames > _MAX_FRAMES:
+        raise InvalidInput(f"at most {_MAX_FRAMES:,} frames in one zip; got {frames:,}")
+    archive: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (read later)
     try:
-        _pack(packed, asked, shop.library)
+        _write(archive, request, state.library)
     except BaseException:
-        packed.close()
+        archive.close()
         raise
-    size = packed.tell()
-    packed.seek(0)
+    size = archive.tell()
+    archive.seek(0)
     return StreamingResponse(
-        _pieces(packed),
+        _chunks(archive),
         media_type="application/zip",
         headers={
-            "Content-Disposition": f'attachment; filename="{_title(asked)}.zip"',
+            "Content-Disposition": f'attachment; filename="{_title(request)}.zip"',
             "Content-Length": str(size),
         },
     )
 
 
-def _pack(packed: IO[bytes], asked: Export, library) -> None:
-    told: list[dict[str, Any]] = []
+def _write(file: IO[bytes], request: ExportRequest, library: Library) -> None:
+    rows: list[dict[str, Any]] = []
     with (
         tempfile.TemporaryDirectory() as folder,
-        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
-        for rank, clip in enumerate(asked.clips, start=1):
+        for rank, clip in enumerate(request.clips, start=1):
             take = library[clip.motion]
             if not clip.start_frame < clip.end_frame <= len(take):
                 raise InvalidInput(
@@ -88,37 +97,37 @@ def _pack(packed: IO[bytes], asked: Export, library) -> None:
                     f"got {clip.start_frame} to {clip.end_frame}"
                 )
             match = Match(clip.motion, clip.start_frame, clip.end_frame, 0.0, 0.0, 0.0)
-            name = f"{match.file_name(rank)}.{asked.format}"
+            name = f"{match.file_name(rank)}.{request.format}"
             written = take[clip.start_frame : clip.end_frame].save(Path(folder) / name)
             archive.write(written, name)
             Path(written).unlink()
-            told.append({"file": name, **clip.model_dump(), "fps": take.fps})
-        archive.writestr(LIST, json.dumps(_provenance(asked, told, library), indent=2))
+            rows.append({"file": name, **clip.model_dump(), "fps": take.fps})
+        archive.writestr(LIST, json.dumps(_provenance(request, rows, library), indent=2))
 
 
-def _provenance(asked: Export, told: list[dict[str, Any]], library) -> dict[str, Any]:
-    """Which library, which search, which frames."""
-    by = asked.search or asked.family
+def _provenance(
+    request: ExportRequest, rows: list[dict[str, Any]], library: Library
+) -> dict[str, Any]:
+    origin = request.origin
     return {
         "motionloom": __version__,
         "library": library.path.name,
-        "unit": asked.unit,
-        "search": by.model_dump(mode="json", exclude_defaults=True) if by else None,
-        "command": by.lines(library.path)["cli"] if by else None,
-        "matches": told,
+        "unit": request.unit,
+        "search": origin.model_dump(mode="json", exclude_defaults=True) if origin else None,
+        "command": origin.lines(library.path).cli if origin else None,
+        "matches": rows,
     }
 
 
-def _title(asked: Export) -> str:
-    """As the query is called, or what is in it; what no system minds in a name."""
-    by = asked.search or asked.family
-    text = by.query if by else asked.clips[0].motion
+def _title(request: ExportRequest) -> str:
+    """File name from the query or the first motion, with characters valid on every system."""
+    text = request.origin.query if request.origin else request.clips[0].motion
     return "like_" + "".join(
         c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in text
     )
 
 
-def _pieces(packed: IO[bytes]) -> Iterator[bytes]:
-    with packed:
-        while piece := packed.read(_PIECE):
-            yield piece
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK):
+            yield chunk

@@ -1,122 +1,272 @@
-"""Motion graphs: built, looked at, edited, and walked in."""
+"""Motion graphs: build, draw, edit, walk."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from motionloom.errors import InvalidInput
-from motionloom.motion_graph.edits import STATES, EditedGraph, TransitionKey
-from motionloom.studio.dependencies import Shop, Suffix, arrays, file_answer
-from motionloom.studio.graphs import GraphSettings, Walk, graph_of, library_settings
-from motionloom.studio.jobs import Job
-from motionloom.studio.motion_response import motion_answer
+from motionloom.library import FrameBlock, Player
+from motionloom.library.settings import GraphSettings
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
+from motionloom.studio.messages import FileFormat, array_response, file_response, motion_response
+from motionloom.studio.request_models import (
+    CodeLines,
+    Name,
+    Names,
+    flags,
+    from_setting,
+    python_line,
+    renamed,
+)
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion
+    from motionloom.motion_graph import EditedGraph, MotionGraph
 
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 
-_MOST = 300  # motions of one graph on the page: more than can be drawn
+_MAX_MOTIONS = 300  # of one graph on the page: more than can be drawn
+_MAX_SECONDS = 600.0  # of a walk
+_MAX_POINTS = 5_000  # of a path
+
+Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
 
 
-class Looked(BaseModel):
+class GraphRequest(BaseModel):
+    """Settings of a motion graph."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    within: Names = from_setting(GraphSettings, "label", ())
+    only: Names = from_setting(GraphSettings, "only", ())
+    without: Names = from_setting(GraphSettings, "exclude", ())
+    distance: Name = from_setting(GraphSettings, "distance")
+    method: Literal["sectors", "minima"] = from_setting(GraphSettings, "method", "sectors")
+    threshold: float | None = from_setting(GraphSettings, "max_distance")
+    per_minute: float = from_setting(GraphSettings, "per_minute", le=10_000.0)
+    blend_seconds: float = from_setting(GraphSettings, "blend_seconds", le=5.0)
+
+    @classmethod
+    def validated(cls, given: Any) -> GraphRequest:
+        """The request in a live message."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InvalidInput(f"settings of the graph: {where}: {first['msg']}") from None
+
+    def settings(self) -> GraphSettings:
+        """The settings of `Library.motion_graph`."""
+        return GraphSettings.from_dict(self._given())
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `Library.motion_graph` that differ from their defaults."""
+        return renamed({_ARGUMENTS.get(name, name): value for name, value in self._given().items()})
+
+    def flags(self, *, label: str = "label") -> list[str]:
+        """The arguments as command-line options; `label` is the option of the labels."""
+        return flags(self.arguments(), {"blend_seconds": "blend", "label": label})
+
+    def lines(self, library: Path) -> CodeLines:
+        """The graph as a command line and as Python code."""
+        command = ["motionloom", "graph", str(library), "build", *self.flags()]
+        python = python_line("graph", library, "motion_graph", [], self.arguments())
+        return CodeLines(cli=shlex.join(command), python=python)
+
+    def _given(self) -> dict[str, Any]:
+        given = self.model_dump(exclude_defaults=True, mode="json")
+        if self.threshold is not None:
+            given.pop("per_minute", None)
+        return given
+
+
+_ARGUMENTS = {"threshold": "max_distance"}
+
+
+class SteeringEvent(BaseModel):
+    """Controls of a player, and the frame before which they were set."""
+
+    frame: int = Field(ge=0)
+    controls: dict[Literal["transition", "automatic"], bool]
+
+
+class WalkRequest(BaseModel):
+    """A walk in a graph: along a path, or random with recorded steering."""
+
+    graph: GraphRequest
+    seed: int = Field(0, ge=0)
+    seconds: float | None = Field(None, gt=0.0, le=_MAX_SECONDS)
+    path: list[tuple[Coordinate, Coordinate]] | None = Field(None, max_length=_MAX_POINTS)
+    start: str | None = Field(None, description="NAME:FRAME of the first pose.")
+    steered: list[SteeringEvent] = Field([], max_length=10_000)
+
+    def motion(self, graph: MotionGraph) -> Motion:
+        """The walk as a motion."""
+        if self.path is not None:
+            return graph.walk(path=self.path, seed=self.seed, start=self.start)
+        if self.seconds is None:
+            raise InvalidInput("a walk needs seconds or a path")
+        player = ReplayPlayer(graph.player(self.seed, start=self.start), self.steered)
+        return player.record(seconds=self.seconds, name="walk")
+
+
+class WalkFileRequest(WalkRequest):
+    """A walk as a file."""
+
+    suffix: FileFormat = "bvh"
+
+
+class TransitionRequest(BaseModel):
     """One transition of a graph."""
 
-    graph: GraphSettings
+    graph: GraphRequest
     transition: str = Field(description="NAME:FRAME,NAME:FRAME")
     seconds: float = Field(1.0, ge=0.0, le=10.0, description="Shown before and after.")
 
 
-class Edited(BaseModel):
+class TransitionEdit(BaseModel):
     """A change to one transition."""
 
     action: Literal["remove", "lock", "restore"]
     transition: str = Field(description="NAME:FRAME,NAME:FRAME")
 
 
-class WalkFile(Walk):
-    """A walk, and the file that is wanted."""
+class EditCounts(BaseModel):
+    """Number of removed and locked transitions of the library."""
 
-    suffix: Suffix = "bvh"
+    removed: int
+    locked: int
+
+
+class GraphMenu(BaseModel):
+    """Units of the frame distances, and numbers of motions by label."""
+
+    distances: dict[str, str]
+    labels: dict[str, int]
+
+
+class ReplayPlayer(Player):
+    """A player with recorded steering, applied at the same frames again.
+
+    Parameters
+    ----------
+    player : Player
+        New, with the same seed as the recorded one.
+    events : sequence of SteeringEvent
+    """
+
+    def __init__(self, player: Player, events: Sequence[SteeringEvent]) -> None:
+        self.skeleton, self.fps = player.skeleton, player.fps
+        self._player = player
+        self._events = sorted(events, key=lambda event: event.frame)
+        self._played = 0
+
+    def _read(self, count: int) -> FrameBlock:
+        blocks = [FrameBlock.empty(len(self.skeleton), self._played)]
+        while count > 0:
+            while self._events and self._events[0].frame <= self._played:
+                self._player.steer(**self._events.pop(0).controls)
+            until = self._events[0].frame - self._played if self._events else count
+            block = self._player.read(min(count, until))
+            if not len(block):
+                break
+            blocks.append(block)
+            count -= len(block)
+            self._played += len(block)
+        return FrameBlock.joined(blocks)
 
 
 @router.get("/menu")
-def menu(shop: Shop) -> dict[str, Any]:
-    """Distances to compare frames by, and labels with how many takes have them."""
-    from motionloom.distance import DISTANCES
-
-    units = {name: distance.unit for name, distance in DISTANCES.items()}
-    return {"distances": units, "labels": shop.library.label_counts()}
+def menu(state: State) -> GraphMenu:
+    """Frame distances with their units, and labels with their number of takes."""
+    units = {name: one.unit for name, one in state.library.frame_distances().items()}
+    return GraphMenu(distances=units, labels=state.library.label_counts())
 
 
 @router.post("")
-def build(settings: GraphSettings, shop: Shop) -> dict[str, Any]:
-    """Begin to find the transitions; the job's result is what ``motionloom graph info`` tells."""
-    chosen = library_settings(settings)
-    count = len(shop.library.motion_graph_names(chosen))
-    if count > _MOST:
+def build(request: GraphRequest, state: State) -> JobStatus:
+    """Find the transitions as a job; its result is that of ``motionloom graph info``."""
+    settings = request.settings()
+    count = len(state.library.motion_graph_names(settings))
+    if count > _MAX_MOTIONS:
         raise InvalidInput(
-            f"{count} motions are too many to draw; choose a label or names, {_MOST} at most"
+            f"a graph on the page may have at most {_MAX_MOTIONS} motions; got {count}. "
+            "Choose a label or names"
         )
 
     def work(job: Job) -> dict[str, Any]:
-        made = graph_of(shop, settings, job.advance)
-        shop.library.save_graph_settings(chosen)  # `motionloom walk` uses this one now
-        return made.graph.info()
+        edited = graph_of(state, request, job.advance)
+        state.library.save_graph_settings(settings)  # the default of motionloom walk
+        return edited.graph.info()
 
-    return shop.jobs.start("comparing takes", work, total=count * (count + 1) // 2).told()
+    total = count * (count + 1) // 2
+    return state.jobs.start("comparing takes", work, total=total).status()
 
 
 @router.post("/drawn", response_class=Response)
-def drawn(settings: GraphSettings, shop: Shop) -> Response:
-    """All there is to draw: takes with their lengths, and transitions.
+def drawn(request: GraphRequest, state: State) -> Response:
+    """Takes with their lengths, and transitions.
 
-    Arrays: ``source`` and ``target`` (n, 2), number of take and frame; ``errors`` (n,);
-    ``states`` (n,), numbers in the head's ``states``.
+    Arrays: ``source`` and ``target`` (n, 2), index of the take and frame; ``errors`` (n,);
+    ``states`` (n,), indices into the head's ``states``.
     """
-    return _packed(graph_of(shop, settings), settings, shop)
+    edited = graph_of(state, request)
+    transitions = edited.transitions
+    head = {
+        "names": [motion.name for motion in edited.motions],
+        "frames": [len(motion) for motion in edited.motions],
+        "playable": list(edited.graph.names),
+        "fps": edited.graph.fps,
+        "blend": transitions.blend,
+        "states": list(edited.STATES),
+        "info": edited.graph.info(),
+        "lines": request.lines(state.library.path).model_dump(),
+        "flags": request.flags(),
+        "walk_flags": request.flags(label="graph-label"),
+    }
+    return array_response(
+        head,
+        source=transitions.source.astype(np.int32),
+        target=transitions.target.astype(np.int32),
+        errors=transitions.errors,
+        states=edited.states,
+    )
 
 
 @router.post("/transition", response_class=Response)
-def transition(looked: Looked, shop: Shop) -> Response:
-    """One transition as a motion, with some of what comes before and after.
+def transition(request: TransitionRequest, state: State) -> Response:
+    """One transition as a motion, with some frames before and after.
 
-    The head has ``seam``, the frame in the middle of it, and ``blend``, its length.
+    The head has ``seam``, the frame in the middle of the blend, and ``blend``, its length.
     """
-    from motionloom.motion.rotations.planar_transform import PlanarTransform
-    from motionloom.motion_graph.player import GraphPlayer
-    from motionloom.motion_graph.routes import Route
-
-    held = graph_of(shop, looked.graph)
-    number = _number(held, TransitionKey.of(looked.transition))
-    graph = held.full_graph
-    (a, leave), (b, enter) = graph.transitions.leave[number], graph.transitions.enter[number]
-    around = round(looked.seconds * graph.fps)
-    first = max(int(leave) - around, 0)
-    last = min(int(enter) + around, len(graph.motions[b]))
-    frames = int(leave) - first + graph.transitions.blend + last - int(enter)
-    home = PlanarTransform.to_origin(graph.motions[a][first])
-    route = Route((int(a), first), home, (number,), last, frames)
-    motion = GraphPlayer(graph, route=route).record(frames=frames, name=looked.transition)
-    blend = graph.transitions.blend
-    return motion_answer(motion, seam=int(leave) - first + blend // 2, blend=blend)
+    edited = graph_of(state, request.graph)
+    motion, seam = edited.transition_clip(request.transition, seconds=request.seconds)
+    return motion_response(motion, seam=seam, blend=edited.transitions.blend)
 
 
 @router.post("/edits")
-def edit(edited: Edited, shop: Shop) -> dict[str, Any]:
-    """Remove, lock or restore a transition, in all graphs of the library; kept with it."""
-    edits = shop.library.edit_motion_graph(edited.action, edited.transition)
-    shop.forget(lambda key: key[0] == "graph")
-    return {"removed": len(edits.removed), "locked": len(edits.locked)}
+def edit(request: TransitionEdit, state: State) -> EditCounts:
+    """Remove, lock or restore a transition in all motion graphs of the library."""
+    edits = state.library.edit_motion_graph(request.action, request.transition)
+    state.invalidate(lambda key: key[0] == "graph")
+    return EditCounts(removed=len(edits.removed), locked=len(edits.locked))
 
 
 @router.post("/walk", response_class=Response)
-def walk(asked: Walk, shop: Shop) -> Response:
-    """A walk as a motion; the head tells its ``sources`` and ``seams``."""
-    motion = asked.motion(graph_of(shop, asked.graph).graph)
+def walk(request: WalkRequest, state: State) -> Response:
+    """A walk as a motion; the head has its ``sources`` and ``seams``."""
+    motion = request.motion(graph_of(state, request.graph).graph)
     made_of = motion.provenance
-    return motion_answer(
+    return motion_response(
         motion,
         sources=[] if made_of is None else [one.as_dict() for one in made_of.sources],
         seams=[] if made_of is None else list(made_of.seams),
@@ -124,35 +274,17 @@ def walk(asked: Walk, shop: Shop) -> Response:
 
 
 @router.post("/walk/file", response_class=Response)
-def save(asked: WalkFile, shop: Shop) -> Response:
-    """The same walk as a file, steered as it was."""
-    return file_answer(asked.motion(graph_of(shop, asked.graph).graph), asked.suffix)
+def save_walk(request: WalkFileRequest, state: State) -> Response:
+    """The same walk as a file."""
+    return file_response(request.motion(graph_of(state, request.graph).graph), request.suffix)
 
 
-def _packed(held: EditedGraph, settings: GraphSettings, shop: Shop) -> Response:
-    transitions = held.transitions
-    meta = {
-        "names": [motion.name for motion in held.motions],
-        "frames": [len(motion) for motion in held.motions],
-        "playable": list(held.graph.names),
-        "fps": held.graph.fps,
-        "blend": transitions.blend,
-        "states": list(STATES),
-        "info": held.graph.info(),
-        "lines": settings.lines(shop.library.path),
-        "flags": settings.flags(),
-    }
-    return arrays(
-        meta,
-        source=transitions.source.astype(np.int32),
-        target=transitions.target.astype(np.int32),
-        errors=transitions.errors,
-        states=held.states,
+def graph_of(
+    state: AppState, request: GraphRequest, progress: Callable[[int], None] | None = None
+) -> EditedGraph:
+    """The graph of a request: cached, stored with the library, or built now."""
+    return state.cached(
+        ("graph", request),
+        # In this process: forking a process with many threads is unsafe.
+        lambda: state.library.edited_motion_graph(request.settings(), workers=1, progress=progress),
     )
-
-
-def _number(held: EditedGraph, spot: TransitionKey) -> int:
-    for number in range(len(held.transitions)):
-        if held.key(number) == spot:
-            return number
-    raise InvalidInput(f"the graph has no transition {spot.text}; it may have been built anew")

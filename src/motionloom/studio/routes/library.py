@@ -1,19 +1,18 @@
-"""What is in the library, its labels, and how far long work is."""
+"""Motions and labels of the library, and the status of jobs."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from motionloom.studio.dependencies import Shop
+from motionloom.studio.app_state import State
+from motionloom.studio.jobs import JobStatus
 
 router = APIRouter(tags=["library"])
 
 
-class Row(BaseModel):
+class MotionRow(BaseModel):
     """One motion of the library."""
 
     name: str
@@ -23,26 +22,26 @@ class Row(BaseModel):
     labels: list[str]
 
 
-class LibraryRows(BaseModel):
+class LibraryContents(BaseModel):
     """The library and all its motions, sorted by name."""
 
     name: str
     path: str
     fps: float | None
-    motions: list[Row]
+    motions: list[MotionRow]
 
 
 class Labels(BaseModel):
-    """The labels that a motion is to have."""
+    """All labels of a motion."""
 
     labels: list[str] = Field(max_length=100)
 
 
-@router.get("/library", response_model=LibraryRows)
-def library(shop: Shop) -> JSONResponse:
+@router.get("/library", response_model=LibraryContents)
+def library(state: State) -> JSONResponse:
     """Name, rate, and one row per motion: name, frames, fps, seconds, labels."""
-    held = shop.library
-    labels = held.catalogue.labels()
+    library = state.library
+    labels = library.all_labels()
     motions = [
         {
             "name": entry.name,
@@ -51,36 +50,41 @@ def library(shop: Shop) -> JSONResponse:
             "seconds": round(entry.seconds, 4),
             "labels": labels.get(entry.name, ()),
         }
-        for entry in held.entries()
+        for entry in library.entries()
     ]
-    # Thousands of rows: they go out as they are, the model is for the document only.
+    # Thousands of rows are sent without validation; the model only documents them.
     return JSONResponse(
-        {"name": held.path.stem, "path": str(held.path), "fps": held.fps, "motions": motions}
+        {
+            "name": library.path.stem,
+            "path": str(library.path),
+            "fps": library.fps,
+            "motions": motions,
+        }
     )
 
 
 @router.put("/library/labels/{name:path}")
-def set_labels(name: str, given: Labels, shop: Shop) -> Labels:
-    """Give a motion these labels instead of those it has."""
-    shop.library.set_labels(name, given.labels)
-    shop.changed("labels")
-    return Labels(labels=list(shop.library.labels(name)))
+def set_labels(name: str, given: Labels, state: State) -> Labels:
+    """Replace the labels of a motion."""
+    state.library.set_labels(name, given.labels)
+    state.notify("labels")
+    return Labels(labels=list(state.library.labels(name)))
 
 
 @router.get("/jobs")
-def jobs(shop: Shop) -> list[dict[str, Any]]:
-    """All long work, the latest last."""
-    return shop.jobs.all()
+def jobs(state: State) -> list[JobStatus]:
+    """All remembered jobs, the latest last."""
+    return state.jobs.all()
 
 
 @router.get("/jobs/{number}")
-def job(number: int, shop: Shop) -> dict[str, Any]:
-    """One piece of long work: ``state`` is running, done, failed or stopped."""
-    return shop.jobs[number].told()
+def job(number: int, state: State) -> JobStatus:
+    """One job: ``state`` is running, done, failed or stopped."""
+    return state.jobs[number].status()
 
 
 @router.delete("/jobs/{number}")
-def stop_job(number: int, shop: Shop) -> dict[str, Any]:
-    """Ask a piece of long work to stop."""
-    shop.jobs[number].stop()
-    return shop.jobs[number].told()
+def stop_job(number: int, state: State) -> JobStatus:
+    """Ask a job to stop."""
+    state.jobs[number].stop()
+    return state.jobs[number].status()

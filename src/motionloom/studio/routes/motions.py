@@ -1,56 +1,61 @@
-"""One motion: its frames, its strip of contacts, speed and beats, and its thumbnail."""
+"""One motion: frames, timeline strips, beats, thumbnail."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Query, Response
+from numpy.typing import NDArray
 
 from motionloom.errors import MotionloomError
-from motionloom.studio.dependencies import Shop, arrays
-from motionloom.studio.motion_response import motion_answer, standing
-from motionloom.studio.thumbnails import thumbnail
+from motionloom.motion.kinematics.body import body_height, facing
+from motionloom.studio.app_state import State
+from motionloom.studio.messages import array_response, foot_contacts, motion_response
+
+if TYPE_CHECKING:
+    from motionloom.motion import Motion, Skeleton
 
 router = APIRouter(tags=["motions"])
 
-_SHEET = 64  # thumbnails of one answer
+_MAX_THUMBNAILS = 64  # of one response
 
-Names = Annotated[list[str], Query(min_length=1, max_length=_SHEET, description="Names of motions")]
+MotionNames = Annotated[
+    list[str], Query(min_length=1, max_length=_MAX_THUMBNAILS, description="Names of motions")
+]
 
 
 @router.get("/motions/{name:path}/frames", response_class=Response)
-def frames(name: str, shop: Shop) -> Response:
+def frames(name: str, state: State) -> Response:
     """The whole motion as packed arrays: positions (T, P, 3) and contacts (T, 4)."""
-    return motion_answer(shop.library[name])
+    return motion_response(state.library[name])
 
 
 @router.get("/motions/{name:path}/strips", response_class=Response)
-def strips(name: str, shop: Shop) -> Response:
-    """What the timeline draws: speed (T,), root_speed (T,) and contacts (T, 4).
+def strips(name: str, state: State) -> Response:
+    """Curves of the timeline: speed (T,), root_speed (T,) and contacts (T, 4).
 
-    Speeds are in metres a second; that of the body is the mean over its joints.
+    Speeds are in metres per second; ``speed`` is the mean over all joints.
     """
-    motion = shop.library[name]
+    motion = state.library[name]
     speeds = np.linalg.norm(np.nan_to_num(motion.velocities()), axis=-1)
     head = {"name": name, "fps": motion.fps, "frames": len(motion)}
-    return arrays(
-        head, speed=speeds.mean(axis=1), root_speed=speeds[:, 0], contacts=standing(motion)
+    return array_response(
+        head, speed=speeds.mean(axis=1), root_speed=speeds[:, 0], contacts=foot_contacts(motion)
     )
 
 
 @router.get("/motions/{name:path}/beats")
-def motion_beats(name: str, shop: Shop) -> dict[str, Any]:
-    """The motion's beats in seconds and how sure they are, as ``motionloom beats --json``."""
-    from motionloom.rhythm.motion_beats.beats import beats
-
-    entry = shop.library.entry(name)
-    return shop.once(("beats", name, entry.digest), lambda: beats(shop.library[name]).as_dict())
+def motion_beats(name: str, state: State) -> dict[str, Any]:
+    """Beats of the motion in seconds and their confidence, as ``motionloom beats --json``."""
+    entry = state.library.entry(name)
+    return state.cached(("beats", name, entry.digest), lambda: state.library.beats(name).as_dict())
 
 
 @router.get("/thumbnails", response_class=Response)
-def thumbnails(names: Names, shop: Shop) -> Response:
-    """Small moving pictures: one array (F, P, 2) of bytes per motion, called by its index.
+def thumbnails(names: MotionNames, state: State) -> Response:
+    """Small animations: one array (F, P, 2) of bytes per motion, named by its index.
 
     A motion that cannot be read has ``error`` in its row instead of an array.
     """
@@ -58,10 +63,135 @@ def thumbnails(names: Names, shop: Shop) -> Response:
     places = {}
     for index, name in enumerate(names):
         try:
-            small = thumbnail(shop.library[name])
+            small = thumbnail(state.library[name])
         except MotionloomError as error:
             rows.append({"name": name, "error": str(error)})
             continue
         rows.append({"name": name, "fps": small.fps, "parents": small.parents})
         places[str(index)] = small.places
-    return arrays({"motions": rows}, **places)
+    return array_response({"motions": rows}, **places)
+
+
+# --- thumbnails -----------------------------------------------------------------------------
+
+_SECONDS = 3.0
+_FPS = 12.5
+_YAW = 0.6  # radians that the figure is turned away from the viewer
+_TILT = 0.15  # radians that the camera looks down
+_FLOOR = 236.0  # pixel row of the floor
+_STANDING = 196.0  # pixel rows from the floor to the top of a standing body
+_TALL = 1.7  # metres, where the height of the skeleton is unknown
+
+# Points of the figure: the roles that may provide each, and the index of its parent.
+_FIGURE: tuple[tuple[tuple[str, ...], int], ...] = (
+    (("hips",), -1),
+    (("chest", "spine"), 0),
+    (("neck", "head"), 1),
+    (("head_top", "head", "neck"), 2),
+    *(
+        limb
+        for number, side in enumerate(("left", "right"))
+        for limb in (
+            ((f"{side}_shoulder",), 2),
+            ((f"{side}_elbow",), 4 + 7 * number),
+            ((f"{side}_hand", f"{side}_wrist", f"{side}_elbow"), 5 + 7 * number),
+            ((f"{side}_hip",), 0),
+            ((f"{side}_knee",), 7 + 7 * number),
+            ((f"{side}_ankle",), 8 + 7 * number),
+            ((f"{side}_toe", f"{side}_foot", f"{side}_ankle"), 9 + 7 * number),
+        )
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Thumbnail:
+    """A small animation.
+
+    Attributes
+    ----------
+    places : ndarray of uint8, shape (F, P, 2)
+        Pixels of a square image of 256 x 256: x to the right, y downwards.
+    parents : tuple of int
+        Index of the parent of each point; -1 for none.
+    fps : float
+        Images per second.
+    """
+
+    places: NDArray[np.uint8]
+    parents: tuple[int, ...]
+    fps: float
+
+
+def thumbnail(motion: Motion) -> Thumbnail:
+    """The segment of a motion with the most movement, as a flat figure with fixed hips.
+
+    Examples
+    --------
+    >>> import motionloom as ml
+    >>> small = thumbnail(ml.demo.clip("walk"))
+    >>> small.places.shape[1:], small.places.dtype
+    ((18, 2), dtype('uint8'))
+    """
+    points, parents = _figure(motion.skeleton)
+    positions = motion.positions(end_sites=True)
+    root = positions[:, 0].copy()
+    root[:, 1] = 0.0
+    shown = positions[:, points] - root[:, None]
+    start, end = most_active_segment(shown, round(_SECONDS * motion.fps))
+    floor = np.nanmin(shown[start:end, :, 1], initial=np.inf)  # a climbing figure stays visible
+    shown[..., 1] -= floor if np.isfinite(floor) else 0.0
+    count = max(int(round((end - start) / motion.fps * _FPS)), 1)
+    frames = start + np.arange(count) * (end - start) // count
+    turned = shown[frames] @ _view(motion, positions, (start + end) // 2).T
+    places = np.stack([turned[..., 0], -turned[..., 1]], axis=-1) * _rows_per_metre(motion.skeleton)
+    places += (127.5, _FLOOR)
+    filled = np.nan_to_num(places, nan=127.5)
+    return Thumbnail(np.clip(np.rint(filled), 0, 255).astype(np.uint8), parents, _FPS)
+
+
+def most_active_segment(points: NDArray[np.floating], length: int) -> tuple[int, int]:
+    """Frames [start, end) of the segment of `length` in which points (T, P, 3) move most.
+
+    Examples
+    --------
+    >>> still = np.zeros((10, 1, 3)); still[6:, 0, 1] = 1.0
+    >>> most_active_segment(still, 3)
+    (4, 7)
+    """
+    frames = len(points)
+    if frames <= length:
+        return 0, frames
+    speed = np.nan_to_num(np.linalg.norm(np.diff(points, axis=0), axis=-1).mean(axis=1))
+    travelled = np.concatenate([[0.0], np.cumsum(speed)])
+    start = int(np.argmax(travelled[length - 1 :] - travelled[: frames - length + 1]))
+    return start, start + length
+
+
+def _figure(skeleton: Skeleton) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Points of the figure and their parents; all joints where roles are missing."""
+    roles = skeleton.roles
+    named = [next((role for role in choice if role in roles), "") for choice, _ in _FIGURE]
+    if "" in named:
+        return np.arange(len(skeleton)), tuple(int(parent) for parent in skeleton.parents)
+    return np.asarray(skeleton.points(named)), tuple(parent for _, parent in _FIGURE)
+
+
+def _rows_per_metre(skeleton: Skeleton) -> float:
+    return _STANDING / (body_height(skeleton) or _TALL)
+
+
+def _view(motion: Motion, positions: NDArray[np.float32], frame: int) -> NDArray[np.float64]:
+    """Rotation (3, 3) to right, up and nearer, for a body facing half towards the viewer."""
+    direction = facing(motion, positions)[frame]
+    angle = (np.angle(direction) if np.isfinite(direction) else 0.0) + _YAW
+    right = np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    near = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    up = np.array([0.0, 1.0, 0.0])
+    return np.stack(
+        [
+            right,
+            np.cos(_TILT) * up - np.sin(_TILT) * near,
+            np.sin(_TILT) * up + np.cos(_TILT) * near,
+        ]
+    )

@@ -1,151 +1,162 @@
-"""Movement transition graphs of dances: made, kept by name, looked at, and refined by hand."""
+"""Movement transition graphs of dances: create, store by name, show, edit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.search.filters import labelled
-from motionloom.studio.app_state import Workshop
-from motionloom.studio.dependencies import Shop
-from motionloom.studio.jobs import Job
-from motionloom.studio.motion_response import motion_answer
+from motionloom.library.settings import ChoreographySettings
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
+from motionloom.studio.messages import motion_response
+from motionloom.studio.request_models import from_setting
 
 if TYPE_CHECKING:
     from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.transition_graph import TransitionGraph
 
 router = APIRouter(prefix="/movements", tags=["movements"])
 
 
-class Cutting(BaseModel):
-    """Takes to be cut into movements at their beats."""
+class MovementsRequest(BaseModel):
+    """Takes to cut into movements at their beats."""
 
-    name: str = Field(description="Kept under this name, instead of what was.")
+    name: str = Field(description="Stored under this name; replaces an earlier one.")
     within: list[str] = Field(min_length=1, description="Labels of the takes.")
-    meter: int | None = Field(None, ge=1, le=16, description="Beats per movement; estimated.")
+    meter: int | None = from_setting(ChoreographySettings, "meter", ge=1, le=16)
 
 
-class Refined(BaseModel):
-    """A change by hand (Kim, Park & Shin 2003, section 4.3)."""
+class MovementGraphEdit(BaseModel):
+    """A manual edit (Kim, Park & Shin 2003, section 4.3)."""
 
     action: Literal["connect", "remove", "rename"]
     source: str
-    target: str = Field("", description="The other node; of rename the new name.")
-    likelihood: float = Field(0.5, gt=0.0, le=1.0, description="Of connect: how likely.")
+    target: str = Field("", description="The other node; for rename the new name.")
+    likelihood: float = Field(0.5, gt=0.0, le=1.0, description="Of connect: transition likelihood.")
 
 
-class Shown(BaseModel):
-    """One node to be danced, or two, one after the other."""
+class NodeSelection(BaseModel):
+    """One node to play, or two in sequence."""
 
     nodes: list[str] = Field(min_length=1, max_length=2)
 
 
-@router.get("")
-def kept(shop: Shop) -> list[str]:
-    """Names of the choreographies that the library keeps."""
-    from motionloom.rhythm.choreography_file import KIND
+class MovementNode(BaseModel):
+    """A group of similar movements; `start` is its probability of beginning a dance."""
 
-    return list(shop.library.artifacts.names(KIND))
+    name: str
+    start: float
+    members: list[str]
+
+
+class MovementEdge(BaseModel):
+    """A transition between two nodes."""
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    likelihood: float
+
+
+class MovementGraph(BaseModel):
+    """A stored choreography as a graph."""
+
+    name: str
+    kind: str
+    meter: int
+    seconds: float
+    nodes: list[MovementNode]
+    edges: list[MovementEdge]
+    dead_ends: list[str]
+
+
+@router.get("")
+def stored(state: State) -> list[str]:
+    """Names of the stored choreographies."""
+    return list(state.library.choreography_names)
 
 
 @router.post("")
-def make(cutting: Cutting, shop: Shop) -> dict[str, Any]:
-    """Begin to cut takes into movements and learn what follows what; kept by name."""
-    names = {name for label in cutting.within for name in labelled(shop.library, label)}
+def create(request: MovementsRequest, state: State) -> JobStatus:
+    """Cut takes into movements, learn their transitions and store them, as a job."""
+    total = len(state.library.select(label=request.within))
 
     def work(job: Job) -> dict[str, Any]:
-        made = shop.library.choreography(
-            meter=cutting.meter, label=cutting.within, progress=job.advance
+        choreography = state.library.choreography(
+            meter=request.meter, label=request.within, progress=job.advance
         )
-        _keep(shop, made, cutting.name)
-        return {"name": cutting.name, "left_out": dict(made.left_out or {})}
+        _store(state, choreography, request.name)
+        return {"name": request.name, "left_out": dict(choreography.left_out or {})}
 
-    return shop.jobs.start("cutting movements at their beats", work, total=len(names)).told()
+    return state.jobs.start("cutting movements at their beats", work, total=total).status()
 
 
 @router.get("/{name}")
-def opened(name: str, shop: Shop) -> dict[str, Any]:
-    """Nodes with their movements, and edges with how likely they are."""
-    made = _opened(shop, name)
-    texts = [movement.text for movement in made.movements]
-    graph = made.graph
-    return {
-        "name": name,
-        "kind": made.kind,
-        "meter": made.meter,
-        "seconds": made.period * made.meter,
-        "nodes": [
-            {"name": node, "start": float(start), "members": [texts[k] for k in group]}
+def load(name: str, state: State) -> MovementGraph:
+    """Nodes with their movements, and edges with their likelihoods."""
+    choreography = _load(state, name)
+    texts = [movement.text for movement in choreography.movements]
+    graph = choreography.graph
+    return MovementGraph(
+        name=name,
+        kind=choreography.kind,
+        meter=choreography.meter,
+        seconds=choreography.period * choreography.meter,
+        nodes=[
+            MovementNode(name=node, start=float(start), members=[texts[k] for k in group])
             for node, group, start in zip(graph.names, graph.members, graph.start, strict=True)
         ],
-        "edges": [{"from": a, "to": b, "likelihood": p} for a, b, p in graph.edges],
-        "dead_ends": list(graph.dead_ends),
-    }
+        edges=[
+            MovementEdge.model_validate({"from": a, "to": b, "likelihood": p})
+            for a, b, p in graph.edges
+        ],
+        dead_ends=list(graph.dead_ends),
+    )
 
 
 @router.post("/{name}/edits")
-def refine(name: str, refined: Refined, shop: Shop) -> dict[str, Any]:
-    """Connect two nodes, or change how likely that is; remove an edge; rename a node."""
-    made = _opened(shop, name)
-    graph = made.graph
-    if refined.action == "connect":
-        graph = graph.with_edge(refined.source, refined.target, refined.likelihood)
-    elif refined.action == "remove":
-        graph = graph.without_edge(refined.source, refined.target)
+def edit(name: str, request: MovementGraphEdit, state: State) -> MovementGraph:
+    """Connect two nodes or change their likelihood; remove an edge; rename a node."""
+    choreography = _load(state, name)
+    graph = choreography.graph
+    if request.action == "connect":
+        graph = graph.with_edge(request.source, request.target, request.likelihood)
+    elif request.action == "remove":
+        graph = graph.without_edge(request.source, request.target)
         if graph.dead_ends:
             raise InvalidInput(
-                f"{refined.source} would be a dead end: connect it to another node first"
+                f"{request.source} would be a dead end: connect it to another node first"
             )
     else:
-        graph = graph.renamed({refined.source: _new_name(refined.target)})
-    _keep(shop, made.with_graph(graph), name)
-    return opened(name, shop)
+        graph = graph.renamed({request.source: _new_name(request.target)})
+    _store(state, choreography.with_graph(graph), name)
+    return load(name, state)
 
 
 @router.post("/{name}/dance", response_class=Response)
-def dance(name: str, shown: Shown, shop: Shop) -> Response:
-    """A node danced, or one after another, as a motion of the first character."""
-    made = _opened(shop, name)
-    part = made.with_graph(_only(made.graph, shown.nodes))
-    frames = len(shown.nodes) * made.meter * made.beat_frames
-    motion = part.player(seed=0).record(frames=frames, name=" → ".join(shown.nodes))
-    return motion_answer(motion, seam=made.meter * made.beat_frames)
-
-
-def _only(graph: TransitionGraph, names: list[str]) -> TransitionGraph:
-    """A graph that goes from the first node to the last and round again."""
-    from motionloom.rhythm.transition_graph import TransitionGraph
-
-    chosen = list(dict.fromkeys(names))
-    ring = np.roll(np.eye(len(chosen)), 1, axis=1)
-    members = tuple(graph.members[graph.node(name)] for name in chosen)
-    return TransitionGraph(tuple(chosen), members, np.eye(len(chosen))[0], ring)
+def dance(name: str, request: NodeSelection, state: State) -> Response:
+    """A node, or one after another, as a motion of the first character."""
+    choreography = _load(state, name)
+    cycle = choreography.with_graph(choreography.graph.cycle(request.nodes))
+    movement_frames = choreography.meter * choreography.beat_frames
+    motion = cycle.player(seed=0).record(
+        frames=len(request.nodes) * movement_frames, name=" → ".join(request.nodes)
+    )
+    return motion_response(motion, seam=movement_frames)
 
 
 def _new_name(text: str) -> str:
     name = text.strip()
     if not name or len(name) > 60:
-        raise InvalidInput(f"a node's name has 1 to 60 characters; got {text!r}")
+        raise InvalidInput(f"a node's name must have 1 to 60 characters; got {text!r}")
     return name
 
 
-def _opened(shop: Workshop, name: str) -> Choreography:
-    from motionloom.rhythm.choreography_file import open_choreography
-
-    library = shop.library
-    return shop.once(
-        ("movements", name), lambda: open_choreography(library, name, library.__getitem__)
-    )
+def _load(state: AppState, name: str) -> Choreography:
+    return state.cached(("movements", name), lambda: state.library.saved_choreography(name))
 
 
-def _keep(shop: Workshop, made: Choreography, name: str) -> None:
-    """Keep it instead of what was kept under the name, and tell the windows."""
-    from motionloom.rhythm.choreography_file import save_choreography
-
-    save_choreography(shop.library, made, name)
-    shop.rekept(("movements", name))
+def _store(state: AppState, choreography: Choreography, name: str) -> None:
+    state.library.save_choreography(choreography, name)
+    state.artifact_changed(("movements", name))

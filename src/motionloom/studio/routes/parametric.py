@@ -1,4 +1,4 @@
-"""Parametric motions: made of a family, kept by name, asked for by what they should do."""
+"""Parametric motions: create from a family, store by name, synthesize for a target."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
-from motionloom.search.query import library_query
-from motionloom.studio.app_state import Workshop
-from motionloom.studio.dependencies import Shop, Suffix, arrays, file_answer
-from motionloom.studio.jobs import Job
-from motionloom.studio.motion_response import bones
-from motionloom.studio.search_settings import family_of
+from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
+from motionloom.studio.messages import FileFormat, array_response, file_response, skeleton_head
+from motionloom.studio.request_models import from_setting
+from motionloom.studio.search_requests import family_of
 
 if TYPE_CHECKING:
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
@@ -24,40 +24,59 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/parametric", tags=["parametric"])
 
 
-class Examples(BaseModel):
-    """What a parametric motion is made of: one of `family`, `query` and `takes`."""
+class ParametrizeRequest(BaseModel):
+    """A parametric motion to create, from one of `family`, `query` and `takes`."""
 
-    family: str | None = Field(None, description="Id of a family that was grown here.")
+    family: str | None = Field(None, description="Id of a family of this server.")
     query: str | None = Field(None, description="NAME:START-END, whose family is searched.")
     takes: str | None = Field(None, description="A name; all takes `within` are used whole.")
-    within: list[str] = Field([], description="Labels.")
-    method: str = "dtw"
-    max_distance: float | None = Field(None, gt=0.0)
-    max: int = Field(100, ge=1, le=1000)
-
-
-class Making(Examples):
-    """A parametric motion to be made."""
-
-    name: str = Field(description="Kept under this name, instead of what was.")
+    within: list[str] = from_setting(FamilySettings, "label", [])
+    method: str = from_setting(FamilySettings, "method", Dtw.NAME)
+    max_distance: float | None = from_setting(FamilySettings, "max_distance", gt=0.0)
+    max: int = from_setting(FamilySettings, "max", le=1000)
+    name: str = Field(description="Stored under this name; replaces an earlier one.")
     by: list[str] = Field(min_length=1, description="right_ankle@33, turn, ...")
-    samples: int = Field(1000, ge=0, le=20_000)
-    delta: float = Field(0.1, ge=0.0, le=1.0)
-    redundant: float | None = Field(None, gt=0.0)
-    leave_out_unmatched: bool = True
-    seed: int = Field(0, ge=0)
+    samples: int = from_setting(ParametrizeSettings, "samples", le=20_000)
+    delta: float = from_setting(ParametrizeSettings, "delta")
+    redundant: float | None = from_setting(ParametrizeSettings, "redundant", gt=0.0)
+    leave_out_unmatched: bool = from_setting(ParametrizeSettings, "leave_out_unmatched", True)
+    seed: int = from_setting(ParametrizeSettings, "seed")
 
 
-class Wanted(BaseModel):
-    """A target, and the file that is wanted."""
+class TargetFileRequest(BaseModel):
+    """A target, and the format of the file."""
 
     target: list[float]
-    suffix: Suffix = "bvh"
+    suffix: FileFormat = "bvh"
+
+
+class ParameterKindRow(BaseModel):
+    """A kind of parameter of the menu."""
+
+    name: str
+    words: str
+    joint: bool
+    frame: bool
+    axes: list[str]
+
+
+class ParametricRow(BaseModel):
+    """A stored parametric motion: its parameters and number of examples."""
+
+    name: str
+    by: list[str]
+    examples: int
+
+
+class ArtifactName(BaseModel):
+    """Name of a stored artifact."""
+
+    name: str
 
 
 @dataclass
-class Reachable:
-    """A parametric motion that several windows ask, one at a time: its feet remember."""
+class SharedParametricMotion:
+    """A parametric motion used by several windows, one at a time: its foot lock has state."""
 
     motion: ParametricMotion
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -69,63 +88,53 @@ class Reachable:
 
 
 @router.get("/kinds")
-def kinds() -> list[dict[str, Any]]:
-    """What a motion can be asked by, as a menu: name, words, whether it has joint and frame."""
-    from motionloom.parametric.parameters import parameter_kinds
-
-    return [asdict(kind) for kind in parameter_kinds()]
+def kinds(state: State) -> list[ParameterKindRow]:
+    """Kinds of parameters: name, description, whether they have a joint and a frame."""
+    return [ParameterKindRow(**asdict(kind)) for kind in state.library.parameter_kinds()]
 
 
 @router.get("")
-def kept(shop: Shop) -> list[dict[str, Any]]:
-    """The parametric motions that the library keeps: name, by, examples."""
-    from motionloom.parametric.artifact import KIND
-
-    found = []
-    for name in shop.library.artifacts.names(KIND):
-        facts = shop.library.artifacts.about(KIND, name)
-        asked = [one["text"] for one in facts["parameters"]]
-        found.append({"name": name, "by": asked, "examples": len(facts["examples"])})
-    return found
+def stored(state: State) -> list[ParametricRow]:
+    """The stored parametric motions: name, parameters, number of examples."""
+    return [ParametricRow(**row) for row in state.library.parametric_motions()]
 
 
 @router.post("")
-def make(making: Making, shop: Shop) -> dict[str, Any]:
-    """Begin to make one; the job's result is its name and how many examples it has."""
-    chosen = [one for one in (making.family, making.query, making.takes) if one]
-    if len(chosen) != 1:
-        raise InvalidInput("a parametric motion is made of a family, a query or takes; say one")
+def create(request: ParametrizeRequest, state: State) -> JobStatus:
+    """Create one as a job; its result is the name and the number of examples."""
+    if sum(map(bool, (request.family, request.query, request.takes))) != 1:
+        raise InvalidInput("a parametric motion needs one of family, query and takes")
 
     def work(job: Job) -> dict[str, Any]:
-        members = _members(making, shop)
-        job.total, job.title = making.samples, f"sampling blends for {making.name}"
-        made = shop.library.parametrize(
+        members = _members(request, state)
+        job.total, job.title = request.samples, f"sampling blends for {request.name}"
+        motion = state.library.parametrize(
             members,
-            list(making.by),
-            samples=making.samples,
-            delta=making.delta,
-            redundant=making.redundant,
-            leave_out_unmatched=making.leave_out_unmatched,
-            seed=making.seed,
-            name=making.name,
+            list(request.by),
+            samples=request.samples,
+            delta=request.delta,
+            redundant=request.redundant,
+            leave_out_unmatched=request.leave_out_unmatched,
+            seed=request.seed,
+            name=request.name,
             progress=job.advance,
         )
-        shop.rekept(("parametric", making.name))
+        state.artifact_changed(("parametric", request.name))
         return {
-            "name": making.name,
-            "examples": len(made.examples),
-            "left_out": list(made.registration.left_out),
+            "name": request.name,
+            "examples": len(motion.examples),
+            "left_out": list(motion.registration.left_out),
         }
 
-    title = "finding everything that is like it" if making.query else "registering the examples"
-    return shop.jobs.start(title, work).told()
+    title = "searching the family" if request.query else "registering the examples"
+    return state.jobs.start(title, work).status()
 
 
 @router.get("/{name}", response_class=Response)
-def opened(name: str, shop: Shop) -> Response:
-    """One that is kept: its body, ``accessible`` (S, d) and ``examples`` (N, d)."""
-    motion = reachable(shop, name).motion
-    meta = {
+def load(name: str, state: State) -> Response:
+    """A stored one: its skeleton, ``accessible`` (S, d) and ``examples`` (N, d)."""
+    motion = parametric_of(state, name).motion
+    head = {
         "name": name,
         "by": [one.text for one in motion.parameters],
         "axes": list(motion.axes),
@@ -134,47 +143,45 @@ def opened(name: str, shop: Shop) -> Response:
         "examples": list(motion.examples),
         "left_out": list(motion.registration.left_out),
         "fps": motion.registration.fps,
-        **bones(motion.registration.skeleton),
+        **skeleton_head(motion.registration.skeleton),
     }
-    return arrays(meta, accessible=motion.accessible, examples=motion.space.examples)
+    return array_response(head, accessible=motion.accessible, examples=motion.space.examples)
 
 
 @router.delete("/{name}")
-def dropped(name: str, shop: Shop) -> dict[str, Any]:
-    """Keep one no longer."""
-    from motionloom.parametric.artifact import KIND
-
-    reachable(shop, name)  # complains if there is none
-    shop.library.artifacts.delete(KIND, name)
-    shop.rekept(("parametric", name))
-    return {"name": name}
+def delete(name: str, state: State) -> ArtifactName:
+    """Delete a stored one."""
+    parametric_of(state, name)  # raises if there is none
+    state.library.delete_parametric(name)
+    state.artifact_changed(("parametric", name))
+    return ArtifactName(name=name)
 
 
 @router.post("/{name}/file", response_class=Response)
-def save(name: str, wanted: Wanted, shop: Shop) -> Response:
+def save(name: str, request: TargetFileRequest, state: State) -> Response:
     """The motion for a target as a file."""
-    found = reachable(shop, name).reach(wanted.target)
-    return file_answer(found.motion, wanted.suffix)
+    result = parametric_of(state, name).reach(request.target)
+    return file_response(result.motion, request.suffix)
 
 
-def reachable(shop: Workshop, name: str) -> Reachable:
-    """A kept parametric motion, opened once for all windows."""
-    return shop.once(("parametric", name), lambda: Reachable(shop.library.parametric(name)))
+def parametric_of(state: AppState, name: str) -> SharedParametricMotion:
+    """A stored parametric motion, loaded once for all windows."""
+    return state.cached(
+        ("parametric", name), lambda: SharedParametricMotion(state.library.parametric(name))
+    )
 
 
-def _members(examples: Examples, shop: Workshop) -> Family | list[str]:
-    from motionloom.search.filters import whole_takes
-
-    within = examples.within or None
-    if examples.takes:
-        return whole_takes(shop.library, examples.takes, label=within)
-    if examples.family:
-        return family_of(shop, examples.family)
-    assert examples.query is not None
-    return shop.library.family(
-        library_query(shop.library, examples.query),  # a name of the library, never a file
-        method=examples.method,
-        max_distance=examples.max_distance,
-        max=examples.max,
-        label=within,
+def _members(request: ParametrizeRequest, state: AppState) -> Family | tuple[str, ...]:
+    library, label = state.library, request.within or None
+    if request.takes:
+        return library.names_with(request.takes, label=label)
+    if request.family:
+        return family_of(state, request.family)
+    assert request.query is not None
+    return library.family(
+        library.query(request.query),  # a motion of the library, never a file
+        method=request.method,
+        max_distance=request.max_distance,
+        max=request.max,
+        label=label,
     )

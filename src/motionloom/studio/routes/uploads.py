@@ -1,10 +1,11 @@
-"""Files dropped on the page: one at once, or many together as a job with progress.
+"""Upload of motion files: one at once, or many together as a job with progress.
 
-Only bytes are taken, never a path of the server's machine.
+Only file contents are accepted, never paths on the server.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,9 +13,9 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from motionloom.errors import InvalidInput
-from motionloom.studio.dependencies import Shop
-from motionloom.studio.jobs import Job
-from motionloom.studio.uploads import LARGEST_FILE, MOST_FILES, Batch
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.jobs import Job, JobStatus
+from motionloom.studio.uploads import LARGEST_FILE, MOST_FILES, UploadBatch
 
 router = APIRouter(prefix="/uploads", tags=["uploads"])
 
@@ -25,107 +26,122 @@ _BODY = {
         "required": True,
     }
 }
-_WRITTEN_AT_ONCE = 1 << 20  # bytes gathered before the disk is asked
+_BUFFER = 1 << 20  # bytes collected before each write
 
 
-class Begun(BaseModel):
-    """A batch that files can be sent to, and its bounds."""
+class BatchInfo(BaseModel):
+    """A new batch, and its limits."""
 
     id: str
     most_files: int = MOST_FILES
     largest_file: int = LARGEST_FILE
 
 
-class Imported(BaseModel):
-    """What was imported; the same as ``motionloom import --json``, and the motions' names."""
+class FailedFile(BaseModel):
+    """A file that could not be imported."""
+
+    file: str
+    reason: str
+
+
+class ImportResult(BaseModel):
+    """The report of ``motionloom import --json``, and the names of the motions."""
 
     added: int
     replaced: int
     skipped: int
-    failed: list[dict[str, str]]
+    failed: list[FailedFile]
     frames: int
     seconds: float
     names: list[str]
 
 
-class Import(BaseModel):
+class ImportOptions(BaseModel):
     """How the files of a batch are imported."""
 
     label_by_folder: bool = False
 
 
+class ReceivedBytes(BaseModel):
+    """Size of a received file."""
+
+    bytes: int
+
+
 @router.put("/{filename}", openapi_extra=_BODY)
-async def upload(filename: str, request: Request, shop: Shop) -> Imported:
+async def upload(filename: str, request: Request, state: State) -> ImportResult:
     """Import one file, sent as the body; its name ends in the suffix of its format."""
-    batch = await run_in_threadpool(shop.incoming.begin)
+    batch = await run_in_threadpool(state.uploads.begin)
     try:
-        await _arrived(batch, filename, request)
+        await _receive(batch, filename, request)
         if not batch.motions:
-            raise InvalidInput(f"{filename} gives no motion by itself; send its folder")
-        told = await run_in_threadpool(_imported, shop, batch, Import(), lambda steps: None)
+            raise InvalidInput(f"{filename} contains no motion by itself; send its folder")
+        result = await run_in_threadpool(_import, state, batch, ImportOptions(), lambda steps: None)
     finally:
-        shop.incoming.take(batch.key).remove()
-    if told["failed"]:
-        raise InvalidInput(f"{filename}: {told['failed'][0]['reason']}")
-    return Imported(**told)
+        state.uploads.finish(batch.key).remove()
+    if result["failed"]:
+        raise InvalidInput(f"{filename}: {result['failed'][0]['reason']}")
+    return ImportResult(**result)
 
 
 @router.post("")
-def begin(shop: Shop) -> Begun:
-    """Begin a batch of several files, as of a dropped folder."""
-    return Begun(id=shop.incoming.begin().key)
+def begin(state: State) -> BatchInfo:
+    """Begin a batch of several files, such as a dropped folder."""
+    return BatchInfo(id=state.uploads.begin().key)
 
 
 @router.put("/{id}/files/{name:path}", openapi_extra=_BODY)
-async def send(id: str, name: str, request: Request, shop: Shop) -> dict[str, int]:
-    """One file of a batch, sent as the body; its name may have folders. How many bytes came."""
-    return {"bytes": await _arrived(shop.incoming[id], name, request)}
+async def send(id: str, name: str, request: Request, state: State) -> ReceivedBytes:
+    """One file of a batch, sent as the body; its name may have folders."""
+    return ReceivedBytes(bytes=await _receive(state.uploads[id], name, request))
 
 
 @router.post("/{id}/import")
-def import_batch(id: str, how: Import, shop: Shop) -> dict[str, Any]:
-    """Import the batch as a job: ``done`` of ``total`` files; its result is `Imported`."""
-    if not shop.incoming[id].motions:
-        raise InvalidInput("no motion file was sent; there is nothing to import")
-    batch = shop.incoming.take(id)
+def import_batch(id: str, options: ImportOptions, state: State) -> JobStatus:
+    """Import the batch as a job: ``done`` of ``total`` files; its result is `ImportResult`."""
+    if not state.uploads[id].motions:
+        raise InvalidInput("the batch has no motion file; there is nothing to import")
+    batch = state.uploads.finish(id)
 
     def work(job: Job) -> dict[str, Any]:
         try:
-            return _imported(shop, batch, how, job.advance)
+            return _import(state, batch, options, job.advance)
         finally:
             batch.remove()
 
-    return shop.jobs.start("importing", work, total=batch.motions).told()
+    return state.jobs.start("importing", work, total=batch.motions).status()
 
 
 @router.delete("/{id}")
-def give_up(id: str, shop: Shop) -> dict[str, Any]:
-    """Forget a batch; its files are removed."""
-    shop.incoming.take(id).remove()
+def discard(id: str, state: State) -> dict[str, None]:
+    """Discard a batch and its files."""
+    state.uploads.finish(id).remove()
     return {}
 
 
-def _imported(shop, batch: Batch, how: Import, progress) -> dict[str, Any]:
+def _import(
+    state: AppState, batch: UploadBatch, options: ImportOptions, progress: Callable[[int], None]
+) -> dict[str, Any]:
     try:
-        return batch.add_to(shop.library, by_folder=how.label_by_folder, progress=progress)
+        return batch.add_to(state.library, by_folder=options.label_by_folder, progress=progress)
     finally:
-        shop.changed("motions")  # also if it was stopped: what came before is in the library
+        state.notify("motions")  # also after a stop: earlier files are in the library
 
 
-async def _arrived(batch: Batch, name: str, request: Request) -> int:
-    """Write the body to a file of the batch as it comes; how long it is."""
+async def _receive(batch: UploadBatch, name: str, request: Request) -> int:
+    """Write the body to a file of the batch; returns its size."""
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > LARGEST_FILE:
         raise InvalidInput(
-            f"{name}: a file may have {LARGEST_FILE >> 20} MB here; "
+            f"{name}: an uploaded file may have at most {LARGEST_FILE >> 20} MB; "
             "use motionloom import for larger ones"
         )
     with batch.open(name) as file:
-        held = bytearray()
+        buffer = bytearray()
         async for part in request.stream():
-            held += part
-            if len(held) >= _WRITTEN_AT_ONCE:
-                await run_in_threadpool(file.write, bytes(held))
-                held.clear()
-        file.write(bytes(held))
+            buffer += part
+            if len(buffer) >= _BUFFER:
+                await run_in_threadpool(file.write, bytes(buffer))
+                buffer.clear()
+        file.write(bytes(buffer))
         return file.done()

@@ -12,17 +12,17 @@ pytest.importorskip("fastapi")
 
 import motionloom as ml  # noqa: E402
 from motionloom.errors import InvalidInput  # noqa: E402
-from motionloom.studio import wire  # noqa: E402
-from motionloom.studio.app_state import Workshop  # noqa: E402
+from motionloom.studio import messages  # noqa: E402
+from motionloom.studio.app_state import AppState  # noqa: E402
 from motionloom.studio.jobs import Jobs  # noqa: E402
 
 
 @pytest.fixture
-def workshop(tmp_path):
-    return Workshop(ml.Library.create(tmp_path / "a.loom"))
+def state(tmp_path):
+    return AppState(ml.Library.create(tmp_path / "a.loom"))
 
 
-def test_two_windows_wait_for_one_making(workshop):
+def test_two_windows_wait_for_one_making(state):
     made, begun = [], threading.Event()
 
     def make():
@@ -32,7 +32,7 @@ def test_two_windows_wait_for_one_making(workshop):
 
     found = []
     threads = [
-        threading.Thread(target=lambda: found.append(workshop.once(("key",), make)))
+        threading.Thread(target=lambda: found.append(state.cached(("key",), make)))
         for _ in range(4)
     ]
     for thread in threads:
@@ -43,42 +43,42 @@ def test_two_windows_wait_for_one_making(workshop):
     assert (found, made) == (["thing"] * 4, [1])
 
 
-def test_only_the_latest_few_of_a_kind_are_kept(workshop):
-    workshop.once(("graph", "a"), lambda: "graph")
+def test_only_the_latest_few_of_a_kind_are_kept(state):
+    state.cached(("graph", "a"), lambda: "graph")
     for number in range(100):
-        workshop.once(("thing", number), lambda number=number: number)
-    assert workshop.once(("thing", 99), lambda: "made again") == 99
-    assert workshop.once(("thing", 0), lambda: "made again") == "made again"
-    assert workshop.once(("graph", "a"), lambda: "made again") == "graph"
-    assert len(workshop._kept) < 30
+        state.cached(("thing", number), lambda number=number: number)
+    assert state.cached(("thing", 99), lambda: "made again") == 99
+    assert state.cached(("thing", 0), lambda: "made again") == "made again"
+    assert state.cached(("graph", "a"), lambda: "made again") == "graph"
+    assert len(state.cached_keys) < 30
 
 
-def test_what_could_not_be_made_leaves_nothing(workshop):
+def test_what_could_not_be_made_leaves_nothing(state):
     def fails():
         raise InvalidInput("it cannot be")
 
     for number in range(50):
         with pytest.raises(InvalidInput, match="it cannot be"):
-            workshop.once(("thing", number), fails)
-    assert (len(workshop._kept), len(workshop._making)) == (0, 0)
-    assert workshop.once(("thing", 0), lambda: "now it can") == "now it can"
+            state.cached(("thing", number), fails)
+    assert (len(state.cached_keys), len(state._computing)) == (0, 0)
+    assert state.cached(("thing", 0), lambda: "now it can") == "now it can"
 
 
 @pytest.mark.parametrize("what", ["motions", "labels"])
-def test_a_changed_library_is_looked_through_anew(workshop, what):
-    workshop.once(("family", "a"), lambda: "old")
-    workshop.once(("music", "b"), lambda: "song")
-    workshop.changed(what)
-    assert workshop.once(("family", "a"), lambda: "new") == "new"
-    assert workshop.once(("music", "b"), lambda: "other") == "song"
+def test_a_changed_library_is_looked_through_anew(state, what):
+    state.cached(("family", "a"), lambda: "old")
+    state.cached(("music", "b"), lambda: "song")
+    state.notify(what)
+    assert state.cached(("family", "a"), lambda: "new") == "new"
+    assert state.cached(("music", "b"), lambda: "other") == "song"
 
 
-def test_what_is_kept_anew_is_opened_anew_and_nothing_else(workshop):
-    workshop.once(("movements", "disco"), lambda: "old")
-    workshop.once(("family", "a"), lambda: "grown")
-    workshop.rekept(("movements", "disco"))
-    assert workshop.once(("movements", "disco"), lambda: "new") == "new"
-    assert workshop.once(("family", "a"), lambda: "again") == "grown"
+def test_what_is_kept_anew_is_opened_anew_and_nothing_else(state):
+    state.cached(("movements", "disco"), lambda: "old")
+    state.cached(("family", "a"), lambda: "grown")
+    state.artifact_changed(("movements", "disco"))
+    assert state.cached(("movements", "disco"), lambda: "new") == "new"
+    assert state.cached(("family", "a"), lambda: "again") == "grown"
 
 
 def test_a_job_tells_how_far_it_is_and_how_it_ended():
@@ -93,10 +93,10 @@ def test_a_job_tells_how_far_it_is_and_how_it_ended():
     job = jobs.start("making", work, total=5)
     while job.done < 2:
         time.sleep(0.01)
-    assert (jobs[job.id].told()["state"], job.told()["total"]) == ("running", 5)
+    assert (jobs[job.id].status().state, job.status().total) == ("running", 5)
     steps.set()
-    told = jobs.wait(job.id, 10)
-    assert (told["state"], told["result"]) == ("done", {"made": 3})
+    status = jobs.wait(job.id, 10)
+    assert (status.state, status.result) == ("done", {"made": 3})
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_job_that_fails_says_why(error, words):
         raise error
 
     jobs = Jobs()
-    told = jobs.wait(jobs.start("making", work).id, 10)
-    assert (told["state"], told["error"]) == ("failed", words)
+    status = jobs.wait(jobs.start("making", work).id, 10)
+    assert (status.state, status.error) == ("failed", words)
 
 
 def endless(job):
@@ -122,12 +122,12 @@ def test_a_job_can_be_stopped():
     jobs = Jobs()
     job = jobs.start("counting", endless)
     job.stop()
-    assert jobs.wait(job.id, 10)["state"] == "stopped"
+    assert jobs.wait(job.id, 10).state == "stopped"
 
 
-def test_jobs_end_with_the_workshop(workshop):
-    running = [workshop.jobs.start("counting", endless) for _ in range(3)]
-    workshop.close()
+def test_jobs_end_with_the_studio(state):
+    running = [state.jobs.start("counting", endless) for _ in range(3)]
+    state.close()
     assert [job.state for job in running] == ["stopped"] * 3
 
 
@@ -158,8 +158,8 @@ def test_arrays_keep_their_shapes_and_values():
         "none": np.zeros((0, 3)),
         "bytes": np.arange(5, dtype=np.uint8),
     }
-    message = wire.pack({"name": "größer"}, **given)
-    meta, found = wire.unpack(message)
+    message = messages.pack({"name": "größer"}, **given)
+    meta, found = messages.unpack(message)
     assert meta == {"name": "größer"}
     kinds = {name: str(values.dtype) for name, values in found.items()}
     assert kinds == {
@@ -172,7 +172,7 @@ def test_arrays_keep_their_shapes_and_values():
 
 
 def test_arrays_lie_where_a_browser_can_use_them_without_copying():
-    message = wire.pack({"odd": "x"}, a=np.zeros(3, np.uint8), b=np.ones(2), c=np.arange(3))
+    message = messages.pack({"odd": "x"}, a=np.zeros(3, np.uint8), b=np.ones(2), c=np.arange(3))
     length = int.from_bytes(message[:4], "little")
     assert (4 + length) % 8 == 0
     assert len(message) % 8 == 0
@@ -180,6 +180,6 @@ def test_arrays_lie_where_a_browser_can_use_them_without_copying():
 
 def test_what_javascript_cannot_read_is_not_sent():
     with pytest.raises(ValueError, match="not JSON compliant"):
-        wire.pack({"speed": float("nan")})
+        messages.pack({"speed": float("nan")})
     with pytest.raises(TypeError, match="cannot send an array of"):
-        wire.pack({}, words=np.array(["a"]))
+        messages.pack({}, words=np.array(["a"]))

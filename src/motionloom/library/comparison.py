@@ -1,0 +1,133 @@
+"""Two segments of a library compared frame by frame: distance matrix, minima, match web, paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from motionloom.alignment import matrix_minima, valid_region
+from motionloom.distance.feature_table import at_rate
+from motionloom.distance.matrix import DistanceMatrix, PreparedFrames, prepared_frames
+from motionloom.errors import InvalidInput, LibraryError
+from motionloom.search import Dtw, SearchSettings, search
+from motionloom.search.candidates import Candidate, Limits
+from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.library_web import WEB_DURATIONS
+from motionloom.search.match_web.match_sequences import web_matches
+from motionloom.search.match_web.web import Web
+from motionloom.search.match_web.web_index import web_index
+from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.query import Query, library_query
+
+if TYPE_CHECKING:
+    from motionloom.distance import FrameDistance
+    from motionloom.search import Match
+    from motionloom.store import Store
+
+
+class Comparison:
+    """Frames of one segment (rows) against those of another (columns); see `Library.compare`.
+
+    Attributes
+    ----------
+    a, b : Query
+        The segments of rows and columns.
+    distance : FrameDistance
+    rate : float
+        Rows and columns per second: the rate of the library.
+    shape : (int, int)
+        Rows and columns of the segments.
+    first_row, first_column : int
+        Where the segments begin in their takes, at `rate`.
+    """
+
+    def __init__(
+        self, library: Store, a: str, b: str, *, distance: str | FrameDistance = "pc11"
+    ) -> None:
+        self._library = library
+        self._store = WebStore(library, distance)
+        self.distance, self.rate = self._store.distance, self._store.rate
+        self.a, self.b = library_query(library, a), library_query(library, b)
+        self._whole_rows, self._whole_columns = self._frames(self.a), self._frames(self.b)
+        self._rows, self.first_row = _part(self.a, self._whole_rows, self.rate)
+        self._columns, self.first_column = _part(self.b, self._whole_columns, self.rate)
+        self.shape = (len(self._rows), len(self._columns))
+        self._matrix = DistanceMatrix(self._rows, [self._columns])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both segments are whole takes."""
+        return self.shape == (len(self._whole_rows), len(self._whole_columns))
+
+    def matrix(self, rows: slice = slice(None)) -> NDArray[np.float64]:
+        """Distances of some rows to all columns, shape (M, N)."""
+        return self._matrix.block(rows)
+
+    def minima(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """One-dimensional minima, and the valid region around them, both of shape (M, N)."""
+        matrix = self.matrix()
+        return matrix_minima(matrix) > 0, valid_region(matrix, alpha=self._store.limits.alpha)
+
+    def web(self, *, max_cells: int | None = None) -> Web:
+        """Match web of both whole takes: the saved one, or one built now.
+
+        Parameters
+        ----------
+        max_cells : int, optional
+            Raise `InvalidInput` instead of building a web of a larger matrix.
+        """
+        a, b = str(self.a.name), str(self.b.name)
+        try:
+            return self._store.web(a, b)
+        except LibraryError:
+            if (
+                max_cells is not None
+                and len(self._whole_rows) * len(self._whole_columns) > max_cells
+            ):
+                raise InvalidInput(
+                    f"the match web of {a} and {b} is too large to be built now; build it with "
+                    f"motionloom web {self._library.path} build"
+                ) from None
+            return motion_web(
+                self._whole_rows,
+                [self._whole_columns],
+                rate=self.rate,
+                itself=0 if a == b else None,
+                limits=self._store.limits,
+            )
+
+    def sequences(self, web: Web, *, max_distance: float) -> list[Candidate]:
+        """Match sequences of the rows among the columns, by `web`.
+
+        Rows count from the start of the row segment, columns from the start of the take.
+        """
+        start, end = self.first_row, self.first_row + self.shape[0]
+        index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), ways=1)
+        limits = Limits(
+            max_distance=max_distance,
+            durations=WEB_DURATIONS,
+            occupied=[(start, end)] if self.a.name == self.b.name else [],
+        )
+        low, high = self.first_column, self.first_column + self.shape[1]
+        found = web_matches(index, start, end, limits)
+        return [one for one in found if low <= one.start and one.end <= high]
+
+    def dtw_matches(self, *, max: int = 20) -> list[Match]:
+        """Matches of the rows among the columns by dynamic time warping, nearest first."""
+        dtw = Dtw(features=self.distance.name, rank="distance", speed_seconds=0.0, weights="equal")
+        settings = SearchSettings(method=dtw, only=str(self.b.name), max=max)
+        return [
+            match
+            for match in search(self._library, self.a, settings)
+            if self.b.start_frame <= match.start_frame and match.end_frame <= self.b.end_frame
+        ]
+
+    def _frames(self, query: Query) -> PreparedFrames:
+        return prepared_frames(at_rate(query.motion, self.rate), self.distance)
+
+
+def _part(query: Query, whole: PreparedFrames, rate: float) -> tuple[PreparedFrames, int]:
+    first, last = query.row_span(rate, len(whole))
+    return whole.part(first, last), first

@@ -1,0 +1,294 @@
+"""Websocket for requests that must be answered while the mouse moves.
+
+The page sends ``{"id", "kind", ...}`` as text and receives one packed message
+(`motionloom.studio.messages.pack`) with the same ``id`` in its head, or with ``error``. It sends
+the next request of a kind only after the last response, so that nothing queues up. When any window
+changes the library, all windows receive a message with ``changed`` in its head.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from fastapi import WebSocket, WebSocketDisconnect
+from starlette.concurrency import run_in_threadpool
+
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.library import DancePlayer, Player, TempoClock
+from motionloom.studio.app_state import AppState, Change
+from motionloom.studio.messages import pack, point_positions, skeleton_head
+from motionloom.studio.routes.dance import choreography_of
+from motionloom.studio.routes.graph import GraphRequest, graph_of
+from motionloom.studio.routes.parametric import parametric_of
+
+_LOG = logging.getLogger(__name__)
+_MAX_CHARACTERS = 1 << 20  # of one message; paths drawn on the floor are the longest
+_MAX_PLAYERS = 64  # of one window
+_MAX_FRAMES = 600  # of one response
+
+Message = dict[str, Any]
+Answer = tuple[dict[str, Any], dict[str, Any]]  # head and arrays
+
+
+class Window:
+    """The players of one browser window.
+
+    Parameters
+    ----------
+    state : AppState
+    """
+
+    def __init__(self, state: AppState) -> None:
+        self.state = state
+        self._players: dict[int, Player] = {}
+        self._numbers = itertools.count(1)
+
+    def add(self, player: Player) -> int:
+        """Number of a new player."""
+        if len(self._players) >= _MAX_PLAYERS:
+            raise InvalidInput(f"{_MAX_PLAYERS} players are running in this window; close some")
+        number = next(self._numbers)
+        self._players[number] = player
+        return number
+
+    def player(self, number: Any) -> Player:
+        """The player with a number of `add`."""
+        if number not in self._players:
+            raise InvalidInput(f"no player {number!r} in this window; start one first")
+        return self._players[number]
+
+    def remove(self, number: Any) -> None:
+        """Close a player."""
+        self._players.pop(number, None)
+
+    def close(self) -> None:
+        """Close all players."""
+        self._players.clear()
+
+
+async def live_socket(socket: WebSocket) -> None:
+    """Answer the requests of one window until it closes."""
+    await socket.accept()
+    state = socket.app.state.studio
+    window, changes = Window(state), asyncio.Queue[Change]()
+    loop = asyncio.get_running_loop()
+
+    def listener(change: Change) -> None:  # called in the thread of the change
+        with suppress(RuntimeError):  # the server is stopping
+            loop.call_soon_threadsafe(changes.put_nowait, change)
+
+    sender = asyncio.create_task(_send_changes(socket, changes))
+    try:
+        with state.listening(listener):
+            while True:
+                text = await socket.receive_text()
+                await socket.send_bytes(await run_in_threadpool(answer, window, text))
+    except WebSocketDisconnect:
+        pass
+    finally:
+        sender.cancel()
+        window.close()
+
+
+async def _send_changes(socket: WebSocket, changes: asyncio.Queue[Change]) -> None:
+    with suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            await socket.send_bytes(pack({"changed": await changes.get()}))
+
+
+def answer(window: Window, text: str) -> bytes:
+    """The packed answer to a message of a window."""
+    number: Any = None
+    try:
+        if len(text) > _MAX_CHARACTERS:
+            raise InvalidInput(
+                f"a message may have at most {_MAX_CHARACTERS} characters; got {len(text)}"
+            )
+        message = _parsed(text)
+        number = message.pop("id", None)
+        kind = message.pop("kind", None)
+        if kind not in REQUESTS:
+            raise InvalidInput(f"no live request {kind!r}; known: {', '.join(sorted(REQUESTS))}")
+        head, arrays = REQUESTS[kind](window, message)
+        return pack({**head, "id": number}, **arrays)
+    except MotionloomError as error:
+        return pack({"id": number, "error": str(error)})
+    except Exception as error:  # a bug; the window is told and stays usable
+        _LOG.exception("live request failed")
+        return pack({"id": number, "error": f"{type(error).__name__}: {error}"})
+
+
+def _parsed(text: str) -> Message:
+    try:
+        message = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"a live request must be JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise InvalidInput("a live request must be a JSON object")
+    return message
+
+
+# --- requests -------------------------------------------------------------------------------
+
+
+def ping(window: Window, message: Message) -> Answer:
+    """An empty answer, to measure the round-trip time."""
+    return {}, {}
+
+
+def read_player(window: Window, message: Message) -> Answer:
+    """The next frames of a player, after steering it: ``player, count, controls``."""
+    player = window.player(message.get("player"))
+    count = _frame_count(message)
+    controls = message.get("controls") or {}
+    if controls:
+        player.steer(**controls)
+    block = player.read(count)
+    head = {
+        "start": block.start,
+        "frames": len(block),
+        "seams": list(block.seams),
+        "sources": [source.as_dict() for source in block.sources],
+    }
+    positions = point_positions(player.skeleton, block.rotations, block.root)
+    return head, {"positions": positions, "contacts": np.asarray(block.contacts)}
+
+
+def close_player(window: Window, message: Message) -> Answer:
+    """Close a player: ``player``."""
+    window.remove(message.get("player"))
+    return {}, {}
+
+
+def start_walk(window: Window, message: Message) -> Answer:
+    """Start an endless walk: ``graph`` (its settings), ``seed``, ``start`` (NAME:FRAME or null).
+
+    The head has ``player``, for ``player/read`` with controls ``transition`` and
+    ``automatic``, and the skeleton: ``fps``, joints, parents, roles.
+    """
+    start = message.get("start")
+    if start is not None and not isinstance(start, str):
+        raise InvalidInput(f"start must be NAME:FRAME; got {start!r}")
+    graph = graph_of(window.state, GraphRequest.validated(message.get("graph") or {})).graph
+    player = graph.player(_seed(message), start=start)
+    return {"player": window.add(player), "fps": graph.fps, **skeleton_head(graph.skeleton)}, {}
+
+
+def reach(window: Window, message: Message) -> Answer:
+    """The motion of a parametric motion for a target: ``name, target``.
+
+    The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (whether the
+    target is out of reach, so that the nearest motion is sent), ``keys`` (frame at which each
+    parameter is measured, or null) and ``milliseconds`` of computation; the arrays are
+    ``positions`` (T, P, 3), ``contacts`` (T, 4) and ``weights`` (N,).
+    """
+    began = time.perf_counter()
+    name, target = message.get("name"), message.get("target")
+    if not isinstance(name, str):
+        raise InvalidInput(f"name must be that of a parametric motion; got {name!r}")
+    if not isinstance(target, list) or any(type(x) not in (int, float) for x in target):
+        raise InvalidInput(f"target must be a list of numbers; got {target!r}")
+    shared = parametric_of(window.state, name)
+    result = shared.reach(target)
+    motion = result.motion
+    with shared.lock:
+        contacts = shared.motion.contacts(result.weights).standing_parts()
+    positions = point_positions(motion.skeleton, motion.rotations, motion.root)
+    head = {
+        "frames": len(motion),
+        "reached": result.reached.tolist(),
+        "off": result.error,
+        "outside": not result.within_tolerance,
+        "keys": list(result.frames),
+        "milliseconds": round(1e3 * (time.perf_counter() - began), 2),
+    }
+    return head, {"positions": positions, "contacts": contacts, "weights": result.weights}
+
+
+class RecordingClock(TempoClock):
+    """A tempo clock that remembers the last positions, so that the page can show the beats."""
+
+    positions = np.empty(0)
+
+    def beats_at(self, first_frame: int, count: int, fps: float):
+        """Position of frames in beats; see `TempoClock`."""
+        self.positions = super().beats_at(first_frame, count, fps)
+        return self.positions
+
+
+def start_dance(window: Window, message: Message) -> Answer:
+    """Start an endless dance: ``choreography, tempo, seed``; the head has ``player``."""
+    choreography = choreography_of(window.state, str(message.get("choreography")))
+    clock = RecordingClock(_number(message, "tempo", 60.0 / choreography.period))
+    player = choreography.player(clock, seed=_seed(message))
+    return {
+        "player": window.add(player),
+        "fps": player.fps,
+        "meter": choreography.meter,
+        "characters": [skeleton_head(skeleton) for skeleton in player.skeletons],
+    }, {}
+
+
+def read_dance(window: Window, message: Message) -> Answer:
+    """The next frames of all characters: ``player, count, target, tempo``.
+
+    Besides ``positions_K`` and ``contacts_K``, ``beats`` (n,) is the position of each frame in
+    beats.
+    """
+    player = window.player(message.get("player"))
+    if not isinstance(player, DancePlayer):
+        raise InvalidInput(f"player {message.get('player')!r} is not a dance")
+    count = _frame_count(message)
+    if "target" in message:
+        player.steer(target=message["target"])
+    if "tempo" in message:
+        player.steer(tempo=_number(message, "tempo", 120.0))
+    blocks = player.read_all(count)
+    arrays: dict[str, Any] = {}
+    for body, (block, skeleton) in enumerate(zip(blocks, player.skeletons, strict=True)):
+        arrays[f"positions_{body}"] = point_positions(skeleton, block.rotations, block.root)
+        arrays[f"contacts_{body}"] = block.contacts
+    if isinstance(player.clock, RecordingClock):
+        arrays["beats"] = player.clock.positions
+    nodes = [player.choreography.graph.names[k] for k in player.path[-3:]]
+    return {"start": blocks[0].start, "frames": count, "nodes": nodes}, arrays
+
+
+REQUESTS: dict[str, Callable[[Window, Message], Answer]] = {
+    "ping": ping,
+    "player/read": read_player,
+    "player/close": close_player,
+    "dance/start": start_dance,
+    "dance/read": read_dance,
+    "graph/start": start_walk,
+    "parametric/reach": reach,
+}
+
+
+def _number(message: Message, name: str, default: float) -> float:
+    value = message.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise InvalidInput(f"{name} must be a number; got {value!r}")
+    return float(value)
+
+
+def _seed(message: Message) -> int:
+    value = message.get("seed", 0)
+    if type(value) is not int or value < 0:
+        raise InvalidInput(f"seed must be a whole number from 0 on; got {value!r}")
+    return value
+
+
+def _frame_count(message: Message) -> int:
+    count = _number(message, "count", 30)
+    if count != round(count) or not 1 <= count <= _MAX_FRAMES:
+        raise InvalidInput(f"count must be 1 to {_MAX_FRAMES}; got {message.get('count')!r}")
+    return round(count)

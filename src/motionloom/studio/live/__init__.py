@@ -1,1 +1,0 @@
-"""Live requests of one browser window, over a websocket."""

@@ -1,0 +1,174 @@
+"""Responses with arrays, motions, files and sound.
+
+Arrays are sent as one message, a short JSON head followed by the raw bytes::
+
+    uint32 length of the head | head, JSON, padded with spaces | array | array | ...
+
+The head is ``{"meta": {...}, "arrays": {name: {"type", "shape", "at"}}}``; ``at`` is an offset in
+bytes from the end of the head, a multiple of eight, so that the page can create typed arrays on
+the buffer without copying. All numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from fastapi import Request, Response
+from numpy.typing import ArrayLike
+
+from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.formats import save
+from motionloom.motion import Motion, Scene, Skeleton
+from motionloom.motion.kinematics.forward import joint_positions
+
+FileFormat = Literal["bvh", "glb"]
+
+_MEDIA = {"bvh": "text/plain", "glb": "model/gltf-binary"}
+_TYPES = {"float32": "<f4", "int32": "<i4", "uint8": "|u1"}
+_ALIGNMENT = 8
+
+
+def pack(meta: dict[str, Any], **arrays: ArrayLike) -> bytes:
+    """One message: `meta` as JSON, and arrays of any shape.
+
+    Floating-point numbers are sent as float32, integers as int32, booleans and bytes as uint8.
+
+    Examples
+    --------
+    >>> message = pack({"name": "walk"}, root=np.zeros((2, 3)))
+    >>> meta, arrays = unpack(message)
+    >>> meta["name"], arrays["root"].shape
+    ('walk', (2, 3))
+    """
+    entries, parts, at = {}, [], 0
+    for name, values in arrays.items():
+        given = np.asarray(values)
+        kind = _array_type(given.dtype)
+        data = np.ascontiguousarray(given, dtype=_TYPES[kind]).tobytes()
+        entries[name] = {"type": kind, "shape": list(given.shape), "at": at}
+        padding = -len(data) % _ALIGNMENT
+        parts.append(data + b"\0" * padding)
+        at += len(data) + padding
+    head = json.dumps({"meta": meta, "arrays": entries}, separators=(",", ":"), allow_nan=False)
+    encoded = head.encode()
+    encoded += b" " * (-(len(encoded) + 4) % _ALIGNMENT)
+    return b"".join([len(encoded).to_bytes(4, "little"), encoded, *parts])
+
+
+def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Head and arrays of a message of `pack`; the page has the same in TypeScript."""
+    start = 4 + int.from_bytes(message[:4], "little")
+    head = json.loads(message[4:start])
+    arrays = {}
+    for name, entry in head["arrays"].items():
+        count = int(np.prod(entry["shape"], dtype=np.int64))
+        values = np.frombuffer(message, _TYPES[entry["type"]], count, start + entry["at"])
+        arrays[name] = values.reshape(entry["shape"])
+    return head["meta"], arrays
+
+
+def _array_type(dtype: np.dtype) -> str:
+    if dtype.kind == "f":
+        return "float32"
+    if dtype.kind == "b" or dtype == np.uint8:
+        return "uint8"
+    if dtype.kind in "iu":
+        return "int32"
+    raise TypeError(f"cannot send an array of {dtype}")
+
+
+def array_response(meta: dict[str, Any], **arrays: ArrayLike) -> Response:
+    """A response with the message of `pack`."""
+    return Response(pack(meta, **arrays), media_type="application/octet-stream")
+
+
+def motion_response(motion: Motion, **meta: Any) -> Response:
+    """A whole motion: ``positions`` (T, P, 3), ``contacts`` (T, 4) in the order of `FOOT_PARTS`."""
+    head = {
+        "name": motion.name,
+        "fps": motion.fps,
+        "frames": len(motion),
+        **skeleton_head(motion.skeleton),
+        **meta,
+    }
+    return array_response(
+        head, positions=motion.positions(end_sites=True), contacts=foot_contacts(motion)
+    )
+
+
+def scene_arrays(motions: Sequence[Motion]) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """Heads and arrays of several characters.
+
+    ``positions_K`` (T, P, 3) and ``contacts_K`` (T, 4) belong to character K.
+    """
+    characters = [{"name": motion.name, **skeleton_head(motion.skeleton)} for motion in motions]
+    arrays: dict[str, np.ndarray] = {}
+    for number, motion in enumerate(motions):
+        arrays[f"positions_{number}"] = motion.positions(end_sites=True)
+        arrays[f"contacts_{number}"] = foot_contacts(motion)
+    return characters, arrays
+
+
+def skeleton_head(skeleton: Skeleton) -> dict[str, Any]:
+    """Names and parents of the points (joints, then end sites), and the point of each role."""
+    names = [*skeleton.names, *skeleton.end_names]
+    parents = [*skeleton.parents.tolist(), *skeleton.end_parents.tolist()]
+    roles = {role: int(skeleton.points([role])[0]) for role in skeleton.roles}
+    return {"joints": names, "parents": parents, "roles": roles}
+
+
+def point_positions(skeleton: Skeleton, rotations: ArrayLike, root: ArrayLike) -> np.ndarray:
+    """World positions of joints and end sites, shape (T, P, 3), in the order of the head."""
+    return joint_positions(
+        rotations,
+        root,
+        skeleton.parents,
+        skeleton.offsets,
+        end_parents=skeleton.end_parents,
+        end_offsets=skeleton.end_offsets,
+    )
+
+
+def foot_contacts(motion: Motion) -> np.ndarray:
+    """Which foot parts are in contact, shape (T, 4); all False for a skeleton without feet."""
+    try:
+        return motion.contacts().standing_parts()
+    except MotionloomError:
+        return np.zeros((len(motion), 4), dtype=bool)
+
+
+def file_response(motion: Motion, suffix: FileFormat) -> Response:
+    """The motion as a file, written by `Motion.save`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = motion.save(Path(folder) / f"motion.{suffix}")
+        return Response(Path(path).read_bytes(), media_type=_MEDIA[suffix])
+
+
+def scene_file_response(motions: Sequence[Motion], *, compact: bool = False) -> Response:
+    """Several characters in one GLB file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "motions.glb"
+        save(Scene(motions), path, compact=compact)
+        return Response(path.read_bytes(), media_type=_MEDIA["glb"])
+
+
+async def request_body(request: Request, limit: int, what: str) -> bytes:
+    """Body of a request, read up to a limit.
+
+    Raises
+    ------
+    InvalidInput
+        If it is longer than `limit` bytes, whatever its header says.
+    """
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise InvalidInput(f"{what} may have at most {limit >> 20} MB; this one has more")
+        parts.append(part)
+    return b"".join(parts)

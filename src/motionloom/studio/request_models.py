@@ -1,0 +1,104 @@
+"""Request models with the defaults, help texts and limits of a verb's settings.
+
+The same settings as a command line and as Python code are shown beside every result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from motionloom.settings import Settings, described
+
+Name = Annotated[str, Field(max_length=300)]
+Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
+
+# Fields of requests whose arguments in Python and on the command line have other names.
+ARGUMENTS = {"within": "label", "without": "exclude"}
+
+
+class CodeLines(BaseModel):
+    """A request as a command line and as Python code."""
+
+    cli: str
+    python: str
+
+
+def from_setting(cls: type[Settings], name: str, default: Any = ..., **limits: Any) -> Any:
+    """A field of a request with the default, the help and the limits of a setting.
+
+    Parameters
+    ----------
+    cls : settings class
+    name : str
+        Field of `cls`.
+    default
+        Another default, where that of the setting is not a plain value.
+    **limits
+        Further limits for requests from the network, as for `pydantic.Field`.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from motionloom.settings import setting
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Lazy(Settings):
+    ...     k: int = setting(256, "Neighbours per query frame.", least=1)
+    >>> class Request(BaseModel):
+    ...     k: int = from_setting(Lazy, "k", le=1000)
+    >>> Request().k, Request.model_fields["k"].description
+    (256, 'Neighbours per query frame.')
+    """
+    _, about = described(cls)[name]
+    if default is ...:
+        default = next(field.default for field in fields(cls) if field.name == name)
+    known = {"ge": about.least, "le": about.greatest, "gt": about.above}
+    checks = {key: value for key, value in {**known, **limits}.items() if value is not None}
+    return Field(default, description=about.help, **checks)
+
+
+def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a request by the names of the arguments."""
+    return {ARGUMENTS.get(name, name): value for name, value in values.items()}
+
+
+def flags(arguments: Mapping[str, Any], options: Mapping[str, str] | None = None) -> list[str]:
+    """Command-line options for arguments; `options` are those with another name.
+
+    Examples
+    --------
+    >>> flags({"label": ["kick", "punch"], "only": ["a", "b"], "max_distance": 0.25})
+    ['--label', 'kick', '--label', 'punch', '--only', 'a,b', '--max-distance', '0.25']
+    """
+    words: list[str] = []
+    for name, value in arguments.items():
+        flag = f"--{(options or {}).get(name, name).replace('_', '-')}"
+        if name == "label":
+            words += [word for label in value for word in (flag, label)]
+        elif name in ("only", "exclude"):
+            words += [flag, ",".join(value)]
+        elif value is True:
+            words.append(flag)
+        else:
+            words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
+    return words
+
+
+def python_line(
+    result: str, library: Path, verb: str, given: Sequence[Any], arguments: Mapping[str, Any]
+) -> str:
+    """Python code that calls a verb of a library.
+
+    Examples
+    --------
+    >>> python_line("matches", Path("takes.loom"), "search", ["walk:0-40"], {"max": 5})
+    "import motionloom as ml; matches = ml.Library('takes.loom').search('walk:0-40', max=5)"
+    """
+    said = ", ".join(
+        [*map(repr, given), *(f"{name}={value!r}" for name, value in arguments.items())]
+    )
+    return f"import motionloom as ml; {result} = ml.Library({str(library)!r}).{verb}({said})"

@@ -1,0 +1,170 @@
+"""Poses of several takes aligned to one: same place, same heading, same time.
+
+Every clip is moved along the floor so that one of its frames, the anchor, is as near as possible
+to a reference pose, which stands at the origin and faces +Z. Frames are listed one by one, so
+that a match can be played in the time of its query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Response
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from motionloom.errors import InvalidInput
+from motionloom.motion import Motion
+from motionloom.motion.kinematics.body import facing
+from motionloom.motion.rotations.planar_transform import PlanarTransform
+from motionloom.plots.stick_figure import StickFigure, stick_figure
+from motionloom.studio.app_state import AppState, State
+from motionloom.studio.messages import array_response, foot_contacts, skeleton_head
+
+router = APIRouter(tags=["search"])
+
+MAX_FRAMES = 60_000  # of all clips of one request
+_POINTS = 22  # of small figures: fingers are dropped
+_CONTEXT = 15  # frames around a clip that its foot contacts are estimated with
+_FIGURES = 512  # skeletons whose figures are cached
+
+Frame = Annotated[int, Field(ge=0)]
+
+
+class FrameReference(BaseModel):
+    """One frame of a take."""
+
+    model_config = ConfigDict(extra="forbid")
+    motion: str = Field(max_length=300)
+    frame: Frame
+
+
+class FrameSequence(BaseModel):
+    """Frames of a take in display order, and which of them is aligned."""
+
+    model_config = ConfigDict(extra="forbid")
+    motion: str = Field(max_length=300)
+    frames: list[Frame] = Field(min_length=1, max_length=MAX_FRAMES)
+    anchor: int = Field(0, ge=0, description="Index into frames: aligned to the reference pose.")
+
+
+class PosesRequest(BaseModel):
+    """Clips to align, the reference pose, and how much of each body to send."""
+
+    model_config = ConfigDict(extra="forbid")
+    onto: FrameReference
+    clips: list[FrameSequence] = Field(min_length=1, max_length=500)
+    small: bool = Field(False, description="Figures for cards: few points and no contacts.")
+
+
+@router.post("/poses", response_class=Response)
+def poses(request: PosesRequest, state: State) -> Response:
+    """Points of all clips, aligned, one clip after the other.
+
+    ``clips`` of the head has name, rate, frames and points of each clip and the index of its
+    body among ``bodies``; ``positions`` is flat, (frames, points, 3) of each clip. ``contacts``
+    are rows of four, omitted for small figures.
+    """
+    total = sum(len(clip.frames) for clip in request.clips)
+    if total > MAX_FRAMES:
+        raise InvalidInput(f"at most {MAX_FRAMES} frames per request; got {total}")
+    onto = request.onto
+    reference = _frames_of(state.library[onto.motion], [onto.frame], onto.motion)
+    to_origin = _to_origin(reference)
+    bodies: list[dict[str, Any]] = []
+    body_index: dict[Any, int] = {}
+    clips, positions, contacts = [], [], []
+    for clip in request.clips:
+        take = state.library[clip.motion]
+        motion = _frames_of(take, clip.frames, clip.motion)
+        if clip.anchor >= len(motion):
+            raise InvalidInput(f"anchor must be below {len(motion)}; got {clip.anchor}")
+        transform = to_origin @ _alignment(reference, motion[clip.anchor])
+        points = motion.positions(end_sites=True)
+        skeleton = state.library.entry(clip.motion).skeleton
+        if request.small:
+            figure = _figure(state, take, skeleton)
+            points, body = points[:, figure.points], _figure_head(figure)
+        else:
+            body = skeleton_head(take.skeleton)
+            contacts.append(_contacts(take, clip.frames))
+        positions.append(transform.apply(points).astype(np.float32).ravel())
+        if skeleton not in body_index:
+            body_index[skeleton] = len(bodies)
+            bodies.append(body)
+        clips.append(
+            {
+                "name": clip.motion,
+                "fps": take.fps,
+                "frames": len(motion),
+                "points": points.shape[1],
+                "body": body_index[skeleton],
+            }
+        )
+    arrays: dict[str, Any] = {"positions": np.concatenate(positions)}
+    if not request.small:
+        arrays["contacts"] = np.concatenate(contacts)
+    return array_response({"clips": clips, "bodies": bodies}, **arrays)
+
+
+def _frames_of(take: Motion, frames: Sequence[int], name: str) -> Motion:
+    """A motion of the given frames of a take, in this order."""
+    chosen = np.asarray(frames, np.int64)
+    if chosen.max() >= len(take):
+        raise InvalidInput(f"{name} has frames 0 to {len(take) - 1}; got {chosen.max()}")
+    return replace(
+        take,
+        rotations=take.rotations[chosen],
+        root=take.root[chosen],
+        translations=None if take.translations is None else take.translations[chosen],
+        provenance=None,
+    )
+
+
+def _to_origin(pose: Motion) -> PlanarTransform:
+    """Transform that takes a pose to the origin, facing +Z."""
+    points = pose.positions(end_sites=True)
+    hips = pose.skeleton.points(["hips"])[0] if "hips" in pose.skeleton.roles else 0
+    position, heading = points[0, hips], np.angle(facing(pose, points)[0])
+    here = PlanarTransform(position[0], position[2], heading)
+    return here.inverse() if np.isfinite(here.to_array()).all() else PlanarTransform.identity()
+
+
+def _alignment(reference: Motion, pose: Motion) -> PlanarTransform:
+    """Transform that aligns a pose to the reference, by the roles of both skeletons."""
+    roles = [role for role in reference.skeleton.roles if role in pose.skeleton.roles]
+    if roles:
+        a, b = (one.role_positions(roles)[0] for one in (reference, pose))
+        known = np.isfinite(a).all(axis=1) & np.isfinite(b).all(axis=1)
+        if known.sum() >= 3:
+            return PlanarTransform.aligning(a[known], b[known])
+    return PlanarTransform.between(_to_origin(reference), _to_origin(pose))
+
+
+def _contacts(take: Motion, frames: Sequence[int]) -> NDArray[np.bool_]:
+    low = max(min(frames) - _CONTEXT, 0)
+    around = foot_contacts(take[low : max(frames) + 1 + _CONTEXT])
+    return around[np.asarray(frames) - low]
+
+
+def _figure(state: AppState, take: Motion, skeleton: str) -> StickFigure:
+    """Cached figure of a skeleton; computing it takes longer than drawing."""
+    known: dict[str, StickFigure] = state.cached(("figures",), dict)
+    if skeleton not in known:
+        if len(known) >= _FIGURES:
+            known.clear()
+        known[skeleton] = stick_figure(take, max_points=_POINTS)
+    return known[skeleton]
+
+
+def _figure_head(figure: StickFigure) -> dict[str, Any]:
+    return {
+        "bones": figure.bones.tolist(),
+        "sides": figure.sides.tolist(),
+        "widths": figure.widths.round(4).tolist(),
+        "head": None if figure.head is None else list(figure.head),
+        "anchor": figure.anchor,
+    }
