@@ -122,7 +122,7 @@ def test_negative_residuals_and_bad_numbers_are_gaps(file):
     markers = ml.load_markers(file(c3d_bytes(points, LABELS, residuals=residuals)))
     gaps = np.argwhere(~markers.present).tolist()
     assert gaps == [[2, 1], [3, 0], [4, 3]]
-    assert markers.repairs == ("1 points out of this world, taken as gaps",)
+    assert markers.repairs == ("1 points farther than 100 km away, read as gaps",)
 
 
 def test_points_at_the_origin_can_be_gaps(file):

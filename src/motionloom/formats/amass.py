@@ -27,15 +27,13 @@ from numpy.typing import NDArray
 
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import (
-    Repairs,
-    check_fps,
-    check_up,
     nominal_rate,
     refuse_folder,
+    started,
     with_user_roles,
 )
-from motionloom.formats.inference import rotation_to_y_up, unit_from
-from motionloom.motion import Motion, Origin, Skeleton
+from motionloom.formats.inference import Unit, rotation_to_y_up, unit_from
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 
 # Joint, parent, position from the pelvis; None: the mirror image of the left side.
@@ -206,11 +204,9 @@ def read(
     MotionFormatError
         If the file cannot be read unambiguously.
     """
-    path = Path(path)
-    check_up(up)
-    check_fps(fps)
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
     metres = 1.0 if unit is None else unit_from(unit)
-    repairs = Repairs(path, strict=strict)
     with _Archive(path) as archive:
         poses = _poses(archive)
         joints = poses.shape[1] // 3
@@ -240,16 +236,8 @@ def read(
         head, *ankles = motion.role_positions(["head", "left_ankle", "right_ankle"])[..., 1].T
         if np.median(head - np.mean(ankles, axis=0)) < 0.5:  # metres; most captures stand
             warnings.append("the figure lies down most of the time: is z up? Else pass up=")
-    origin = Origin(
-        path=str(path),
-        format="amass",
-        unit_m=metres,
-        unit_reason="AMASS is in metres" if unit is None else "given",
-        up=up or "z",
-        frame_time=1.0 / rate,
-        repairs=repairs.sentences(),
-        warnings=tuple(warnings),
-    )
+    scale = Unit(metres, "AMASS is in metres" if unit is None else "given")
+    origin = repairs.origin("amass", scale, up=up or "z", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
 
 

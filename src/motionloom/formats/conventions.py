@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput, MotionFormatError
-from motionloom.formats.inference import UP_AXES, rotation_to_y_up
-from motionloom.motion import Markers, Motion, Scene, Skeleton
+from motionloom.formats.inference import UP_AXES, Unit, rotation_to_y_up
+from motionloom.motion import Markers, Motion, Origin, Scene, Skeleton
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import positive_rate
 
@@ -169,11 +169,18 @@ def nominal_rate(fps: float) -> float:
     return nearest if abs(nearest - fps) <= _TOLERANCE * nearest else fps
 
 
+def started(path: str | Path, *, up: str | None, fps: float | None, strict: bool) -> Repairs:
+    """Empty repairs of a file to read, after checking the options that all readers share."""
+    check_up(up)
+    check_fps(fps)
+    return Repairs(path, strict=strict)
+
+
 class Repairs:
     """Repairs made by a reader, as sentences; in strict mode the first one raises instead."""
 
     def __init__(self, path: str | Path, *, strict: bool = False) -> None:
-        self.path = path
+        self.path = Path(path)
         self.strict = strict
         self._found: dict[str, tuple[int | None, int]] = {}
 
@@ -192,3 +199,18 @@ class Repairs:
             often = f" ({count} times)" if count > 1 else ""
             out.append(f"{place}{sentence}{often}")
         return tuple(out)
+
+    def origin(
+        self, format: str, unit: Unit, *, up: str, frame_time: float, warnings: Sequence[str]
+    ) -> Origin:
+        """The origin of a motion read from this file, with the repairs made so far."""
+        return Origin(
+            path=str(self.path),
+            format=format,
+            unit_m=unit.metres,
+            unit_reason=unit.reason,
+            up=up,
+            frame_time=frame_time,
+            repairs=self.sentences(),
+            warnings=tuple(warnings),
+        )

@@ -19,16 +19,15 @@ from motionloom.formats.acclaim.frames import AcclaimFrames, columns_of, read_fr
 from motionloom.formats.acclaim.skeleton import AcclaimSkeleton, read_skeleton, rotation_order
 from motionloom.formats.conventions import (
     Repairs,
-    check_fps,
-    check_up,
     file_bytes,
     scaled_to_metres,
+    started,
     to_y_up,
     unique_names,
     with_user_roles,
 )
 from motionloom.formats.inference import UNITS, Unit, infer_unit, infer_up, unit_from
-from motionloom.motion import Motion, Origin, Skeleton
+from motionloom.motion import Motion, Skeleton
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import intervals
@@ -82,14 +81,12 @@ def read(
     MotionFormatError
         With file and line, if the files cannot be read unambiguously.
     """
-    path = Path(path)
-    check_up(up)
-    check_fps(fps)
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
     if not max_gap >= 0.0:
         raise InvalidInput(f"max_gap must be zero or more seconds; got {max_gap}")
     data = file_bytes(path, "an AMC file")
     skeleton_path = _skeleton_path(path, asf)
-    repairs = Repairs(path, strict=strict)
     skeleton_repairs = Repairs(skeleton_path, strict=strict)
     skeleton_data = file_bytes(skeleton_path, "an ASF file")
     acclaim = read_skeleton(skeleton_data, skeleton_path, skeleton_repairs)
@@ -107,19 +104,9 @@ def read(
     motion = to_y_up(motion, up)
     scale = _unit(acclaim, motion.skeleton) if unit is None else Unit(unit_from(unit), "given")
     warnings += [scale.warning] if scale.warning else []
-    origin = Origin(
-        path=str(path),
-        format="acclaim",
-        unit_m=scale.metres,
-        unit_reason=scale.reason,
-        up=up,
-        frame_time=1.0 / rate,
-        repairs=(
-            *(f"{skeleton_path.name}, {text}" for text in skeleton_repairs.sentences()),
-            *repairs.sentences(),
-        ),
-        warnings=tuple(warnings),
-    )
+    origin = repairs.origin("acclaim", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
+    of_skeleton = [f"{skeleton_path.name}, {text}" for text in skeleton_repairs.sentences()]
+    origin = replace(origin, repairs=(*of_skeleton, *origin.repairs))
     return replace(scaled_to_metres(motion, scale.metres), origin=origin)
 
 

@@ -21,16 +21,15 @@ from motionloom.formats.bvh.layout import Layout, channel_names, plain_layout
 from motionloom.formats.bvh.text import BvhText, read_rows, split_bvh
 from motionloom.formats.conventions import (
     Repairs,
-    check_fps,
-    check_up,
     file_bytes,
     nominal_rate,
     scaled_to_metres,
+    started,
     to_y_up,
     with_user_roles,
 )
 from motionloom.formats.inference import Unit, infer_unit, infer_up, is_tpose_frame, unit_from
-from motionloom.motion import Motion, Origin, Skeleton
+from motionloom.motion import Motion, Skeleton
 
 
 class Figure:
@@ -242,10 +241,8 @@ def read(
     MotionFormatError
         With file and line, if the file cannot be read unambiguously.
     """
-    path = Path(path)
-    check_up(up)
-    check_fps(fps)
-    repairs = Repairs(path, strict=strict)
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)
     known = plain_layout(text.hierarchy)
     nodes = known.nodes if known else read_hierarchy(text.hierarchy, 1, path, repairs)
@@ -280,17 +277,10 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
             f"Frame Time is {frame_time:g} s: if these are milliseconds or frames per second, "
             "give the rate with fps="
         )
-    origin = Origin(
-        path=str(path),
-        format="bvh",
-        unit_m=scale.metres,
-        unit_reason=scale.reason,
-        up=up,
-        frame_time=frame_time,
+    origin = replace(
+        repairs.origin("bvh", scale, up=up, frame_time=frame_time, warnings=warnings),
         tpose_frame=0 if is_tpose else None,
         euler_order=layout.order,
-        repairs=repairs.sentences(),
-        warnings=tuple(warnings),
     )
     return replace(
         scaled_to_metres(motion, scale.metres), fps=nominal_rate(1.0 / frame_time), origin=origin

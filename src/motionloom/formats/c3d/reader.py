@@ -20,10 +20,9 @@ from motionloom.errors import MotionFormatError
 from motionloom.formats.c3d.header import BLOCK, FULL, C3dHeader, floats, read_header
 from motionloom.formats.conventions import (
     Repairs,
-    check_fps,
-    check_up,
     file_bytes,
     nominal_rate,
+    started,
     unique_names,
 )
 from motionloom.formats.inference import (
@@ -34,7 +33,7 @@ from motionloom.formats.inference import (
     positions_to_y_up,
     unit_from,
 )
-from motionloom.motion import Markers, Origin
+from motionloom.motion import Markers
 
 _FARTHEST = 1e5  # metres; points beyond are errors
 _UNIT_WORDS = {
@@ -91,10 +90,8 @@ def read(
     MotionFormatError
         If the file cannot be read unambiguously.
     """
-    path = Path(path)
-    check_up(up)
-    check_fps(fps)
-    repairs = Repairs(path, strict=strict)
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
     data = file_bytes(path, "a C3D file")
     head = read_header(data, path, repairs)
     labels = _labels(head, repairs)
@@ -113,19 +110,10 @@ def read(
     warnings += [scale.warning] if scale.warning else []
     far = np.abs(raw) > _FARTHEST / scale.metres
     if far.any():
-        repairs.add(f"{int(far.any(axis=-1).sum())} points out of this world, taken as gaps")
+        repairs.add(f"{int(far.any(axis=-1).sum())} points farther than 100 km away, read as gaps")
         raw[far.any(axis=-1)] = np.nan
     rate = _rate(head, fps, path)
-    origin = Origin(
-        path=str(path),
-        format="c3d",
-        unit_m=scale.metres,
-        unit_reason=scale.reason,
-        up=up,
-        frame_time=1.0 / rate,
-        repairs=repairs.sentences(),
-        warnings=tuple(warnings),
-    )
+    origin = repairs.origin("c3d", scale, up=up, frame_time=1.0 / rate, warnings=warnings)
     first = _long_field(head, "ACTUAL_START_FIELD") or head.first_frame
     positions = positions_to_y_up(raw * scale.metres, up)
     return Markers(tuple(labels), positions, nominal_rate(rate), path.stem, first, origin)

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from motionloom.errors import MotionFormatError
 from motionloom.formats.conventions import (
     Repairs,
-    check_fps,
-    check_up,
     nominal_rate,
     scaled_to_metres,
+    started,
     to_y_up,
     unique_names,
     with_user_roles,
@@ -34,9 +33,9 @@ from motionloom.formats.gltf.joint_tree import (
     node_transform,
     skin_members,
 )
-from motionloom.formats.inference import unit_from
+from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes
-from motionloom.motion import Motion, Origin
+from motionloom.motion import Motion
 from motionloom.motion.kinematics.body import body_height
 from motionloom.motion.rotations import quaternions as rot
 
@@ -244,10 +243,8 @@ def read(
     MotionFormatError
         If the file cannot be read unambiguously.
     """
-    path = Path(path)
-    check_up(up)
-    check_fps(fps)
-    repairs = Repairs(path, strict=strict)
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
     file = GltfFile(path)
     warnings: list[str] = []
     chosen_skin = _chosen(file, "skins", skin, warnings)
@@ -274,16 +271,8 @@ def read(
     height = body_height(motion.skeleton)
     if height is not None and not 0.5 <= height <= 4.0:
         warnings.append(f"the figure stands {height:.3g} m tall; if that is wrong, give unit=")
-    origin = Origin(
-        path=str(path),
-        format="gltf",
-        unit_m=metres,
-        unit_reason="glTF is in metres" if unit is None else "given",
-        up=up or "y",
-        frame_time=1.0 / rate,
-        repairs=repairs.sentences(),
-        warnings=tuple(warnings),
-    )
+    scale = Unit(metres, "glTF is in metres" if unit is None else "given")
+    origin = repairs.origin("gltf", scale, up=up or "y", frame_time=1.0 / rate, warnings=warnings)
     return replace(motion, origin=origin)
 
 

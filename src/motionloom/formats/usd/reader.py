@@ -22,20 +22,19 @@ from numpy.typing import NDArray
 from motionloom.errors import InvalidInput, MotionFormatError
 from motionloom.formats.conventions import (
     Repairs,
-    check_fps,
-    check_up,
     nominal_rate,
     refuse_folder,
     scaled_to_metres,
+    started,
     to_y_up,
     unique_names,
     with_user_roles,
 )
-from motionloom.formats.inference import unit_from
+from motionloom.formats.inference import Unit, unit_from
 from motionloom.formats.scene_nodes import NodeTrajectory, motion_from_nodes, uniform_scale
 from motionloom.formats.usd import child_process
 from motionloom.formats.usd.writer import require_extra
-from motionloom.motion import Motion, Origin
+from motionloom.motion import Motion
 from motionloom.motion.rotations import quaternions as rot
 
 _MEMORY = 4 << 30  # bytes of memory that reading any file may use
@@ -85,14 +84,12 @@ def read(
     MissingExtra
         If usd-core is not installed.
     """
-    path = Path(path)
-    check_up(up)
-    check_fps(fps)
+    repairs = started(path, up=up, fps=fps, strict=strict)
+    path = repairs.path
     if not timeout > 0.0:
         raise InvalidInput(f"timeout must be positive; got {timeout}")
     require_extra()
     refuse_folder(path, "a USD file")
-    repairs = Repairs(path, strict=strict)
     facts, arrays = _child_result(path, skeleton, fps, timeout)
     motion = _motion(facts, arrays, path, repairs)
     warnings = []
@@ -110,16 +107,8 @@ def read(
     if not 1e-6 <= metres <= 1e6:
         raise MotionFormatError(f"metersPerUnit is {metres:g}; give unit=", path=path)
     up = up or facts["up"]
-    origin = Origin(
-        path=str(path),
-        format="usd",
-        unit_m=metres,
-        unit_reason="metersPerUnit says so" if unit is None else "given",
-        up=up,
-        frame_time=1.0 / motion.fps,
-        repairs=repairs.sentences(),
-        warnings=tuple(warnings),
-    )
+    scale = Unit(metres, "metersPerUnit says so" if unit is None else "given")
+    origin = repairs.origin("usd", scale, up=up, frame_time=1.0 / motion.fps, warnings=warnings)
     return replace(scaled_to_metres(to_y_up(motion, up), metres), origin=origin)
 
 
