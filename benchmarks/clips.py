@@ -20,12 +20,12 @@ from benchmarks.measuring import Contestant, Missing, Result, Say, compare
 from benchmarks.rivals import Package, absence, label
 from benchmarks.takes import everything, labelled_clips
 from motionloom.alignment.banded_dtw import band_reach, dtw_matrix
-from motionloom.distance.clip_features import even_rows
 from motionloom.distance.curves import CURVE_JOINTS, JOINT_IMPORTANCE, curve_joints, rotation_curves
 from motionloom.distance.earth_mover import transport
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
+from motionloom.search.clips.features import even_rows
 from motionloom.search.clips.measures import PAPER_ROWS
 
 SUMMARY = "Earth Mover's Distance and DTW of whole clips, and an index of 3,000"
@@ -59,10 +59,10 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         folder, data, credit = labelled_clips(settings, Path(scratch) / "clips", say=say)
         say("rotation curves of the clips")
         curves, joints = _curves([load(path) for path in sorted(folder.rglob("*.bvh"))[:_CLIPS]])
-        heaps = EmdSignatures.of(curves)
-        results = _transport_rows(heaps, len(joints), rng, settings, say)
+        signatures = EmdSignatures.of(curves)
+        results = _transport_rows(signatures, len(joints), rng, settings, say)
         results += _matrix_rows(curves, settings, say)
-        results += _energy_rows(curves, heaps, joints, settings, say)
+        results += _energy_rows(curves, signatures, joints, settings, say)
         source = everything(settings, Path(scratch) / "all", say=say)[0]
         results += _index_rows(source, rng, settings, say)
     also = f"{_PIECES} pieces of the built-in corpus and of {source.name}"
@@ -74,15 +74,17 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
 
 
 def _transport_rows(
-    heaps: EmdSignatures, joints: int, rng, settings: Settings, say: Say
+    signatures: EmdSignatures, joints: int, rng, settings: Settings, say: Say
 ) -> list[Result]:
     problems = []
     for _ in range(_PAIRS):
         joint = int(rng.integers(joints))
-        a, b = (int(c) * joints + joint for c in rng.choice(len(heaps), 2, replace=False))
-        one, other = slice(*heaps.starts[a : a + 2]), slice(*heaps.starts[b : b + 2])
-        gaps = heaps.points[one][:, None] - heaps.points[other]
-        problems.append((np.sqrt((gaps**2).sum(axis=2)), heaps.mass[one], heaps.mass[other]))
+        a, b = (int(c) * joints + joint for c in rng.choice(len(signatures), 2, replace=False))
+        one, other = slice(*signatures.starts[a : a + 2]), slice(*signatures.starts[b : b + 2])
+        gaps = signatures.points[one][:, None] - signatures.points[other]
+        problems.append(
+            (np.sqrt((gaps**2).sum(axis=2)), signatures.mass[one], signatures.mass[other])
+        )
     truth = np.array([transport(*problem) for problem in problems])
     rivals: list[Contestant | Missing] = []
     for package, make in zip(PACKAGES[:2], (_pot, _pyemd), strict=True):
@@ -95,7 +97,7 @@ def _transport_rows(
         rivals.append(
             Contestant(label(package), partial(_all, act), f"agrees: within {gap:.1g} degrees")
         )
-    points = np.diff(heaps.starts)
+    points = np.diff(signatures.starts)
     ours = Contestant(
         "motionloom",
         partial(_all, lambda: (transport(*problem) for problem in problems)),
@@ -121,11 +123,13 @@ def _pyemd(problems) -> Callable[[], Iterator[float]]:
     return lambda: (emd(*one) for one in ready)
 
 
-def _energy_rows(curves, heaps, joints, settings: Settings, say: Say) -> list[Result]:
+def _energy_rows(curves, signatures, joints, settings: Settings, say: Say) -> list[Result]:
     """Ours against ours: the paper found the Earth Mover's Distance quicker than DTW."""
     weights = _weights(joints)
     ours = Contestant("motionloom", partial(dtw_matrix, _flat(curves)))
-    rival = Contestant("motionloom, emd", partial(emd_matrix_rows, heaps, weights, 0, len(heaps)))
+    rival = Contestant(
+        "motionloom, emd", partial(emd_matrix_rows, signatures, weights, 0, len(signatures))
+    )
     what = f"all distances of {len(curves)} clips, dtw-angles beside emd"
     return _compare(what, ours, [rival], settings, say)
 
@@ -180,21 +184,25 @@ def _tslearn(rows, reach: int) -> Callable[[], NDArray]:
 
 def _index_rows(source: Path, rng, settings: Settings, say: Say) -> list[Result]:
     curves, joints = _pieces(source, rng, say)
-    heaps, weights = EmdSignatures.of(curves), _weights(joints)
-    queries = [heaps.take(np.array([q])) for q in rng.choice(len(heaps), _QUERIES, replace=False)]
+    signatures, weights = EmdSignatures.of(curves), _weights(joints)
+    queries = [
+        signatures.take(np.array([q])) for q in rng.choice(len(signatures), _QUERIES, replace=False)
+    ]
     computed = []
     for query in queries:
-        quick, slow = (emd_nearest(query, heaps, weights, k=_K, prune=p) for p in (True, False))
+        quick, slow = (
+            emd_nearest(query, signatures, weights, k=_K, prune=p) for p in (True, False)
+        )
         if quick.clips.tolist() != slow.clips.tolist():
             raise AssertionError("the index changed an answer")  # never: a bench must not lie
-        computed.append(quick.computed / len(heaps))
+        computed.append(quick.computed / len(signatures))
     ask = lambda prune: [  # noqa: E731
-        emd_nearest(query, heaps, weights, k=_K, prune=prune) for query in queries
+        emd_nearest(query, signatures, weights, k=_K, prune=prune) for query in queries
     ]
     note = f"same answers; computes {np.mean(computed):.1%} of the distances"
     ours = Contestant("motionloom", partial(ask, True), note)
     rival = Contestant("motionloom, all distances", partial(ask, False))
-    what = f"{_K} nearest of {len(heaps)} clips by emd, {_QUERIES} queries"
+    what = f"{_K} nearest of {len(signatures)} clips by emd, {_QUERIES} queries"
     return _compare(what, ours, [rival], settings, say)
 
 

@@ -33,7 +33,7 @@ from motionloom import demo
 from motionloom.errors import MotionloomError
 from motionloom.library import Library
 from motionloom.parallel import on_cluster, use_one_thread
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.match_web.store import WebStore
 
 SUMMARY = "the engine: a web built by processes and by a cluster"
 PACKAGES = ()

@@ -162,7 +162,7 @@ def _build_row(place: Path, frames: int, *, whole: bool) -> Result:
 
 
 def _built(place: Path) -> _Built:
-    from motionloom.search.match_web.web_store import WebStore
+    from motionloom.search.match_web.store import WebStore
 
     library = Library(place)
     some = library.names[:2]

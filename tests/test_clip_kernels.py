@@ -16,7 +16,6 @@ from motionloom.alignment.banded_dtw import (
     keogh_bounds,
 )
 from motionloom.alignment.uniform_scaling import scaled_distance, scaling_nearest
-from motionloom.distance.clip_features import even_rows
 from motionloom.distance.curves import (
     CURVE_JOINTS,
     CURVE_PARENTS,
@@ -29,6 +28,7 @@ from motionloom.distance.curves import (
 from motionloom.distance.earth_mover import earth_mover_distance, transport_cost
 from motionloom.errors import InvalidInput
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.search.clips.features import even_rows
 
 
 def walk_curves(rng, count, length, width, step=3.0):
@@ -143,7 +143,7 @@ def test_a_curve_that_cannot_be_split_is_told(curve, threshold, message):
 # --- the Earth Mover's Distance -------------------------------------------------------------
 
 
-def heaps(rng, kind):
+def signatures(rng, kind):
     n, m = rng.integers(1, 14, 2)
     a, b = rng.random(n) + 0.01, rng.random(m) + 0.01
     if kind == "halves":
@@ -159,7 +159,7 @@ def heaps(rng, kind):
 @pytest.mark.parametrize("kind", ["any", "halves", "grid", "one place"])
 def test_the_least_work_is_that_of_the_linear_programme(rng, kind):
     for _ in range(25):
-        points_a, a, points_b, b = heaps(rng, kind)
+        points_a, a, points_b, b = signatures(rng, kind)
         costs = np.linalg.norm(points_a[:, None] - points_b, axis=2)
         least = naive.transport(costs.tolist(), a.tolist(), b.tolist())
         assert transport_cost(costs, a, b) == pytest.approx(least, abs=1e-9 * a.sum())
@@ -186,7 +186,7 @@ def test_the_distance_is_a_metric(rng):
         (([[np.nan]], [1.0], [[0.0]], [1.0]), "points_a must be finite"),
         (([[0.0], [1.0]], [1.0], [[0.0]], [1.0]), r"points_a must have shape \(1, D\)"),
         (([[0.0, 1.0]], [1.0], [[0.0]], [1.0]), "same number of columns; got 2 and 1"),
-        (([[0.0]], [], [[0.0]], [1.0]), "mass_a must be a row of numbers"),
+        (([[0.0]], [], [[0.0]], [1.0]), "mass_a must be one-dimensional"),
     ],
 )
 def test_heaps_that_cannot_be_compared_are_told(arguments, message):

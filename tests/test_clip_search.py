@@ -5,18 +5,18 @@ import pytest
 from fewer_joints import without_joints
 
 import motionloom as ml
-from motionloom.distance.clip_features import clip_summary, travel_rows
 from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.search.clips.clip import clip_distances as distances_of
-from motionloom.search.clips.clip_table import clip_table
 from motionloom.search.clips.emd_signature import (
     EmdSignatures,
     emd_nearest,
     joint_bounds,
     limited_distance,
 )
+from motionloom.search.clips.features import clip_summary, travel_rows
 from motionloom.search.clips.measures import CLIP_MEASURES, clip_measure
+from motionloom.search.clips.measures import clip_distances as distances_of
+from motionloom.search.clips.table import clip_table
 
 ACTIONS = ("walk", "kick_front_high_right", "jump_up", "punch_mid_right")
 QUICK = [name for name in CLIP_MEASURES if name != "dtw-pc11"]
@@ -36,18 +36,20 @@ def curves_of(rng, count, joints=4, length=40):
     return np.cumsum(rng.normal(scale=6.0, size=(count, length, joints, 3)), axis=1)
 
 
-def joint_distance(heaps, clip, other, joint):
+def joint_distance(signatures, clip, other, joint):
     """Earth Mover's Distance of one joint of two clips."""
-    joints = heaps.quantiles.shape[1]
-    a, b = (slice(*heaps.starts[c * joints + joint :][:2]) for c in (clip, other))
-    return signature_distance(heaps.points[a], heaps.mass[a], heaps.points[b], heaps.mass[b])
+    joints = signatures.quantiles.shape[1]
+    a, b = (slice(*signatures.starts[c * joints + joint :][:2]) for c in (clip, other))
+    return signature_distance(
+        signatures.points[a], signatures.mass[a], signatures.points[b], signatures.mass[b]
+    )
 
 
-def clip_distances(heaps, clip, weights):
+def clip_distances(signatures, clip, weights):
     """Distances of one clip to all, none of them given up."""
-    own = (heaps.points, heaps.mass, heaps.starts)
+    own = (signatures.points, signatures.mass, signatures.starts)
     nothing = np.zeros(len(weights))
-    every = range(len(heaps))
+    every = range(len(signatures))
     return np.array(
         [limited_distance(*own, clip, *own, c, weights, nothing, np.inf) for c in every]
     )
@@ -133,12 +135,14 @@ def test_rows_are_kept_with_the_library_and_follow_it(tmp_path):
 
 
 def test_the_bound_is_never_above_the_distance(rng):
-    heaps = EmdSignatures.of(curves_of(rng, 12), threshold=8.0)
+    signatures = EmdSignatures.of(curves_of(rng, 12), threshold=8.0)
     weights = np.array([0.4, 0.3, 0.2, 0.1])
     for q in range(4):
-        bounds = joint_bounds(heaps.quantiles, heaps.quantiles[q], weights)
-        truth = clip_distances(heaps, q, weights)
-        each = np.array([[joint_distance(heaps, q, c, j) for j in range(4)] for c in range(12)])
+        bounds = joint_bounds(signatures.quantiles, signatures.quantiles[q], weights)
+        truth = clip_distances(signatures, q, weights)
+        each = np.array(
+            [[joint_distance(signatures, q, c, j) for j in range(4)] for c in range(12)]
+        )
         assert (bounds <= each * weights + 1e-9).all()
         assert truth == pytest.approx(each @ weights)
         assert np.median(bounds.sum(axis=1)[1:] / np.maximum(truth[1:], 1e-9)) > 0.5
@@ -149,13 +153,13 @@ def test_the_index_never_changes_an_answer(rng, k):
     curves = curves_of(rng, 40)
     curves[7] = curves[3]
     curves[20:30] = curves[20] + rng.normal(scale=2.0, size=(10, 40, 4, 3))
-    heaps = EmdSignatures.of(curves)
+    signatures = EmdSignatures.of(curves)
     weights = np.full(4, 0.25)
     saved = 0
     for q in (3, 7, 22, 39):
-        one = heaps.take(np.array([q]))
-        truth = clip_distances(heaps, q, weights)
-        quick, slow = (emd_nearest(one, heaps, weights, k=k, prune=p) for p in (True, False))
+        one = signatures.take(np.array([q]))
+        truth = clip_distances(signatures, q, weights)
+        quick, slow = (emd_nearest(one, signatures, weights, k=k, prune=p) for p in (True, False))
         expected = np.argsort(truth, kind="stable")[:k]
         assert quick.clips.tolist() == slow.clips.tolist() == expected.tolist()
         assert np.array_equal(quick.distances, slow.distances)
@@ -166,13 +170,13 @@ def test_the_index_never_changes_an_answer(rng, k):
 def test_masses_balance_whatever_the_motion(rng):
     curves = curves_of(rng, 3)
     curves[1] = 25.0  # stands still
-    heaps = EmdSignatures.of(curves)
-    joints = heaps.quantiles.shape[1]
-    sums = np.add.reduceat(heaps.mass, heaps.starts[:-1]).reshape(3, joints)
+    signatures = EmdSignatures.of(curves)
+    joints = signatures.quantiles.shape[1]
+    sums = np.add.reduceat(signatures.mass, signatures.starts[:-1]).reshape(3, joints)
     assert sums == pytest.approx(1.0)
-    assert np.diff(heaps.starts).reshape(3, joints)[1].tolist() == [2] * joints
+    assert np.diff(signatures.starts).reshape(3, joints)[1].tolist() == [2] * joints
     weights = np.full(joints, 1.0 / joints)
-    still = heaps.take(np.array([1]))
+    still = signatures.take(np.array([1]))
     assert clip_distances(still, 0, weights).tolist() == [0.0]
 
 
@@ -180,8 +184,8 @@ def test_time_counts_by_its_weight(rng):
     curves = np.zeros((2, 40, 1, 3))
     curves[0, :10], curves[1, 30:] = 50.0, 50.0  # the same, at another time
     near, far = (
-        clip_distances(heaps, 0, np.ones(1))[1]
-        for heaps in (EmdSignatures.of(curves, time_weight=w) for w in (0.0, 1.0))
+        clip_distances(signatures, 0, np.ones(1))[1]
+        for signatures in (EmdSignatures.of(curves, time_weight=w) for w in (0.0, 1.0))
     )
     assert near < 3.0 < far
 
@@ -273,7 +277,7 @@ def test_missing_values_are_refused_in_a_query_and_passed_over_in_a_library(tmp_
 
 
 def test_a_wrong_name_is_answered_with_those_there_are(lib):
-    with pytest.raises(InvalidInput, match="no measure of clips is called 'emdd'; there are dtw-c"):
+    with pytest.raises(InvalidInput, match="no clip measure is called 'emdd'; there are dtw-c"):
         clip_measure("emdd")
     with pytest.raises(InvalidInput, match="method must be one of .*dtw-clip, emd"):
         lib.search("walk_p0", method="emdd")

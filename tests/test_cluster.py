@@ -35,10 +35,10 @@ from motionloom.parallel import (
     on_cluster,
     one_thread,
 )
-from motionloom.search.clips.clip import clip_distances
-from motionloom.search.clips.clip_table import clip_table
-from motionloom.search.match_web import web_tasks
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.clips.measures import clip_distances
+from motionloom.search.clips.table import clip_table
+from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.match_web.store import WebStore
 
 NAMES = ("walk", "jog", "kick_front_high_right", "kick_front_low_right", "punch_high_left")
 

@@ -5,7 +5,7 @@ import pytest
 from naive import neighbours as naive
 
 from motionloom.search.index.bucket_index import BucketIndex
-from motionloom.search.index.kd_tree import KDTree
+from motionloom.search.index.neighbours import KDTree
 
 INDEXES = [BucketIndex, KDTree]
 

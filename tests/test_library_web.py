@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.match_web.store import WebStore
 
 NAMES = [
     *(f"kick_front_{height}_right_p{who}" for height in ("low", "mid", "high") for who in (0, 1)),

@@ -10,7 +10,7 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.plots.distance_matrix import MATCH, match_web_figure, write_match_web
-from motionloom.search.match_web.library_web import web_pair
+from motionloom.search.match_web.search import web_pair
 
 
 @pytest.fixture(scope="module")

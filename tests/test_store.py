@@ -20,8 +20,8 @@ from motionloom.cli import app
 from motionloom.errors import InvalidInput, LibraryError, MissingExtra
 from motionloom.parallel import completed, executor, on_cluster
 from motionloom.search.index.neighbours import open_index
-from motionloom.search.match_web import web_tasks
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.match_web.store import WebStore
 from motionloom.store.remote.cache import Cache, local_cache
 from motionloom.store.remote.folder import between, joined
 from motionloom.store.remote.object_store import (

@@ -13,7 +13,7 @@ import motionloom as ml
 from motionloom.alignment import matrix_minima, valid_region
 from motionloom.cli import app as cli
 from motionloom.distance import distance_matrix
-from motionloom.search.match_web.library_web import web_pair
+from motionloom.search.match_web.search import web_pair
 
 pytest.importorskip("fastapi")
 

@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 import motionloom as ml
 from motionloom.cli import app, terminal
 from motionloom.cli.terminal import progress
-from motionloom.search.match_web import web_store
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.match_web import store as web_store
+from motionloom.search.match_web.store import WebStore
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 import motionloom as ml
 from motionloom.evaluation.retrieval import read_tasks, score
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.match_web.store import WebStore
 
 pytestmark = pytest.mark.xdist_group("web_quality")  # one corpus for all, not one per process
 

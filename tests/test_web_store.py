@@ -11,10 +11,10 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import InvalidInput, LibraryError, RoleError
-from motionloom.search.match_web import web_tasks
+from motionloom.search.match_web import tasks as web_tasks
 from motionloom.search.match_web.build import motion_web
+from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import WebLimits
-from motionloom.search.match_web.web_store import WebStore
 from motionloom.store.artifacts.collection import RemoteCollection
 
 NAMES = ("walk", "kick_front_high_right", "kick_front_low_right")

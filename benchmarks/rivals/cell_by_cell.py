@@ -10,8 +10,8 @@ import math
 import numba as nb
 import numpy as np
 
+from motionloom.distance.features import window_samples
 from motionloom.distance.point_cloud import PointCloud
-from motionloom.distance.windows import window_samples
 from motionloom.motion import Motion
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import motionloom as ml
 from motionloom.parallel import completed, executor, local_cluster, on_cluster
-from motionloom.search.match_web import web_tasks
-from motionloom.search.match_web.web_store import WebStore
+from motionloom.search.match_web import tasks as web_tasks
+from motionloom.search.match_web.store import WebStore
 
 FRAMES = 6_000
 BARS = ("#30638e", "#edae49", "#4f772d", "#8d6b94", "#b5838d")

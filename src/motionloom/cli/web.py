@@ -16,7 +16,7 @@ from motionloom.search.settings import FAMILY_DISTANCE, WebSettings
 
 if TYPE_CHECKING:
     from motionloom.library import Library
-    from motionloom.search.match_web.web_store import LeftToBuild
+    from motionloom.search.match_web.store import LeftToBuild
 
 _WORTH_TELLING = 5.0  # seconds; shorter builds are not announced
 

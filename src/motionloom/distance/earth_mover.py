@@ -1,12 +1,12 @@
-"""The Earth Mover's Distance: the least work that turns one heap of points into another.
+"""Earth Mover's Distance: the least work that turns one signature into another.
 
-Mass lies at points; moving one unit of it costs the distance it is moved. Both heaps have
-the same total, so that all of it is moved, and the least cost is a metric: it is zero only
-for equal heaps, the same both ways, and no detour is shorter.
+A signature is a set of points with masses; moving one unit of mass costs the distance it is
+moved. Both signatures have the same total, so that all mass is moved, and the least cost is a
+metric.
 
-The optimum is exact. Mass is sent along shortest paths, one after another, in the graph of
-what has been sent so far; prices at the points keep all costs from being negative, so that
-each path is found by Dijkstra's method on a dense table (successive shortest paths).
+The optimum is exact, by successive shortest paths: mass is sent along one path after another
+in the residual graph; node potentials keep all costs from being negative, so that each path
+is found by Dijkstra's algorithm on a dense matrix.
 
 References
 ----------
@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from motionloom.errors import InvalidInput
 
-_BALANCE = 1e-9  # totals may differ by so much of themselves
-_DUST = 1e-13  # of the total: less than this is rounding, not mass
+_BALANCE = 1e-9  # relative difference allowed between totals
+_DUST = 1e-13  # of the total: less is rounding, not mass
 
 
 def earth_mover_distance(
     points_a: ArrayLike, mass_a: ArrayLike, points_b: ArrayLike, mass_b: ArrayLike
 ) -> float:
-    """Least work per unit of mass that makes one heap of points the other.
+    """Least work per unit of mass that turns one signature into the other.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def earth_mover_distance(
     >>> earth_mover_distance([[0.0], [4.0]], [1, 1], [[1.0], [4.0]], [1.5, 0.5])
     1.25
     """
-    a, b = _heap("a", points_a, mass_a), _heap("b", points_b, mass_b)
+    a, b = _signature("a", points_a, mass_a), _signature("b", points_b, mass_b)
     if a[0].shape[1] != b[0].shape[1]:
         raise InvalidInput(
             f"points must have the same number of columns; got {a[0].shape[1]} and {b[0].shape[1]}"
@@ -64,7 +64,7 @@ def earth_mover_distance(
 
 
 def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> float:
-    """Least total cost of carrying all supply to all demand.
+    """Least total cost of transporting all supply to all demand.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def transport_cost(costs: ArrayLike, supply: ArrayLike, demand: ArrayLike) -> fl
     return float(transport(costs, supply, demand))
 
 
-def _heap(name: str, points: ArrayLike, mass: ArrayLike):
+def _signature(name: str, points: ArrayLike, mass: ArrayLike):
     points = np.array(points, dtype=np.float64, ndmin=2)
     mass = _masses(f"mass_{name}", mass)
     if points.ndim != 2 or len(points) != len(mass):
@@ -106,7 +106,7 @@ def _heap(name: str, points: ArrayLike, mass: ArrayLike):
 def _masses(name: str, mass: ArrayLike) -> NDArray[np.float64]:
     mass = np.array(mass, dtype=np.float64, ndmin=1)
     if mass.ndim != 1 or not len(mass):
-        raise InvalidInput(f"{name} must be a row of numbers; got shape {mass.shape}")
+        raise InvalidInput(f"{name} must be one-dimensional and not empty; got shape {mass.shape}")
     if not (np.isfinite(mass).all() and (mass > 0.0).all()):
         raise InvalidInput(f"{name} must be positive")
     return mass
@@ -119,7 +119,7 @@ def _check_balance(a: NDArray[np.float64], b: NDArray[np.float64]) -> None:
 
 @nb.njit(cache=True, nogil=True)
 def signature_distance(points_a, mass_a, points_b, mass_b):
-    """Kernel of `earth_mover_distance`: clean arrays, equal totals."""
+    """Kernel of `earth_mover_distance`: checked arrays, equal totals."""
     n, m = len(mass_a), len(mass_b)
     costs = np.empty((n, m))
     for i in range(n):
@@ -133,7 +133,7 @@ def signature_distance(points_a, mass_a, points_b, mass_b):
 
 @nb.njit(cache=True, nogil=True)
 def transport(costs, supply, demand):
-    """Kernel of `transport_cost`: successive shortest paths on a dense table."""
+    """Kernel of `transport_cost`: successive shortest paths on a dense matrix."""
     n, m = costs.shape
     if n == 1 or m == 1:
         total = 0.0
@@ -159,7 +159,7 @@ def transport(costs, supply, demand):
         for j in range(m):
             low = min(low, costs[i, j] - price_b[j])
         price_a[i] = low
-        # What is free of charge is sent at once.
+        # Send at once what costs nothing.
         for j in range(m):
             if left[i] > dust and room[j] > dust and costs[i, j] - price_b[j] <= low:
                 sent = min(left[i], room[j])
@@ -170,8 +170,8 @@ def transport(costs, supply, demand):
     reach_a = np.empty(n)
     from_a = np.empty(m, np.int64)  # the source before each sink on it
     from_b = np.empty(n, np.int64)
-    open_b = np.empty(m, np.int64)  # sinks not yet settled
-    done_b = np.empty(m, np.int64)  # sinks settled, in order
+    open_b = np.empty(m, np.int64)  # sinks not yet reached
+    done_b = np.empty(m, np.int64)  # sinks reached, in order
     done_a = np.empty(n, np.int64)
     seen_a = np.empty(n, np.bool_)
     for start in range(n):

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.distance.body_frame import leg_scale
-from motionloom.distance.features import BODY_ROLES
-from motionloom.distance.windows import window_samples
+from motionloom.distance.features import BODY_ROLES, window_samples
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 

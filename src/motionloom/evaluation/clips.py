@@ -26,9 +26,8 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.evaluation.retrieval import ranked_precision
 from motionloom.evaluation.settings import DEFAULT_METHODS, EvaluateSettings
 from motionloom.parallel import Progress, one_thread
-from motionloom.search.clips.clip import ClipMeasure, mirrored
-from motionloom.search.clips.clip_table import ClipTable, clip_table, gaps_in
-from motionloom.search.clips.measures import CLIP_MEASURES, clip_measure
+from motionloom.search.clips.measures import CLIP_MEASURES, ClipMeasure, clip_measure, mirrored
+from motionloom.search.clips.table import ClipTable, clip_table, gaps_in
 from motionloom.store.ingest.labels import labelling
 from motionloom.store.ingest.sources import Source
 from motionloom.store.store import Store

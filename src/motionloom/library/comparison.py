@@ -14,11 +14,11 @@ from motionloom.errors import InvalidInput, LibraryError
 from motionloom.search import Dtw, SearchSettings, search
 from motionloom.search.candidates import Candidate, Limits
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.library_web import WEB_DURATIONS
-from motionloom.search.match_web.match_sequences import web_matches
+from motionloom.search.match_web.index import web_index
+from motionloom.search.match_web.search import WEB_DURATIONS
+from motionloom.search.match_web.sequences import web_matches
+from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import Web
-from motionloom.search.match_web.web_index import web_index
-from motionloom.search.match_web.web_store import WebStore
 from motionloom.search.query import Query, library_query
 
 if TYPE_CHECKING:

@@ -154,8 +154,8 @@ class Library(BlendVerbs, GraphVerbs, RhythmVerbs):
         progress : callable, optional
             Called with 1 for every motion.
         """
-        from motionloom.search.clips.clip_table import clip_table
         from motionloom.search.clips.measures import CLIP_MEASURES
+        from motionloom.search.clips.table import clip_table
         from motionloom.search.index.neighbours import open_index
 
         if not len(self):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from motionloom.evaluation.rank_correlation import Study
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
-    from motionloom.search.match_web.library_web import WebPair
+    from motionloom.search.match_web.search import WebPair
+    from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
-    from motionloom.search.match_web.web_store import LeftToBuild, WebReport
     from motionloom.search.query import Query
     from motionloom.settings import Settings
 
@@ -465,7 +465,7 @@ class SearchVerbs(Store):
         >>> lib.build_web().built, lib.build_web().built
         (3, 0)
         """
-        from motionloom.search.match_web.web_store import WebStore
+        from motionloom.search.match_web.store import WebStore
 
         return WebStore(self, distance).build(
             label=label, only=only, exclude=exclude, workers=workers, progress=progress
@@ -491,7 +491,7 @@ class SearchVerbs(Store):
         >>> lib.missing_webs(only=["walk", "jog"]).pairs
         3
         """
-        from motionloom.search.match_web.web_store import WebStore
+        from motionloom.search.match_web.store import WebStore
 
         return WebStore(self, distance).left_to_build(label=label, only=only, exclude=exclude)
 
@@ -507,7 +507,7 @@ class SearchVerbs(Store):
         >>> type(lib.web(a, b)).__name__
         'Web'
         """
-        from motionloom.search.match_web.web_store import WebStore
+        from motionloom.search.match_web.store import WebStore
 
         return WebStore(self, distance).web(a, b)
 
@@ -542,7 +542,7 @@ class SearchVerbs(Store):
         >>> pair.query, pair.matrix.shape == pair.web.shape
         ((5, 40), True)
         """
-        from motionloom.search.match_web.library_web import web_pair
+        from motionloom.search.match_web.search import web_pair
 
         return web_pair(self, a, b, distance=distance, query=query)
 

@@ -10,13 +10,13 @@ from motionloom.distance import frame_distance
 from motionloom.errors import LibraryError
 from motionloom.motion import Motion
 from motionloom.search.candidates import Candidate
-from motionloom.search.clips.clip_search import WholeClips, clip_search
 from motionloom.search.clips.measures import CLIP_MEASURES
+from motionloom.search.clips.search import WholeClips, clip_search
 from motionloom.search.lazy_graph import lazy_search
 from motionloom.search.match import Match, Matches, Timeline
 from motionloom.search.match_graph.family import grow_family
 from motionloom.search.match_graph.graph import Family, Node
-from motionloom.search.match_web.library_web import web_expansion, web_search
+from motionloom.search.match_web.search import web_expansion, web_search
 from motionloom.search.query import Query, as_query
 from motionloom.search.settings import (
     FAMILY_DISTANCE,

@@ -118,7 +118,7 @@ def search(tour: Tour) -> dict[str, Any]:
 def match_web(tour: Tour) -> dict[str, Any]:
     """Precompute the match webs of all kicks and grow a family by look-up."""
     from motionloom.plots.match_graph import write_match_graph
-    from motionloom.search.match_web.web_store import WebStore
+    from motionloom.search.match_web.store import WebStore
 
     tour.command(f"web {tour.place} build --within kick")
     webs = WebStore(tour.lib).build(label="kick")

@@ -1,31 +1,27 @@
-"""Clips as heaps of mass, one per joint: what the Earth Mover's Distance compares.
+"""EMD signatures of clips, one per joint, and nearest clips by the Earth Mover's Distance.
 
-A joint's curve of angles is reduced to its Douglas-Peucker points. Each is a point of a space
-of four dimensions, three angles in degrees and the time in frames, and its mass is the number
-of frames it stands for, as a part of all. The distance of two clips is the sum over the joints
-of their weights times the Earth Mover's Distance of their heaps.
+The rotation curve of a joint is reduced to its Douglas-Peucker points. Each is a point in four
+dimensions, three angles in degrees and the time in frames, and its mass is the share of frames
+that it stands for. The distance of two clips is the sum over the joints of their weights times
+the Earth Mover's Distance of their signatures.
 
-**A bound.** Moving mass moves it along each axis at least as far as the heaps' shadows on that
-axis are apart, and those are sorted numbers: their distance is the mean difference of their
+**Lower bound.** Moving mass moves it along each axis at least as far as the projections of the
+signatures on that axis are apart; in one dimension that is the mean difference of their
 quantiles. The root of the sum of squares over the four axes is no more than the distance of
-the heaps, because a mean of lengths is no less than the length of the mean. Quantiles are
-kept as means over a few parts of the mass, which can only make the bound smaller.
+the signatures, because a mean of lengths is no less than the length of the mean. Quantiles are
+stored as means over a few parts of the mass, which can only lower the bound.
+
+**Search.** Clips are visited in the order of the bound, and the search ends where the bound
+exceeds the k-th best distance; a distance is abandoned as soon as the joints computed and the
+bounds of the others exceed it. The answer is that of computing all distances. A metric index
+would not help: on 3,000 pieces of CMU takes the best of 24 pivot clips rules out 30 % of all,
+the bound used here 88 %, and nearly all that it leaves are left by the pivots too. So there is
+no tree.
 
 References
 ----------
 .. [1] G. Tam, Q. Zheng, M. Corbyn, R. Lau. Motion retrieval based on energy morphing.
    ISM 2007.
-
-Nearest clips by the Earth Mover's Distance, without computing most distances.
-
-Clips are taken in the order of a lower bound (see `motionloom.search.clips.emd_signature`), and
-the search ends where the bound exceeds the k-th best distance found; a distance is given up as
-soon as the joints done and the bounds of the others exceed it. The answer is that of computing all.
-
-The distance is a metric, and a metric index would use that: a clip as far from some third one
-as the query is near to it cannot be near. On 3,000 pieces of CMU takes the best of 24 such
-third clips rules out 30 % of all; the bound used here rules out 88 %, and those that it leaves
-are nearly all left by the third clips, too. So there is no tree.
 """
 
 from __future__ import annotations
@@ -42,23 +38,23 @@ from motionloom.distance.earth_mover import signature_distance
 from motionloom.errors import InvalidInput
 from motionloom.ragged import offsets_of
 
-PARTS = 8  # of the mass, for the bound: with more it is hardly higher
+PARTS = 8  # of the mass, for the bound: more parts hardly raise it
 _AXES = 4
-_SLACK = 1e-12  # what rounding may do to a sum of joints
+_SLACK = 1e-12  # rounding of a sum over joints
 
 
 @dataclass(frozen=True, eq=False)
 class EmdSignatures:
-    """EmdSignatures of C clips with J joints each.
+    """EMD signatures of C clips with J joints each.
 
     Attributes
     ----------
     points : ndarray, shape (N, 4)
         Three angles in degrees, and the time in frames times the time's weight.
     mass : ndarray, shape (N,)
-        Of each heap, 1 in all.
+        The mass of each signature adds up to 1.
     starts : ndarray of int64, shape (C * J + 1,)
-        Heap of joint j of clip c: points ``starts[c * J + j]`` to the next.
+        Signature of joint j of clip c: points from ``starts[c * J + j]`` to the next start.
     quantiles : ndarray, shape (C, J, 4, PARTS)
         Means of the coordinates over equal parts of the mass, sorted.
     """
@@ -76,18 +72,18 @@ class EmdSignatures:
         threshold: float = THRESHOLD,
         time_weight: float = 1.0,
     ) -> EmdSignatures:
-        """EmdSignatures of rotation curves.
+        """Signatures of rotation curves.
 
         Parameters
         ----------
         curves : array_like, shape (C, T, J, 3)
             Degrees. All numbers finite.
         threshold : float
-            Of Douglas-Peucker, in degrees.
+            Tolerance of Douglas-Peucker, in degrees.
         time_weight : float
             Degrees that one frame counts for in the ground distance.
         """
-        points, mass, counts = _heaps(
+        points, mass, counts = _signatures(
             np.ascontiguousarray(curves, dtype=np.float64), threshold, time_weight
         )
         starts = offsets_of(counts)
@@ -98,7 +94,7 @@ class EmdSignatures:
         return len(self.quantiles)
 
     def take(self, clips: NDArray[np.int64]) -> EmdSignatures:
-        """The heaps of some of the clips."""
+        """The signatures of some clips."""
         joints = self.quantiles.shape[1]
         numbers = (np.asarray(clips)[:, None] * joints + np.arange(joints)).ravel()
         counts = np.diff(self.starts)[numbers]
@@ -113,8 +109,8 @@ def limited_distance(
 ):
     """Distance of two clips, or inf as soon as it must exceed `limit`.
 
-    `bounds` (J,) are lower bounds of the joints' weighted distances; joints are taken in the
-    order of these, the largest first.
+    `bounds` (J,) are lower bounds of the weighted distances of the joints; joints are visited
+    in this order, largest first.
     """
     joints = len(weights)
     each = np.zeros(joints)
@@ -129,7 +125,7 @@ def limited_distance(
         expected += each[joint] - bounds[joint]
         if expected * (1.0 - _SLACK) > limit:
             return np.inf
-    return each.sum()  # always in one order: sums of floats depend on it
+    return each.sum()  # in a fixed order, because float sums depend on it
 
 
 @nb.njit(cache=True, nogil=True)
@@ -150,7 +146,7 @@ def joint_bounds(quantiles, clip, weights):
 
 
 @nb.njit(cache=True, nogil=True)
-def _heaps(curves, threshold, time_weight):
+def _signatures(curves, threshold, time_weight):
     clips, frames, joints, _ = curves.shape
     room = clips * joints * min(frames, 16)
     points, mass = np.empty((room, _AXES)), np.empty(room)
@@ -178,9 +174,9 @@ def _heaps(curves, threshold, time_weight):
 
 @nb.njit(cache=True, nogil=True)
 def _quantiles(points, mass, starts):
-    heaps = len(starts) - 1
-    out = np.zeros((heaps, _AXES, PARTS))
-    for h in range(heaps):
+    count = len(starts) - 1
+    out = np.zeros((count, _AXES, PARTS))
+    for h in range(count):
         first, last = starts[h], starts[h + 1]
         for k in range(_AXES):
             order = np.argsort(points[first:last, k])
@@ -197,45 +193,48 @@ def _quantiles(points, mass, starts):
     return out
 
 
-_BOUND_SLACK = 1e-9  # of a bound: sums in another order are rounded otherwise
+_BOUND_SLACK = 1e-9  # of a bound: sums in another order are rounded differently
 
 
 def emd_matrix_rows(
-    heaps: EmdSignatures, weights: NDArray[np.float64], first: int, last: int
+    signatures: EmdSignatures, weights: NDArray[np.float64], first: int, last: int
 ) -> NDArray[np.float64]:
-    """Distances from clips `first` to `last` to all before them, NaN behind the diagonal."""
-    return _matrix_rows(heaps.points, heaps.mass, heaps.starts, weights, len(heaps), first, last)
+    """Distances from clips `first` to `last` to all before them, NaN beyond the diagonal."""
+    return _matrix_rows(
+        signatures.points, signatures.mass, signatures.starts, weights, len(signatures), first, last
+    )
 
 
 def emd_nearest(
     query: EmdSignatures,
-    heaps: EmdSignatures,
+    signatures: EmdSignatures,
     weights: NDArray[np.float64],
     *,
     k: int,
     prune: bool = True,
 ) -> Nearest:
-    """The `k` clips nearest to the only one of `query`.
+    """The `k` clips nearest to the single clip of `query`.
 
     Parameters
     ----------
-    query, heaps : EmdSignatures
+    query, signatures : EmdSignatures
     weights : ndarray, shape (J,)
-        Of the joints.
+        Weights of the joints.
     k : int
     prune : bool
-        Without it every distance is computed, to the same end.
+        Use the bounds; without them every distance is computed, with the same result.
     """
     if k < 1:
         raise InvalidInput(f"k must be at least 1; got {k}")
-    bounds = joint_bounds(heaps.quantiles, query.quantiles[0], weights) * (1.0 - _BOUND_SLACK)
+    bounds = joint_bounds(signatures.quantiles, query.quantiles[0], weights) * (1.0 - _BOUND_SLACK)
     if not prune:
         bounds[:] = 0.0
     totals = bounds.sum(axis=1)
     order = np.argsort(totals, kind="stable")
     found, gaps, computed = _nearest(
-        query.points, query.mass, query.starts, heaps.points, heaps.mass, heaps.starts,
-        weights, bounds, totals, order, min(k, len(order)),
+        query.points, query.mass, query.starts,
+        signatures.points, signatures.mass, signatures.starts, weights, bounds, totals, order,
+        min(k, len(order)),
     )  # fmt: skip
     best = np.lexsort((found, gaps))
     return Nearest(found[best], gaps[best], int(computed))

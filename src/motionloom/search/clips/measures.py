@@ -1,7 +1,7 @@
-"""How far two whole clips are apart: the measures, by name, behind one door.
+"""Measures of the distance of whole clips, by name.
 
 =============== ==================================================================== =======
-``dtw-clip``    banded DTW of poses, travel and length: the best there is here       metres
+``dtw-clip``    banded DTW of poses, travel and length: the best of these           metres
 ``emd``         Earth Mover's Distance of rotation curves (Tam et al. 2007)          degrees
 ``dtw-angles``  banded DTW of rotation curves                                        degrees
 ``scaling``     uniform scaling of rotation curves (Keogh et al. 2004)               degrees
@@ -10,15 +10,15 @@
 ``dtw-jrd``     banded DTW of joint relative distances                               its own
 =============== ==================================================================== =======
 
-A measure turns a clip into rows of numbers, and compares rows. Rows have columns for each of
-its *joints*; those that a skeleton lacks hold no numbers, and clips are compared by the joints
-that all of them have.
+A measure turns a clip into feature vectors and compares those. They have columns for each of
+the *joints* of the measure; columns of joints that a skeleton lacks are NaN, and clips are
+compared by the joints that all of them have.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ from motionloom.alignment.banded_dtw import (
 )
 from motionloom.alignment.dtw import accumulated, warp
 from motionloom.alignment.uniform_scaling import FACTOR, scaled_lengths, scaling_nearest
-from motionloom.distance.clip_features import POSE_ROLES, clip_summary, even_rows, pose_rows
 from motionloom.distance.curves import (
     CURVE_JOINTS,
     JOINT_IMPORTANCE,
@@ -44,8 +43,121 @@ from motionloom.distance.frame_distances import FrameDistance, frame_distance
 from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.resampling import resampled_length
-from motionloom.search.clips.clip import ClipMeasure, Clips
 from motionloom.search.clips.emd_signature import EmdSignatures, emd_matrix_rows, emd_nearest
+from motionloom.search.clips.features import POSE_ROLES, clip_summary, even_rows, pose_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Clips:
+    """Feature vectors of many clips, with the columns of the joints that all have.
+
+    Attributes
+    ----------
+    rows : ndarray of float32, shape (N, D)
+    starts : ndarray of int64, shape (C + 1,)
+        Clip c has vectors ``starts[c]`` to ``starts[c + 1]``.
+    joints : tuple of str
+        Joints that are compared.
+    """
+
+    rows: NDArray[np.float32]
+    starts: NDArray[np.int64]
+    joints: tuple[str, ...]
+    made: dict = field(default_factory=dict, repr=False)  # what a measure caches
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def stack(self) -> NDArray[np.float32]:
+        """Feature vectors of clips of equal length, shape (C, T, D)."""
+        return self.rows.reshape(len(self), -1, self.rows.shape[1])
+
+    @property
+    def whole(self) -> NDArray[np.bool_]:
+        """Which clips have no missing values, shape (C,)."""
+        if "whole" not in self.made:
+            bad = ~np.isfinite(self.rows.sum(axis=1, dtype=np.float64))
+            self.made["whole"] = ~np.logical_or.reduceat(bad, self.starts[:-1])
+        return self.made["whole"]
+
+
+def clip_distances(measure: ClipMeasure, clips: Clips) -> NDArray[np.float64]:
+    """Distance from each clip (a row) to each (a column), NaN for clips with gaps."""
+    rows = measure.matrix_rows(clips, 0, len(clips))
+    return mirrored(rows) if measure.symmetric else rows
+
+
+def mirrored(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A square matrix that is given up to the diagonal, completed.
+
+    Examples
+    --------
+    >>> mirrored(np.array([[0.0, np.nan], [3.0, 0.0]])).tolist()
+    [[0.0, 3.0], [3.0, 0.0]]
+    """
+    upper = np.triu(np.ones(rows.shape, dtype=bool), 1)
+    return np.where(upper, rows.T, rows)
+
+
+def artifact_key(measure: ClipMeasure) -> str:
+    """Text that identifies a measure in the names of artifacts.
+
+    It has the class names of release 0.1, so that tables written by it are still found.
+    """
+    text = repr(measure).replace("kind='summary'", "kind='gist'")
+    for name, old in (("EmdMeasure", "EnergyMeasure"), ("FrameDistanceMeasure", "GridMeasure")):
+        text = text.replace(f"{name}(", f"{old}(")
+    return text
+
+
+class ClipMeasure(Protocol):
+    """Protocol of a clip measure."""
+
+    @property
+    def name(self) -> str:
+        """Name of the measure."""
+
+    @property
+    def unit(self) -> str:
+        """Unit of the distances."""
+
+    @property
+    def about(self) -> str:
+        """Short description."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Joints that it can compare."""
+
+    def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:
+        """Those of `joints` that a skeleton has; `RoleError` if it cannot be compared."""
+
+    def length(self, frames: int, fps: float) -> int:
+        """Number of feature vectors of a clip."""
+
+    def clip_rows(self, motion: Motion) -> NDArray[np.float64]:
+        """Feature vectors of a clip, (length, width), NaN for joints that it lacks."""
+
+    def columns(self, joints: tuple[str, ...], width: int) -> NDArray[np.int64]:
+        """Which of all `width` columns belong to some joints."""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether distances are symmetric."""
+
+    def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:
+        """Distance from clips `first` to `last` (rows) to each (a column).
+
+        NaN for clips with gaps and, where distances are symmetric, beyond the diagonal.
+        """
+
+    def nearest(self, query: NDArray, clips: Clips, *, k: int, prune: bool = True) -> Nearest:
+        """The `k` clips nearest to one with feature vectors `query`."""
+
+    def path(self, query: NDArray, clip: NDArray) -> NDArray[np.int64]:
+        """Alignment of the feature vectors of two clips, pairs (L, 2)."""
+
 
 PAPER_ROWS = 128  # Tam et al. 2007, section 4
 GIST_ROWS = 64
@@ -55,7 +167,7 @@ _LEGS = ("hips", "left_hip", "left_ankle", "right_hip", "right_ankle")
 
 @dataclass(frozen=True)
 class DtwMeasure:
-    """Banded DTW of rows of numbers: root mean square over rows and points."""
+    """Banded DTW of feature vectors: root mean square over frames and points."""
 
     name: str
     about: str
@@ -106,7 +218,7 @@ class DtwMeasure:
 
 
 class CurveMeasure:
-    """What measures of rotation curves that pair no frames have in common."""
+    """Base of measures of rotation curves that align no frames."""
 
     def joints_of(self, skeleton: Skeleton) -> tuple[str, ...]:  # noqa: D102
         return _curves_of(skeleton)
@@ -115,7 +227,7 @@ class CurveMeasure:
         return _columns(CURVE_JOINTS, joints)
 
     def path(self, query, clip) -> NDArray[np.int64]:
-        """Both from start to end at even speeds."""
+        """Both clips from start to end at even speed."""
         count = max(len(query), len(clip))
         ends = [np.rint(np.linspace(0, len(rows) - 1, count)) for rows in (query, clip)]
         return np.stack(ends, axis=1).astype(np.int64)
@@ -142,38 +254,38 @@ class EmdMeasure(CurveMeasure):
     def matrix_rows(self, clips: Clips, first: int, last: int) -> NDArray[np.float64]:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         own = there[(there >= first) & (there < last)]
-        low = int(np.searchsorted(there, first))  # heaps are those of the clips without gaps
-        heaps, weights = self.heaps(clips), self.weights(clips.joints)
+        low = int(np.searchsorted(there, first))  # clips with gaps have no signatures
+        signatures, weights = self.signatures(clips), self.weights(clips.joints)
         out = np.full((last - first, len(clips)), np.nan)
-        out[np.ix_(own - first, there)] = emd_matrix_rows(heaps, weights, low, low + len(own))
+        out[np.ix_(own - first, there)] = emd_matrix_rows(signatures, weights, low, low + len(own))
         return out
 
     def nearest(self, query, clips: Clips, *, k: int, prune: bool = True) -> Nearest:  # noqa: D102
         there = np.flatnonzero(clips.whole)
         weights = self.weights(clips.joints)
-        one = self._heaps_of(np.asarray(query, dtype=np.float64)[None])
-        found = emd_nearest(one, self.heaps(clips), weights, k=k, prune=prune)
+        one = self._signatures_of(np.asarray(query, dtype=np.float64)[None])
+        found = emd_nearest(one, self.signatures(clips), weights, k=k, prune=prune)
         return Nearest(there[found.clips], found.distances, found.computed)
 
-    def heaps(self, clips: Clips) -> EmdSignatures:
-        """EmdSignatures of the clips without missing values, made once."""
-        if "heaps" not in clips.made:
-            clips.made["heaps"] = self._heaps_of(clips.stack[clips.whole])
-        return clips.made["heaps"]
+    def signatures(self, clips: Clips) -> EmdSignatures:
+        """Signatures of the clips without missing values, computed once."""
+        if "signatures" not in clips.made:
+            clips.made["signatures"] = self._signatures_of(clips.stack[clips.whole])
+        return clips.made["signatures"]
 
     def weights(self, joints: tuple[str, ...]) -> NDArray[np.float64]:
-        """Weights of joints, 1 in all."""
+        """Weights of joints; their sum is 1."""
         weights = np.array([JOINT_IMPORTANCE[joint] for joint in joints])
         return weights / weights.sum()
 
-    def _heaps_of(self, stack: NDArray) -> EmdSignatures:
+    def _signatures_of(self, stack: NDArray) -> EmdSignatures:
         curves = stack.reshape(*stack.shape[:2], -1, 3)
         return EmdSignatures.of(curves, threshold=self.threshold, time_weight=self.time_weight)
 
 
 @dataclass(frozen=True)
 class ScalingMeasure(CurveMeasure):
-    """Uniform scaling of the first 128 frames at 120 Hz: root mean square over the joints."""
+    """Uniform scaling of the first 128 frames at 120 fps: root mean square over the joints."""
 
     name: str = "scaling"
     about: str = "uniform scaling of rotation curves (Keogh et al. 2004)"
@@ -278,7 +390,7 @@ CLIP_MEASURES: dict[str, ClipMeasure] = {
         FrameDistanceMeasure("dtw-jrd", "jrd", "banded DTW of joint relative distances"),
     )
 }
-"""Measures of whole clips by name."""
+"""Clip measures by name."""
 
 
 def clip_measure(name: str) -> ClipMeasure:
@@ -291,7 +403,7 @@ def clip_measure(name: str) -> ClipMeasure:
     """
     if name not in CLIP_MEASURES:
         raise InvalidInput(
-            f"no measure of clips is called {name!r}; there are {', '.join(CLIP_MEASURES)}"
+            f"no clip measure is called {name!r}; there are {', '.join(CLIP_MEASURES)}"
         )
     return CLIP_MEASURES[name]
 
@@ -308,8 +420,8 @@ def _curves_of(skeleton: Skeleton) -> tuple[str, ...]:
 def _some(found: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
     if 2 * len(found) < len(wanted):
         raise RoleError(
-            f"has {len(found)} of the {len(wanted)} joints that are compared, fewer than half; "
-            f"there are {', '.join(wanted)}"
+            f"has {len(found)} of the {len(wanted)} joints that are compared, fewer than half: "
+            f"{', '.join(wanted)}"
         )
     return found
 

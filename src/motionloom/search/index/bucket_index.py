@@ -1,19 +1,19 @@
-"""Exact nearest neighbours by blocks of 64 rows that lie close together.
+"""Bucket index: exact nearest neighbours by buckets of 64 vectors that lie close together.
 
-Rows are turned into the axes of their principal components, which changes no distance but
-puts most of it into the first few numbers. They are then halved again and again across the
-axis in which they spread most, until 64 are left: a block, and the box around it. A query
-looks at the boxes first, and then into the blocks whose box is nearer than the k nearest
-rows found so far. Within a block, the numbers of one axis lie side by side, so that 64
-distances are computed at a time, and given up after a few axes if all are too far.
+Feature vectors are rotated into their principal axes, which changes no distance but puts most
+of it into the first few coordinates. They are then halved repeatedly across the axis of largest
+variance until 64 are left: a bucket, with its bounding box. A query visits the boxes first, and
+then the buckets whose box is nearer than the k nearest vectors found so far. Within a bucket,
+the coordinates of one axis are contiguous, so that 64 distances are computed at a time, and
+abandoned after a few axes if all are too far.
 
-The frames of a motion are asked for in a row, and a frame's neighbours are almost those of
-the frame before. By the triangle inequality the k-th neighbour of a frame is at most as far
-as the k-th of the frame before plus the step between the two; the search starts from there.
+The frames of a motion are queried in order, and the neighbours of a frame are almost those of
+the frame before. By the triangle inequality the k-th neighbour of a frame is at most as far as
+the k-th of the frame before plus the step between the two; the search starts from that bound.
 
-Turned rows are single precision. Whatever lies within their rounding of the k-th distance
-is kept and measured again, from the rows as given and in double precision, so that the
-answer is that of the definition.
+Rotated vectors have single precision. Whatever lies within their rounding of the k-th distance
+is kept and measured again, from the original vectors in double precision, so that the answer
+is exact.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ from numpy.typing import NDArray
 
 from motionloom.store.remote.folder import Folder
 
-_WIDTH = 64  # rows in a block: 16 vectors of four, and 15,000 boxes for a million frames
-_GROUP = 16  # boxes in a box of boxes
-_CHUNK = 8  # axes after which a block may be given up
-_FAR = np.float32(1e18)  # coordinates of the rows that fill up the last block
+_WIDTH = 64  # vectors in a bucket: 16 SIMD registers of four; 15,000 boxes per million frames
+_GROUP = 16  # buckets in a group, which has a bounding box too
+_CHUNK = 8  # axes after which a bucket may be abandoned
+_FAR = np.float32(1e18)  # coordinates of the padding of the last bucket
 
 
 @dataclass(frozen=True, eq=False)
 class BucketIndex:
-    """An index of N rows in D dimensions: L blocks, G groups of blocks.
+    """Index of N vectors in D dimensions: L buckets, G groups of buckets.
 
     Attributes
     ----------
     values : ndarray of float32, shape (L, D, 64)
-        Turned rows.
+        Rotated vectors.
     rows : ndarray of int64, shape (L * 64,)
-        Number of each row among those given; -1 where there is none.
+        Number of each vector among those given; -1 for padding.
     low, high : ndarray of float32, shape (L, D)
-        Boxes around the blocks.
+        Bounding boxes of the buckets.
     group_low, group_high : ndarray of float32, shape (G, D)
-        Boxes around 16 boxes each.
+        Bounding boxes of 16 buckets each.
     centre : ndarray, shape (D,)
     axes : ndarray, shape (D, D)
-        ``(row - centre) @ axes`` is the turned row.
+        ``(vector - centre) @ axes`` is the rotated vector.
     """
 
     values: NDArray[np.float32]
@@ -63,24 +63,24 @@ class BucketIndex:
 
     @classmethod
     def build(cls, rows: NDArray[np.float32]) -> BucketIndex:
-        """Index `rows` (N, D); rows with missing values are left out."""
+        """Index feature vectors (N, D); those with missing values are left out."""
         numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
         centre, axes = _principal_axes(rows, numbers)
-        turned = _turned(rows, numbers, centre, axes)
-        order = _block_order(turned, _WIDTH)
-        n_blocks = -(-len(order) // _WIDTH)
-        # Empty blocks make up the last group.
-        n_groups = -(-n_blocks // _GROUP)
-        values = np.full((n_blocks * _WIDTH, turned.shape[1]), _FAR, np.float32)
-        values[: len(order)] = turned[order]
-        held = np.full(n_blocks * _WIDTH, -1, np.int64)
+        rotated = _rotated(rows, numbers, centre, axes)
+        order = _bucket_order(rotated, _WIDTH)
+        n_buckets = -(-len(order) // _WIDTH)
+        # The last group may be smaller.
+        n_groups = -(-n_buckets // _GROUP)
+        values = np.full((n_buckets * _WIDTH, rotated.shape[1]), _FAR, np.float32)
+        values[: len(order)] = rotated[order]
+        held = np.full(n_buckets * _WIDTH, -1, np.int64)
         held[: len(order)] = numbers[order]
-        in_blocks = values.reshape(n_blocks, _WIDTH, -1)
-        real = np.where(in_blocks == _FAR, np.nan, in_blocks)
+        in_buckets = values.reshape(n_buckets, _WIDTH, -1)
+        real = np.where(in_buckets == _FAR, np.nan, in_buckets)
         low, high = np.nanmin(real, axis=1), np.nanmax(real, axis=1)
         first = np.arange(n_groups) * _GROUP
         return cls(
-            np.ascontiguousarray(in_blocks.transpose(0, 2, 1)),
+            np.ascontiguousarray(in_buckets.transpose(0, 2, 1)),
             held,
             low,
             high,
@@ -97,7 +97,7 @@ class BucketIndex:
 
     @classmethod
     def open(cls, folder: Folder) -> BucketIndex:
-        """What `save` wrote; large arrays are memory-mapped."""
+        """Open what `save` wrote; large arrays are memory-mapped."""
         large = ("values", "rows")
         return cls(
             **{
@@ -116,25 +116,25 @@ class BucketIndex:
         epsilon: float = 0.0,
         allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The `k` nearest rows within `radius` of every query; see `neighbours`.
+        """The `k` nearest vectors within `radius` of every query; see `neighbours`.
 
         Returns
         -------
         offsets : ndarray, shape (Q + 1,)
             Query q has entries ``offsets[q]`` to ``offsets[q + 1]`` of the other two.
         found : ndarray of int64
-            Row numbers; nearest first, of equal distances the smaller number first.
+            Numbers of the vectors; nearest first, ties by number.
         distances : ndarray of float64
         """
         queries = np.ascontiguousarray(queries, dtype=np.float32)
-        turned = ((queries.astype(np.float64) - self.centre) @ self.axes).astype(np.float32)
+        rotated = ((queries.astype(np.float64) - self.centre) @ self.axes).astype(np.float32)
         reach = max(float(np.abs(self.group_low).max(initial=0.0)), 1e-30)
         reach = max(reach, float(np.abs(self.group_high).max(initial=0.0)))
         slack = 8.0 * np.finfo(np.float32).eps * np.sqrt(len(self.centre)) * reach
         everything = np.ones(1, np.bool_) if allowed is None else allowed
         return _nearest(
             queries,
-            turned,
+            rotated,
             rows,
             self.values,
             self.rows,
@@ -152,7 +152,7 @@ class BucketIndex:
 
 
 def _principal_axes(rows, numbers):
-    """Mean and principal axes of the rows, the longest first."""
+    """Mean and principal axes, largest variance first."""
     some = rows[numbers[:: max(1, len(numbers) // 100_000)]].astype(np.float64)
     if not len(some):
         return np.zeros(rows.shape[1]), np.eye(rows.shape[1])
@@ -161,7 +161,7 @@ def _principal_axes(rows, numbers):
     return centre, np.ascontiguousarray(axes[:, ::-1])
 
 
-def _turned(rows, numbers, centre, axes):
+def _rotated(rows, numbers, centre, axes):
     out = np.empty((len(numbers), rows.shape[1]), np.float32)
     for first in range(0, len(numbers), 65_536):
         part = numbers[first : first + 65_536]
@@ -170,8 +170,8 @@ def _turned(rows, numbers, centre, axes):
 
 
 @nb.njit(cache=True, nogil=True)
-def _block_order(rows, width):
-    """An order in which every `width` rows in a row lie close together."""
+def _bucket_order(rows, width):
+    """An order in which every `width` successive vectors lie close together."""
     order = np.arange(len(rows))
     keys = np.empty(len(rows), np.float32)
     firsts, lasts = np.empty(128, np.int64), np.empty(128, np.int64)
@@ -185,8 +185,8 @@ def _block_order(rows, width):
         axis = _widest_axis(rows, order, first, last)
         for i in range(first, last):
             keys[i] = rows[order[i], axis]
-        n_blocks = (last - first + width - 1) // width
-        middle = first + (n_blocks // 2) * width
+        n_buckets = (last - first + width - 1) // width
+        middle = first + (n_buckets // 2) * width
         _select(keys, order, first, last, middle)
         firsts[depth], lasts[depth] = first, middle
         firsts[depth + 1], lasts[depth + 1] = middle, last
@@ -213,7 +213,7 @@ def _widest_axis(rows, order, first, last):
 
 @nb.njit(cache=True, nogil=True)
 def _select(keys, order, first, last, middle):
-    """Put what belongs before `middle` before it, by Hoare's quickselect."""
+    """Partition at `middle` by Hoare's quickselect."""
     low, high = first, last - 1
     while low < high:
         a, b, c = keys[low], keys[(low + high) // 2], keys[high]
@@ -239,10 +239,10 @@ def _select(keys, order, first, last, middle):
 
 @nb.njit(cache=True, nogil=True)
 def _nearest(
-    queries, turned, rows, values, numbers, low, high, group_low, group_high,
-    k, radius, stretch, slack, allowed, all_allowed,
+    queries, rotated, rows, values, numbers, low, high, group_low, group_high,
+    k, radius, factor, slack, allowed, all_allowed,
 ):  # fmt: skip
-    n_queries, n_axes = turned.shape
+    n_queries, n_axes = rotated.shape
     n_rows = len(numbers)
     k = min(k, n_rows)
     offsets = np.zeros(n_queries + 1, np.int64)
@@ -253,23 +253,23 @@ def _nearest(
     sums = np.empty(_WIDTH, np.float32)
     carried, total = np.inf, 0
     for q in range(n_queries):
-        point = turned[q]
+        point = rotated[q]
         if q > 0:
             step = 0.0
             for d in range(n_axes):
-                step += (np.float64(point[d]) - turned[q - 1, d]) ** 2
+                step += (np.float64(point[d]) - rotated[q - 1, d]) ** 2
             carried = carried + np.sqrt(step) + slack if np.isfinite(step) else np.inf
         missing = not np.isfinite(point).all()
         bound, count = min(carried, radius), 0
         for _ in range(2):
             limit = np.float32(min((bound + slack) ** 2, 1e30))
             for g in range(0 if missing else len(group_low)):
-                if _box_square(point, group_low[g], group_high[g]) * stretch * stretch > limit:
+                if _box_square(point, group_low[g], group_high[g]) * factor * factor > limit:
                     continue
                 for b in range(g * _GROUP, min((g + 1) * _GROUP, len(low))):
-                    if _box_square(point, low[b], high[b]) * stretch * stretch > limit:
+                    if _box_square(point, low[b], high[b]) * factor * factor > limit:
                         continue
-                    if not _block_squares(point, values[b], sums, limit):
+                    if not _bucket_squares(point, values[b], sums, limit):
                         continue
                     for p in range(_WIDTH):
                         if sums[p] <= limit:
@@ -281,12 +281,12 @@ def _nearest(
                     if count + _WIDTH > len(squares):
                         count, bound = _tightened(squares, members, count, k, bound, slack)
                         limit = np.float32(min((bound + slack) ** 2, 1e30))
-                        if count + 2 * _WIDTH > len(squares):  # many rows at one distance
+                        if count + 2 * _WIDTH > len(squares):  # many vectors at one distance
                             squares = _longer(squares, 2 * len(squares))
                             members = _longer(members, len(squares))
-            if count >= k or stretch == 1.0 or carried >= radius:
+            if count >= k or factor == 1.0 or carried >= radius:
                 break
-            # Stretched boxes hid what the bound of the query before promises: without it.
+            # With epsilon, boxes may hide what the bound of the previous query promises: drop it.
             bound, carried, count = radius, np.inf, 0
         if count > k:
             count, bound = _tightened(squares, members, count, k, bound, slack)
@@ -320,14 +320,14 @@ def _box_square(point, low, high):
 
 
 @nb.njit(cache=True, nogil=True)
-def _block_squares(point, block, sums, limit):
-    """Squared distances of 64 rows, or False as soon as all are beyond the limit."""
+def _bucket_squares(point, bucket, sums, limit):
+    """Squared distances of 64 vectors, or False as soon as all are beyond the limit."""
     for p in range(_WIDTH):
         sums[p] = 0.0
     n_axes = len(point)
     for first in range(0, n_axes, _CHUNK):
         for d in range(first, min(first + _CHUNK, n_axes)):
-            value, axis = point[d], block[d]
+            value, axis = point[d], bucket[d]
             for p in range(_WIDTH):
                 gap = axis[p] - value
                 sums[p] += gap * gap
@@ -342,7 +342,7 @@ def _block_squares(point, block, sums, limit):
 
 @nb.njit(cache=True, nogil=True)
 def _tightened(squares, members, count, k, bound, slack):
-    """Keep the k smallest, and what rounding cannot tell from the k-th."""
+    """Keep the k smallest, and what rounding cannot distinguish from the k-th."""
     if count <= k:
         return count, bound
     kth = np.sqrt(np.float64(np.partition(squares[:count], k - 1)[k - 1]))
@@ -371,7 +371,7 @@ def _exact_distances(query, rows, members, count):
 
 @nb.njit(cache=True, nogil=True)
 def _by_distance(distances, members, count):
-    """Order by distance, then by row number."""
+    """Order by distance, then by number."""
     order = np.argsort(distances)
     first = 0
     for i in range(1, count + 1):

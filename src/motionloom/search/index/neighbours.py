@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from motionloom.distance import LibraryFeatures
 from motionloom.errors import InvalidInput, LibraryError
 from motionloom.motion import Motion
+from motionloom.ragged import offsets_of
 from motionloom.search.candidates import Candidate
 from motionloom.search.filters import chosen_mask
 from motionloom.search.index.bucket_index import BucketIndex
@@ -235,8 +236,6 @@ def open_index(
     if kind not in INDEXES:
         raise InvalidInput(f"index must be one of {', '.join(INDEXES)}; got {kind!r}")
     if kind == "kdtree":
-        from motionloom.search.index.kd_tree import KDTree
-
         return KDTree.build(features.rows)
 
     table = features.folder
@@ -260,3 +259,69 @@ def open_index(
         options["shards"] = shards
     artifact = "blocks" if kind == "bucket" else kind
     return library.artifacts.derive(artifact, options, build=build, read=load)
+
+
+class KDTree:
+    """Index of N feature vectors by SciPy's kd-tree; same answers as `BucketIndex`."""
+
+    def __init__(self, rows: NDArray[np.float32]) -> None:
+        from scipy.spatial import cKDTree  # only where this index is chosen
+
+        self._numbers = np.flatnonzero(np.isfinite(rows).all(axis=1))
+        self._tree = cKDTree(rows[self._numbers]) if len(self._numbers) else None
+
+    @classmethod
+    def build(cls, rows: NDArray[np.float32]) -> KDTree:
+        """Index feature vectors (N, D); those with missing values are left out."""
+        return cls(rows)
+
+    def nearest(
+        self,
+        queries: NDArray[np.float32],
+        rows: NDArray[np.float32],
+        *,
+        k: int,
+        radius: float = np.inf,
+        epsilon: float = 0.0,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """As `BucketIndex.nearest`."""
+        found, distances = [], []
+        for query in np.asarray(queries, dtype=np.float64):
+            numbers = self._candidates(query, k, radius, epsilon, allowed)
+            gaps = np.sqrt(np.sum((rows[numbers].astype(np.float64) - query) ** 2, axis=1))
+            order = np.lexsort([numbers, gaps])
+            order = order[gaps[order] <= radius][:k]
+            found.append(numbers[order])
+            distances.append(gaps[order])
+        sizes = [len(part) for part in found]
+        offsets = offsets_of(sizes)
+        if not found:
+            return offsets, np.empty(0, np.int64), np.empty(0)
+        return offsets, np.concatenate(found).astype(np.int64), np.concatenate(distances)
+
+    def _candidates(self, query, k, radius, epsilon, allowed):
+        """At least the k nearest that are allowed, and all at the distance of the k-th."""
+        if self._tree is None or not np.isfinite(query).all():
+            return np.empty(0, np.int64)
+        count = min(k, self._tree.n)
+        while True:
+            gaps, indices = self._tree.query(
+                query, count, eps=epsilon, distance_upper_bound=_above(radius)
+            )
+            gaps, indices = np.atleast_1d(gaps), np.atleast_1d(indices)
+            numbers = self._numbers[indices[np.isfinite(gaps)]]
+            kept = numbers if allowed is None else numbers[allowed[numbers]]
+            if len(kept) >= k or count == self._tree.n or len(numbers) < count:
+                break
+            count = min(2 * count, self._tree.n)
+        if epsilon > 0.0 or len(numbers) < count:
+            return kept
+        # Of several vectors at the k-th distance the tree gives any; we want the first.
+        near = self._tree.query_ball_point(query, _above(float(gaps[len(numbers) - 1])))
+        numbers = self._numbers[np.asarray(near, dtype=np.int64)]
+        return numbers if allowed is None else numbers[allowed[numbers]]
+
+
+def _above(distance: float) -> float:
+    return distance * (1.0 + 1e-9) + 1e-12

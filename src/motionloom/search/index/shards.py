@@ -1,10 +1,10 @@
-"""Sharded index: bucket indexes of parts of the rows, each small enough for one worker.
+"""Sharded index: parts small enough for the memory of one worker, all of them queried.
 
-The rows of a library are divided into contiguous parts, each with its own bucket index (see
-`motionloom.search.index.bucket_index`). A query goes to every shard; each returns its k nearest
-rows, with distances computed from the original rows, so that results of different shards agree to
-the last bit. The k nearest of all these are the result, identical to that of a single index. Shards
-are memory-mapped where they are queried; on a cluster, by its workers.
+The feature vectors of a library are cut into ranges, and each range has a bucket index (see
+`motionloom.search.index.bucket_index`). A query goes to every shard; each answers with its k
+nearest, measured from the original vectors, so that answers of different shards compare to the
+last bit. The k nearest of all those are the k nearest of all: the answer is that of a single
+index. Shards are memory-mapped where they are queried; on a cluster, by its workers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from motionloom.store.remote.cache import local_cache
 from motionloom.store.remote.folder import Files, Folder, point_to, uploaded
 from motionloom.store.remote.object_store import FileStore, ObjectStore
 
-SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB for 15 numbers each, rows and index together
+SHARD_ROWS = 4_000_000  # of one shard: 0.5 GB of 15 features each, vectors and index together
 _STARTS = "starts.npy"
 
 Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -36,16 +36,17 @@ Answer = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass(frozen=True, eq=False)
 class Shards:
-    """An index of N rows in S shards.
+    """Index of N feature vectors in S shards.
 
     Attributes
     ----------
     folder : Path or RemoteFolder
         Shard s is in its subfolder ``s``.
     starts : ndarray of int64, shape (S + 1,)
-        Shard s has rows ``starts[s]`` to ``starts[s + 1]``.
+        Shard s has vectors ``starts[s]`` to ``starts[s + 1]``.
     table : Path or RemoteFolder
-        Folder of the rows (see `motionloom.store.artifacts.row_table`), mapped by workers.
+        Table of the feature vectors (see `motionloom.store.artifacts.row_table`), which workers
+        map themselves.
     workers : int or None
         As in `motionloom.parallel.executor`. None: those of a cluster, or this process, as a
         pool takes longer to start than a query.
@@ -70,9 +71,9 @@ class Shards:
         Parameters
         ----------
         folder : Path
-            Folder to write to.
+            Folder of the index.
         table : Path or RemoteFolder
-            Folder of the rows.
+            Table of the feature vectors.
         shards : int, optional
             Default: one for every four million rows.
         workers : int, optional
@@ -123,13 +124,13 @@ class Shards:
     ) -> Answer:
         """As `BucketIndex.nearest`; `rows` are read from their file, where the shards are."""
         queries = np.ascontiguousarray(queries, dtype=np.float32)
-        asks = []
+        tasks = []
         for number, (first, last) in enumerate(zip(self.starts, self.starts[1:], strict=False)):
             own = None if allowed is None else allowed[first:last]
             if own is None or own.any():
-                asks.append((number, own))
+                tasks.append((number, own))
         work = partial(
-            _ask_shard,
+            _query_shard,
             shards=self,
             queries=queries,
             k=k,
@@ -140,8 +141,8 @@ class Shards:
         workers = self.workers
         if workers is None and not parallel.is_on_cluster():
             workers = 1
-        with parallel.executor(workers, tasks=len(asks)) as pool:
-            for done in parallel.completed(work, asks, pool):
+        with parallel.executor(workers, tasks=len(tasks)) as pool:
+            for done in parallel.completed(work, tasks, pool):
                 if done.error is not None or done.result is None:
                     raise done.error or LibraryError(f"{self.folder}: a shard gave no answer")
                 answers.append((done.item[0], done.result))
@@ -199,15 +200,15 @@ def _put_shard(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _ask_shard(
-    ask: tuple[int, NDArray[np.bool_] | None],
+def _query_shard(
+    task: tuple[int, NDArray[np.bool_] | None],
     shards: Shards,
     queries: NDArray[np.float32],
     k: int,
     radius: float,
     epsilon: float,
 ) -> Answer:
-    number, allowed = ask
+    number, allowed = task
     first, last = int(shards.starts[number]), int(shards.starts[number + 1])
     blocks, rows = _opened(shards.folder, number, shards.table, first, last)
     offsets, found, distances = blocks.nearest(

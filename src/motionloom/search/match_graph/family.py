@@ -1,16 +1,13 @@
-"""Multi-step search: matches become queries until nothing new appears.
+"""Query expansion: matches become queries until nothing new is found.
 
-What is found is a match graph (Kovar & Gleicher 2004, section 3.3). Whatever the query finds
-becomes a node. A stretch that is found later is compared with the node that it overlaps most:
-by more than 80 % it is that node again, and their ranges are averaged; by less than 20 % it
-is new; between, it is dropped. The query keeps the range that was asked for. Alignments on
-edges are fitted to the ranges in the end, so that they can be strung together.
+The result is a match graph (Kovar & Gleicher 2004, section 3.3). Every match of the query
+becomes a node. A later match is compared with the node that it overlaps most: above 80 % it is
+that node, and their ranges are averaged; below 20 % it is new; in between it is dropped. The
+query keeps its range.
 
-Time alignments on the edges of a match graph: fitted to its nodes, and strung together.
-
-Ranges of nodes move while a family grows, so an alignment that was found no longer begins
-and ends where the nodes do. `fitted` cuts and prolongs it. `composed` walks several of them,
-which is how far motions are aligned by way of near ones.
+Ranges of nodes move while a family grows, so an alignment no longer begins and ends where its
+nodes do: `fitted` trims and extends it. `composed` chains several alignments, which is how
+distant motions are aligned by way of near ones.
 """
 
 from __future__ import annotations
@@ -25,7 +22,7 @@ from numpy.typing import NDArray
 from motionloom.alignment import corresponding
 from motionloom.errors import InvalidInput
 from motionloom.search.match import Match, Matches
-from motionloom.search.match_graph.graph import Edge, Family, Node, cheapest_paths, way_to
+from motionloom.search.match_graph.graph import Edge, Family, Node, cheapest_paths, path_from_query
 from motionloom.search.settings import APART, SAME
 
 
@@ -43,7 +40,7 @@ def fitted(path: NDArray[np.int64], a: tuple[int, int], b: tuple[int, int]) -> N
     -------
     path : ndarray of int, shape (M, 2)
         Pairs of frames counted from the starts of `a` and `b`: the given ones that lie in both,
-        and straight ways from there to (0, 0) and to the last frames.
+        and straight lines from there to (0, 0) and to the last frames.
 
     Examples
     --------
@@ -78,18 +75,19 @@ def _fitted_to_nodes(path, first_a, end_a, first_b, end_b):
 
 
 def composed(paths: Iterable[NDArray[np.int64]], length: int) -> NDArray[np.float64]:
-    """Where each of `length` frames comes to by one alignment after the other.
+    """Frames that correspond to each of `length` frames by one alignment after the other.
 
     Parameters
     ----------
     paths : iterable of ndarray of int, shape (L, 2)
-        As from `fitted`; the second column of each counts the frames of the next one's first.
+        As from `fitted`; the second column of each counts the same frames as the first column
+        of the next.
     length : int
 
     Returns
     -------
     times : ndarray, shape (length,)
-        Frames of the last motion, not rounded; they never fall.
+        Frames of the last motion, not rounded, never decreasing.
 
     Examples
     --------
@@ -114,24 +112,24 @@ def grow_family(
     apart: float = APART,
     unit: str = "m",
 ) -> Family:
-    """Search again from everything found, tier by tier.
+    """Grow a match graph by query expansion, round by round.
 
     Parameters
     ----------
     query : Node
-        The query, as node of tier 0; of a motion that need not be in the library.
+        The query, as node of tier 0; its motion need not be in the library.
     text : str
-        What to call the query.
+        Name of the query.
     find : callable
-        ``find(node)`` gives the matches of a node, the nearest first.
+        ``find(node)`` returns the matches of a node, nearest first.
     tiers : int or None
-        So many steps; None: until nothing new appears.
+        Rounds of query expansion; None: until nothing new is found.
     max_nodes : int or None
-        Stop when there are so many nodes besides the query.
+        Number of nodes besides the query, at most.
     same, apart : float
-        Overlaps above and below which a stretch is a node again, or a new one.
+        Overlaps above which a match is an existing node, and below which it is a new one.
     unit : str
-        What distances are told in.
+        Unit of the distances.
 
     Examples
     --------
@@ -216,8 +214,8 @@ def _as_matches(nodes, seen, edges, text: str, unit: str) -> Matches:
     for number, (node, match) in enumerate(zip(nodes, seen, strict=True)):
         if match is None:
             continue
-        way = way_to(before, number)
-        times = composed((between[step] for step in zip(way, way[1:], strict=False)), length)
+        path = path_from_query(before, number)
+        times = composed((between[step] for step in zip(path, path[1:], strict=False)), length)
         frames = np.rint(times).astype(np.int64) + node.start_frame
         fps = (match.end_frame - match.start_frame) / (match.end - match.start)
         rows.append(

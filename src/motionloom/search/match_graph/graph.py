@@ -1,8 +1,8 @@
-"""The match graph: stretches of motion that are alike, and how they are joined.
+"""Match graph: segments of motion, and edges between similar ones.
 
-Nodes are stretches, an edge joins two that are numerically alike and costs as much as their
-alignment (Kovar & Gleicher 2004, section 3.3). The distance of a node to the query is that of
-the cheapest path, so that a leaping side kick is reached from a front kick by way of kicks in
+An edge joins two segments that are numerically similar and costs as much as their alignment
+(Kovar & Gleicher 2004, section 3.3). The distance of a node to the query is the cost of the
+cheapest path, so that a leaping side kick is reached from a front kick by way of kicks in
 between.
 """
 
@@ -24,14 +24,14 @@ from motionloom.search.match import Matches
 if TYPE_CHECKING:
     import networkx
 
-_LEAST_COST = 1e-12  # an edge of no cost would be no edge to a sparse graph
+_LEAST_COST = 1e-12  # an edge of zero cost would be no edge of a sparse graph
 
 
 @dataclass(frozen=True)
 class Node:
-    """A stretch of motion in a family.
+    """A segment of a motion in a family.
 
-    `tier` is 0 for the query, 1 for what it found, and so on.
+    `tier` is 0 for the query, 1 for its matches, and so on.
 
     Examples
     --------
@@ -53,17 +53,17 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """Two nodes that are alike.
+    """Two similar nodes.
 
     Attributes
     ----------
     a, b : int
-        Numbers of the nodes; `b` was found by `a`.
+        Numbers of the nodes; `b` is a match of `a`.
     cost : float
         Mean distance over the alignment's cells.
     alignment : ndarray of int, shape (L, 2)
-        Pairs of frames, each counted from the start of its node; from the first frames of
-        both to the last.
+        Pairs of frames, counted from the start of each node, from the first frames of both to
+        the last.
 
     Examples
     --------
@@ -89,8 +89,8 @@ class Family:
     nodes : tuple of Node
     edges : tuple of Edge
     matches : Matches
-        All nodes but the query as matches, the nearest first; `distance` is the distance to
-        the query, `alignment` that by way of the cheapest path.
+        All nodes but the query as matches, nearest first; `distance` is the distance to the
+        query, `alignment` that along the cheapest path.
 
     Examples
     --------
@@ -121,13 +121,13 @@ class Family:
         """
         if not 0 <= node < len(self.nodes):
             raise InvalidInput(f"node must be 0 to {len(self.nodes) - 1}; got {node}")
-        return way_to(cheapest_paths(len(self.nodes), self.edges)[1], node)
+        return path_from_query(cheapest_paths(len(self.nodes), self.edges)[1], node)
 
     def only(self, numbers: Iterable[int]) -> Family:
-        """The family of some of its nodes; the query is always one of them.
+        """The family of some nodes; the query is always one of them.
 
-        Edges between them stay. Nodes whose ways to the query are cut off are joined to it
-        directly, by the alignment along the way that they had.
+        Edges between them stay. Nodes whose path to the query is cut are joined to it directly,
+        by the alignment along their former path.
 
         Raises
         ------
@@ -244,8 +244,8 @@ class Family:
 def cheapest_paths(
     count: int, edges: Iterable[Edge]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Cost of the cheapest path from the query to each node, and the node before it there."""
-    from scipy.sparse import csr_array  # half a second that a plain search need not pay
+    """Cost of the cheapest path from the query to each node, and the node before it."""
+    from scipy.sparse import csr_array  # takes half a second, not needed by a plain search
     from scipy.sparse.csgraph import dijkstra
 
     edges = list(edges)
@@ -256,9 +256,9 @@ def cheapest_paths(
     return np.where(gaps[0] < 1e-9, 0.0, gaps[0]), before[0]
 
 
-def way_to(before: NDArray[np.int32], node: int) -> tuple[int, ...]:
-    """The nodes from the query to `node`, given the node before each."""
-    way = [node]
-    while way[-1] != 0:
-        way.append(int(before[way[-1]]))
-    return tuple(way[::-1])
+def path_from_query(before: NDArray[np.int32], node: int) -> tuple[int, ...]:
+    """Nodes from the query to `node`, given the node before each."""
+    path = [node]
+    while path[-1] != 0:
+        path.append(int(before[path[-1]]))
+    return tuple(path[::-1])

@@ -1,4 +1,4 @@
-"""Rows of all clips of a library for one measure, computed once and kept with it."""
+"""Feature vectors of all clips of a library for one clip measure: an artifact of the library."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from motionloom.errors import InvalidInput, LibraryError, RoleError
 from motionloom.motion import Motion
 from motionloom.parallel import Progress
 from motionloom.ragged import offsets_of
-from motionloom.search.clips.clip import ClipMeasure, Clips, artifact_key
 from motionloom.search.clips.emd_signature import EmdSignatures
-from motionloom.search.clips.measures import EmdMeasure
+from motionloom.search.clips.measures import ClipMeasure, Clips, EmdMeasure, artifact_key
 from motionloom.store.artifacts.row_table import build_rows, load_rows
 from motionloom.store.records import Entry
 from motionloom.store.remote.folder import Folder
 from motionloom.store.store import Store
 
-_VERSION = 1  # raise it when a measure gives other rows than before
-_HEAPS = ("points", "mass", "starts", "quantiles")
+_VERSION = 1  # increase it when a measure gives other features than before
+_SIGNATURES = ("points", "mass", "starts", "quantiles")
 
 
 @dataclass(frozen=True, eq=False)
 class ClipTable:
-    """Rows of all clips of a library that a measure can compare.
+    """Feature vectors of all clips of a library that a measure can compare.
 
     Attributes
     ----------
@@ -57,7 +56,7 @@ class ClipTable:
     width: int
 
     def query_rows(self, motion: Motion) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-        """Rows of any clip, and which of the joints compared it has.
+        """Feature vectors of any clip, and which of the compared joints it has.
 
         Raises
         ------
@@ -77,7 +76,7 @@ class ClipTable:
         return rows, joints
 
     def restricted(self, joints: tuple[str, ...]) -> Clips:
-        """The clips with some of the joints only."""
+        """The clips with only some of the joints."""
         if joints == self.clips.joints:
             return self.clips
         full, some = (self.measure.columns(j, self.width) for j in (self.clips.joints, joints))
@@ -85,15 +84,16 @@ class ClipTable:
         return Clips(np.ascontiguousarray(self.clips.rows[:, columns]), self.clips.starts, joints)
 
     def some(self, chosen: NDArray[np.int64]) -> ClipTable:
-        """The table of some of the clips, by number."""
+        """The table of some clips, by number."""
         starts = self.clips.starts
         rows = [self.clips.rows[starts[c] : starts[c + 1]] for c in chosen]
         ends = offsets_of([len(part) for part in rows])
         clips = Clips(np.concatenate(rows), ends, self.clips.joints)
-        if "heaps" in self.clips.made:
+        if "signatures" in self.clips.made:
             whole = self.clips.whole
-            place = np.cumsum(whole) - 1  # heaps are those of the clips without gaps
-            clips.made["heaps"] = self.clips.made["heaps"].take(place[chosen[whole[chosen]]])
+            place = np.cumsum(whole) - 1  # clips with gaps have no signatures
+            kept = self.clips.made["signatures"].take(place[chosen[whole[chosen]]])
+            clips.made["signatures"] = kept
         names = tuple(self.names[c] for c in chosen)
         return ClipTable(
             self.measure, clips, names, self.fps[chosen], self.frames[chosen],
@@ -104,7 +104,7 @@ class ClipTable:
 def clip_table(
     library: Store, measure: ClipMeasure, *, progress: Progress | None = None
 ) -> ClipTable:
-    """The rows of all clips, made if they are not there; see `ClipTable`.
+    """The table of all clips, computed if it is not stored; see `ClipTable`.
 
     Raises
     ------
@@ -150,26 +150,27 @@ def clip_table(
         rows = np.ascontiguousarray(rows[:, columns])
     clips = Clips(rows, table.starts, shared)
     if isinstance(measure, EmdMeasure):
-        clips.made["heaps"], clips.made["whole"] = _kept_heaps(library, measure, clips, options)
+        made = _stored_signatures(library, measure, clips, options)
+        clips.made["signatures"], clips.made["whole"] = made
     return ClipTable(measure, clips, table.names, table.fps, table.frames, left_out, missing, width)
 
 
-def _kept_heaps(
+def _stored_signatures(
     library: Store, measure: EmdMeasure, clips: Clips, options: dict
 ) -> tuple[EmdSignatures, NDArray[np.bool_]]:
-    """EmdSignatures of the clips without gaps, and which those are."""
+    """EMD signatures of the clips without gaps, and which those are."""
 
     def build(folder: Path, previous: Folder | None) -> None:
         fresh = Clips(clips.rows, clips.starts, clips.joints)
-        made = measure.heaps(fresh)
-        for name in _HEAPS:
+        made = measure.signatures(fresh)
+        for name in _SIGNATURES:
             np.save(folder / f"{name}.npy", getattr(made, name))
         np.save(folder / "whole.npy", fresh.whole)
 
     def load(folder: Path) -> tuple[EmdSignatures, NDArray[np.bool_]]:
         try:
-            heaps = EmdSignatures(*(np.load(folder / f"{name}.npy") for name in _HEAPS))
-            return heaps, np.load(folder / "whole.npy")
+            signatures = EmdSignatures(*(np.load(folder / f"{name}.npy") for name in _SIGNATURES))
+            return signatures, np.load(folder / "whole.npy")
         except (ValueError, EOFError) as error:
             raise LibraryError(f"{folder}: damaged: {error}") from None
 
@@ -210,5 +211,5 @@ def _length(entry: Entry, measure: ClipMeasure) -> int:
 
 
 def gaps_in(table: ClipTable) -> Iterable[str]:
-    """Names of clips that have missing values; nothing is near to them."""
+    """Names of clips that have missing values and cannot be compared."""
     return (name for name, whole in zip(table.names, table.clips.whole, strict=True) if not whole)

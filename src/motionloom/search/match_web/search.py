@@ -24,10 +24,10 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match, Timeline
 from motionloom.search.match_graph.graph import Node
 from motionloom.search.match_web.build import motion_web
-from motionloom.search.match_web.match_sequences import web_matches
+from motionloom.search.match_web.index import WebIndex, web_index
+from motionloom.search.match_web.sequences import web_matches
+from motionloom.search.match_web.store import WebStore
 from motionloom.search.match_web.web import Web
-from motionloom.search.match_web.web_index import WebIndex, web_index
-from motionloom.search.match_web.web_store import WebStore
 from motionloom.search.query import Query, library_query, row_span
 from motionloom.search.settings import ANY_DURATION, FAMILY_DISTANCE, MatchWeb, SearchSettings
 from motionloom.settings import motion_choice

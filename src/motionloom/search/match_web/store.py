@@ -26,14 +26,8 @@ from motionloom.parallel import Progress
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Timeline
 from motionloom.search.match_web.encoding import decoded, described
+from motionloom.search.match_web.tasks import Task, built_webs, missing_pairs, web_key, web_tasks
 from motionloom.search.match_web.web import Web, WebLimits, joined
-from motionloom.search.match_web.web_tasks import (
-    Task,
-    built_webs,
-    missing_pairs,
-    web_key,
-    web_tasks,
-)
 from motionloom.store.artifacts.collection import WrittenFile
 from motionloom.store.artifacts.folders import FOLDER
 from motionloom.store.lock import writer_lock

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from motionloom.errors import LibraryError
 from motionloom.search.candidates import Candidate
-from motionloom.search.clips.clip_table import ClipTable, clip_table
 from motionloom.search.clips.measures import clip_measure
+from motionloom.search.clips.table import ClipTable, clip_table
 from motionloom.search.filters import chosen_mask
 from motionloom.search.match import Match
 from motionloom.search.query import Query

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
-from motionloom.search.match_web.web_index import WebIndex
+from motionloom.search.match_web.index import WebIndex
 
 
 def web_matches(

@@ -1,14 +1,14 @@
-"""What a whole clip is compared by: poses and travel, at even steps from its start to its end.
+"""Features of whole clips: poses and travel, resampled from start to end.
 
 ``poses``
-    Wrists, ankles and head as the body sees them (see `motionloom.distance.body_frame`).
+    Wrists, ankles and head in the body frame (see `motionloom.distance.body_frame`).
 ``travel``
-    How fast the hips move, as the body sees it: to the left, up, and ahead.
+    Velocity of the hips in the body frame: to the left, up, and ahead.
 ``length``
-    The logarithm of how long the clip is: twice as long is as far as half as long.
+    Logarithm of the duration: twice as long is as far as half as long.
 
-A clip is reduced to the same number of rows however long it is, so that a quick and a slow
-performance are alike but for `length` and `travel`.
+A clip is resampled to the same number of frames whatever its duration, so that a fast and a slow
+performance differ only in `length` and `travel`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from motionloom.motion.kinematics.body import facing
 from motionloom.motion.rotations.planar_transform import floor_complex
 
 POSE_ROLES: tuple[str, ...] = FEATURES["e15"].roles
-RATE = 30.0  # frames per second that speeds are taken at
+RATE = 30.0  # frames per second at which velocities are taken
 
 # Chosen on 222 CMU clips in five groups, from a matrix; docs/clips.md says how.
 TRAVEL_SECONDS = (1.0, 4.0, 1.0)  # to the left, up, ahead: metres per metre per second
@@ -32,7 +32,7 @@ LENGTH_METRES = 1.0  # per factor e of length
 
 
 def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
-    """Positions of `POSE_ROLES` as the body sees them, shape (T, 15).
+    """Positions of `POSE_ROLES` in the body frame, shape (T, 15).
 
     NaN where the skeleton lacks a role. Metres.
     """
@@ -45,7 +45,7 @@ def pose_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64
 
 
 def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float64]:
-    """Speed of the hips to the left, up and ahead, in metres per second, shape (T, 3).
+    """Velocity of the hips to the left, up and ahead, in metres per second, shape (T, 3).
 
     Examples
     --------
@@ -64,10 +64,10 @@ def travel_rows(motion: Motion, *, scale_free: bool = False) -> NDArray[np.float
 
 
 def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
-    """Poses, travel and length of a clip at `count` even steps, shape (count, 19).
+    """Poses, travel and length of a clip resampled to `count` frames, shape (count, 19).
 
-    Performers of all sizes are scaled to one. Metres throughout: speeds count
-    `TRAVEL_SECONDS`, a length longer by a factor e counts `LENGTH_METRES`.
+    Performers of all sizes are scaled to one. All in metres: velocities are multiplied by
+    `TRAVEL_SECONDS`, a duration longer by a factor e counts `LENGTH_METRES`.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def clip_summary(motion: Motion, count: int) -> NDArray[np.float64]:
 
 
 def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:
-    """Rows at `count` even steps from the first to the last, linear in between.
+    """Values resampled to `count` even steps from the first to the last, linearly interpolated.
 
     Examples
     --------
@@ -105,5 +105,5 @@ def even_rows(rows: ArrayLike, count: int) -> NDArray[np.float64]:
     before = np.minimum(at.astype(np.int64), max(0, len(rows) - 2))
     after = np.minimum(before + 1, len(rows) - 1)
     share = (at - before).reshape(-1, *[1] * (rows.ndim - 1))
-    # A row that is hit exactly is not spoilt by a next one without values.
+    # A frame that is hit exactly is not affected by a missing next one.
     return np.where(share == 0.0, rows[before], (1.0 - share) * rows[before] + share * rows[after])
