@@ -19,7 +19,7 @@ from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.poses import blend_kernel
 from motionloom.crowd.holds import Holds
 from motionloom.crowd.settings import SWAY
-from motionloom.motion import Motion, Provenance, Source
+from motionloom.motion import Motion, Provenance
 from motionloom.motion.diagnostics.quality import QualityReport, quality_report, usual_acceleration
 from motionloom.motion.feet.contacts import FOOT_PARTS, landings
 from motionloom.motion.feet.streaming import StreamingFootLock
@@ -345,17 +345,8 @@ def _provenance(
     """Source frames of one body of an agent, with their weights."""
     sources, seams, start = [], [], 0
     for block in blocks:
-        stop = start + len(block.frames)
-        movements = nodes[block.chosen[agent]].movements
-        for movement, weight in zip(movements, block.weights[agent], strict=True):
-            if weight > 0.0:
-                first, last = movement.source_frames(block.frames[[0, -1]])
-                sources.append(
-                    Source(
-                        movement.source[body], float(first), float(last) + 1.0, start, stop,
-                        float(weight),
-                    )
-                )  # fmt: skip
+        node = nodes[block.chosen[agent]]
+        sources += node.sources(block.weights[agent], block.frames, start, body)
         seams += [start] * (start > 0)
-        start = stop
+        start += len(block.frames)
     return Provenance(tuple(sources), tuple(seams))

@@ -1,8 +1,7 @@
-"""Nodes of a movement transition graph, ready to be danced.
+"""Nodes of a movement transition graph, prepared for blending.
 
-All movements of a node run on one clock, beat by beat, so that frame k of one belongs to
-frame k of every other. A movement is blended of them by weights; what it does, its travel and
-its turn, is blended with it.
+The movements of a node are aligned beat by beat, so frame k of one corresponds to frame k of all
+others. Poses are blended by weights, and travel and turn with them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from motionloom.blending.poses import Clips, blend_poses
 from motionloom.errors import RoleError
-from motionloom.motion import Motion
+from motionloom.motion import Motion, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 from motionloom.parametric.parameter_space import CardinalBasis
@@ -24,7 +23,7 @@ from motionloom.rhythm.movements import Movement
 
 Array = NDArray[np.float64]
 
-_WILLING = 0.5  # metres by which a movement may miss before the next is a third as likely
+_WILLING = 0.5  # metres of missed travel that reduce the likelihood of a node to a third
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +36,11 @@ class DanceNode:
     clips : tuple of Clips
         One per character; n clips each.
     transforms : ndarray, shape (F, n, 3)
-        Where the leader stands and faces, ``x, z, yaw``.
+        Root of the leader on the floor, ``x, z, yaw``.
     twists : ndarray, shape (F - 1, n, 3)
-        How that moves from frame to frame.
+        Its change from frame to frame.
     contacts : ndarray of bool, shape (C, n, F, 4)
-        Which foot parts stand.
+        Contacts of the foot parts.
     """
 
     movements: tuple[Movement, ...]
@@ -77,24 +76,24 @@ class DanceNode:
 
     @property
     def frames(self) -> int:
-        """F."""
+        """Frames of each movement."""
         return len(self.transforms)
 
     @cached_property
     def travel(self) -> Array:
-        """What each movement does from start to end, as seen at its start: (n, 3) x, z, turn."""
+        """Travel of each movement from start to end, relative to its start: (n, 3) x, z, turn."""
         places = PlanarTransform.from_array(self.transforms[[0, -1]])
         return PlanarTransform.between(places[0], places[1]).to_array()
 
     @cached_property
     def cardinal(self) -> CardinalBasis | None:
-        """Weights by travel; None where two movements of the node travel alike."""
+        """Interpolation of weights by travel; None if two movements have the same travel."""
         gaps = np.linalg.norm(self.travel[:, None] - self.travel[None], axis=-1)
         alike = len(self) < 2 or gaps[np.triu_indices(len(self), 1)].min() < 1e-6
         return None if alike else CardinalBasis.of(self.travel)
 
     def weights_for(self, travel: Array) -> Array:
-        """Weights (n,), none negative, of a movement that travels as nearly so as it can."""
+        """Weights (n,), not negative, of the blend with the nearest travel."""
         if self.cardinal is None:
             gaps = np.linalg.norm(self.travel - travel, axis=1)
             return np.eye(len(self))[int(gaps.argmin())]
@@ -102,12 +101,12 @@ class DanceNode:
         return weights / weights.sum()
 
     def suits(self, travel: Array) -> float:
-        """How readily a movement that should travel so (3,) is one of these, 0 to 1."""
+        """How well the movements match a travel (3,), 0 to 1."""
         misses = np.linalg.norm((self.travel - travel)[:, :2], axis=1)
         return float(np.exp(-misses.min() / _WILLING))
 
     def places(self, weights: Array, start: Array) -> Array:
-        """Places (..., F, 3) of leaders in blends (..., n) that start at places (..., 3)."""
+        """Paths (..., F, 3) of leaders in blends of weights (..., n) from starts (..., 3)."""
         steps = PlanarTransform.from_twist(np.einsum("fnc,...n->...fc", self.twists, weights))
         out = np.empty((*start.shape[:-1], self.frames, 3))
         out[..., 0, :] = start
@@ -122,7 +121,7 @@ class DanceNode:
     def poses(
         self, weights: Array, frames: Array, places: Array
     ) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]]:
-        """Rotations, root and contacts of every character at frames (T,), placed at (T, 3)."""
+        """Rotations, root and contacts of every character at frames (T,) and positions (T, 3)."""
         active = np.flatnonzero(weights)
         shares = weights[active]
         at = between(self.transforms[:, active], frames)
@@ -135,9 +134,19 @@ class DanceNode:
             out.append((rotations, root, stands > 0.5))
         return out
 
+    def sources(self, weights: Array, frames: Array, start: int, body: int = 0) -> list[Source]:
+        """Source frames of one character of a blend, played from frame `start` on."""
+        found = []
+        for movement, weight in zip(self.movements, weights, strict=True):
+            if weight > 0.0:
+                first, last = (float(one) for one in movement.source_frames(frames[[0, -1]]))
+                name, end = movement.source[body], start + len(frames)
+                found.append(Source(name, first, last + 1.0, start, end, float(weight)))
+        return found
+
 
 def between(rows: Array, frames: Array) -> Array:
-    """Rows (F, ...) at frames (T,), between them too, shape (T, ...).
+    """Rows (F, ...) interpolated at fractional frames (T,), shape (T, ...).
 
     Examples
     --------

@@ -1,17 +1,16 @@
-"""A dance, played: from movement to movement through the graph, on the beat, where you point.
+"""Player of a choreography: a random walk on the transition graph, on the beat and steered.
 
-The player holds one movement, its weights, and where it stands on the floor. When it ends the
-next node is drawn by the graph's probabilities; the new movement goes on from there, and what
-its pose lacks fades (`motionloom.blending.inertialization`). Time is the clock's: the beats of
-movements fall on the beats of the music (Kim, Park & Shin 2003, section 5). Controls, each for
-``steer``:
+The player blends one movement at a time. When it ends, the next node is drawn by the transition
+probabilities; the new movement continues where the last one ended, and the seam is inertialized.
+A clock aligns the beats of the movements with those of the music (Kim, Park and Shin 2003,
+section 5). Controls of ``steer``:
 
 ``target``
-    A point ``(x, z)`` on the floor to dance to; None: nowhere in particular.
+    A point ``(x, z)`` on the floor to dance to; None: no target.
 ``direction``, ``speed``
-    A heading in radians to travel along, and how fast in m/s.
+    A heading in radians and a speed in m/s to travel at.
 ``tempo``
-    Beats per minute, where there is no music.
+    Beats per minute, if there is no music.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from numpy.typing import NDArray
 from motionloom.blending.inertialization import Inertializer
 from motionloom.blending.player import FrameBlock, Player
 from motionloom.errors import InvalidInput, RoleError
-from motionloom.motion import Skeleton, Source
+from motionloom.motion import Skeleton
 from motionloom.motion.feet.streaming import StreamingFootLock
 from motionloom.motion.kinematics.body import leg_length
 from motionloom.motion.rotations.planar_transform import PlanarTransform, floor_complex
-from motionloom.rhythm.dance_nodes import between
+from motionloom.rhythm.dance_nodes import DanceNode, between
 from motionloom.rhythm.music.beat_clock import BeatClock, TempoClock
 
 if TYPE_CHECKING:
@@ -36,32 +35,32 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_TURN_RATE = np.deg2rad(35.0)  # per second: how fast a dance is bent towards where you point
-_DRIFT = 0.3  # m/s: how fast a dance is carried there besides; its feet step as far as it takes
-_NEAR = 0.3  # metres from a target within which nothing is bent
+_TURN_RATE = np.deg2rad(35.0)  # per second: fastest turn towards the target
+_DRIFT = 0.3  # m/s: fastest drift towards the target, which lengthens the steps
+_NEAR = 0.3  # metres: no steering within this distance of the target
 
 
 class DancePlayer(Player):
-    """Plays a choreography; `Choreography.player` makes one.
+    """Player of a choreography; see `Choreography.player`.
 
     Parameters
     ----------
     choreography : Choreography
     clock : BeatClock, optional
-        What it dances to. Default: none; every movement runs at its own speed.
+        Default: none; every movement runs at the speed at which it was captured.
     seed : int or numpy.random.Generator
-        Of the way through the graph.
+        Of the path through the graph.
     first_beat : int
         Beat of the clock on which movements start: a downbeat of the music.
     place : array_like, shape (3,)
-        Where it starts: ``x, z, yaw``.
+        Start: ``x, z, yaw``.
     lock_feet : bool
-        Hold the feet where they stand.
+        Keep feet in contact from sliding.
 
     Attributes
     ----------
     path : list of int
-        Nodes that were danced of late.
+        The last nodes, up to 1000.
     """
 
     controls = ("target", "direction", "speed", "tempo")
@@ -87,10 +86,10 @@ class DancePlayer(Player):
         self.path: list[int] = []
         self._rng = np.random.default_rng(seed)
         self._first_beat = first_beat
-        self._stitches = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
+        self._inertializers = [Inertializer(len(skeleton), self.fps) for skeleton in self.skeletons]
         self._foot_locks = [_foot_lock(skeleton, self.fps) if lock_feet else None
                           for skeleton in self.skeletons]  # fmt: skip
-        self._wish: dict[str, Any] = {"target": None, "direction": None, "speed": None}
+        self._controls: dict[str, Any] = {"target": None, "direction": None, "speed": None}
         self._played = 0
         self._bent = PlanarTransform.identity()  # how far the dance has been bent
         self._last_root: Array | None = None
@@ -100,13 +99,11 @@ class DancePlayer(Player):
         self._place = np.asarray(place, np.float64)
         self._weights = self._places = np.empty(0)
 
-    # --- what people call ---------------------------------------------------------------
-
     def _read(self, count: int) -> FrameBlock:
         return self.read_all(count)[0]
 
     def read_all(self, count: int) -> tuple[FrameBlock, ...]:
-        """The next `count` frames of every character; `read` gives those of the leader."""
+        """The next `count` frames of every character; `read` returns those of the leader."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         start = self._played
@@ -117,7 +114,7 @@ class DancePlayer(Player):
             frames, ended = self._frames(rest, count - done)
             if len(frames):
                 pieces.append(self._poses(frames))
-                sources += self._sources(frames, start + done)
+                sources += self._current.sources(self._weights, frames, start + done)
                 done += len(frames)
                 self._played += len(frames)
             if ended and done < count:
@@ -125,13 +122,13 @@ class DancePlayer(Player):
                     seams.append(start + done)
                 self._next(float(beats[done]) if beats is not None else 0.0)
         return tuple(
-            self._stretch(body, pieces, start, tuple(sources), tuple(seams))
+            self._block(body, pieces, start, tuple(sources), tuple(seams))
             for body in range(len(self.skeletons))
         )
 
     def _steer(self, **controls: Any) -> None:
-        wish = {name: value for name, value in controls.items() if name != "tempo"}
-        for name, value in wish.items():
+        desired = {name: value for name, value in controls.items() if name != "tempo"}
+        for name, value in desired.items():
             size = 2 if name == "target" else 1
             if value is not None:
                 try:
@@ -142,31 +139,31 @@ class DancePlayer(Player):
                     raise InvalidInput(f"{name} must be {size} finite number(s); got {value!r}")
         if "tempo" in controls:
             if not isinstance(self.clock, TempoClock):
-                raise InvalidInput("only a dance without music has a tempo to set")
+                raise InvalidInput("tempo can only be set for a dance without music")
             self.clock.set_tempo(controls["tempo"])
-        self._wish |= wish
+        self._controls |= desired
 
     # --- time ---------------------------------------------------------------------------
 
     def _frames(self, beats: Array | None, count: int) -> tuple[Array, bool]:
-        """Frames of the movement that are due, and whether it has ended then."""
+        """The next frames of the movement, at most `count`, and whether it has ended."""
         if self._node is None:
             return np.empty(0), True
         last = self.nodes[self._node].frames - 1
         if beats is not None:
             frames = (beats - self._start_beat) * self.choreography.beat_frames
         else:
-            chief = self.nodes[self._node].movements[int(self._weights.argmax())]
+            main = self.nodes[self._node].movements[int(self._weights.argmax())]
             at = self._natural + np.arange(count)
-            begin, end = chief.source_frames(np.array([0.0, last]))
-            frames = np.interp(begin + at, chief.beats, chief.clock)
+            begin, end = main.source_frames(np.array([0.0, last]))
+            frames = np.interp(begin + at, main.beats, main.clock)
             frames = np.where(begin + at >= end, last + 1.0, frames)
         due = frames[: int(np.searchsorted(frames, last, side="left"))]
         self._natural += len(due)
         return np.maximum(due, 0.0), len(due) < count
 
     def _next(self, beat: float) -> None:
-        """Start the next movement, at this beat of the clock or a little before it."""
+        """Start the next movement at the last downbeat before this beat of the clock."""
         meter = self.choreography.meter
         if self.clock is not None:
             first = self._first_beat + self.choreography.transition_phase
@@ -175,58 +172,58 @@ class DancePlayer(Player):
         if len(self._places):
             self._place = self._places[-1]
         self._natural = 0.0
-        wish = self._wished_travel()
-        before = self._chief()
-        self._node = self._drawn(wish)
+        desired = self._desired_travel()
+        before = self._main_movement()
+        self._node = self._drawn(desired)
         node = self.nodes[self._node]
-        if wish is None:
+        if desired is None:
             self._weights = np.eye(len(node))[self._one_of(self._node, before)]
         else:
-            self._weights = node.weights_for(wish)
+            self._weights = node.weights_for(desired)
         self._places = node.places(self._weights, self._place)
         self.path = [*self.path[-999:], self._node]
         begin = np.array([0.0, 1.0, 2.0])
-        for stitch, (rotations, root, _) in zip(
-            self._stitches, node.poses(self._weights, begin, self._places[:3]), strict=True
+        for inertializer, (rotations, root, _) in zip(
+            self._inertializers, node.poses(self._weights, begin, self._places[:3]), strict=True
         ):
-            stitch.seam(rotations, root)
+            inertializer.seam(rotations, root)
 
-    def _chief(self) -> int | None:
-        """The movement that most of what is danced comes from."""
+    def _main_movement(self) -> int | None:
+        """The movement with the largest blend weight."""
         if self._node is None:
             return None
         return self.choreography.graph.members[self._node][int(self._weights.argmax())]
 
     def _one_of(self, node: int, before: int | None) -> int:
-        """One movement of a node, by chance; those that go on smoothly are likelier."""
+        """A random movement of a node; smooth transitions are likelier."""
         members = list(self.choreography.graph.members[node])
         if before is None:
             return int(self._rng.integers(len(members)))
-        chances = self.choreography.smoothness[before, members] + 1e-3
-        return int(self._rng.choice(len(members), p=chances / chances.sum()))
+        likelihoods = self.choreography.smoothness[before, members] + 1e-3
+        return int(self._rng.choice(len(members), p=likelihoods / likelihoods.sum()))
 
-    def _drawn(self, wish: Array | None) -> int:
+    def _drawn(self, desired: Array | None) -> int:
         graph = self.choreography.graph
-        chances = graph.start if self._node is None else graph.transitions[self._node]
-        if wish is not None:
-            chances = chances * [node.suits(wish) for node in self.nodes]
-        total = chances.sum()
+        likelihoods = graph.start if self._node is None else graph.transitions[self._node]
+        if desired is not None:
+            likelihoods = likelihoods * [node.suits(desired) for node in self.nodes]
+        total = likelihoods.sum()
         if total <= 0.0:
-            raise InvalidInput("the graph has a dead end; take it out: graph.without_dead_ends()")
-        return int(self._rng.choice(len(chances), p=chances / total))
+            raise InvalidInput("the graph has a dead end; use graph.without_dead_ends()")
+        return int(self._rng.choice(len(likelihoods), p=likelihoods / total))
 
     # --- space --------------------------------------------------------------------------
 
     def _heading_and_place(self) -> tuple[Array, float]:
-        """Where the leader stands in the world, and where it faces."""
+        """Position (2,) and heading of the leader in the world."""
         here = self._place if not len(self._places) else self._places[-1]
         world = self._bent @ PlanarTransform.from_array(here)
         return np.array([world.x, world.z]), float(world.yaw)
 
-    def _wished_travel(self) -> Array | None:
-        """What the next movement should do, as seen from its start: (3,) x, z, turn."""
+    def _desired_travel(self) -> Array | None:
+        """Travel that the next movement should have, relative to its start: x, z, turn."""
         where, heading = self._heading_and_place()
-        target, direction, speed = (self._wish[k] for k in ("target", "direction", "speed"))
+        target, direction, speed = (self._controls[k] for k in ("target", "direction", "speed"))
         seconds = self.choreography.meter * self.choreography.period
         if target is not None:
             away = np.asarray(target, np.float64) - where
@@ -241,11 +238,11 @@ class DancePlayer(Player):
         return np.array([length * np.sin(turn), length * np.cos(turn), turn])
 
     def _bend_rate(self) -> float:
-        """Radians per frame by which the dance is turned towards where it should go."""
+        """Turn towards the target, radians per frame."""
         where, heading = self._heading_and_place()
-        direction = self._wish["direction"]
-        if self._wish["target"] is not None:
-            away = np.asarray(self._wish["target"], np.float64) - where
+        direction = self._controls["direction"]
+        if self._controls["target"] is not None:
+            away = np.asarray(self._controls["target"], np.float64) - where
             if np.hypot(*away) < _NEAR:
                 return 0.0
             direction = float(np.arctan2(away[0], away[1]))
@@ -258,36 +255,43 @@ class DancePlayer(Player):
         return float(np.clip(off / left, -most, most))
 
     def _drift(self) -> complex:
-        """Metres per frame, z + ix, by which the dance is carried towards its target."""
-        if self._wish["target"] is None:
+        """Drift towards the target, z + ix, metres per frame."""
+        if self._controls["target"] is None:
             return 0.0
         where, _ = self._heading_and_place()
-        away = np.asarray(self._wish["target"], np.float64) - where
+        away = np.asarray(self._controls["target"], np.float64) - where
         way = float(np.hypot(*away))
         if way < _NEAR:
             return 0.0
-        pace = min(_DRIFT if self._wish["speed"] is None else float(self._wish["speed"]), _DRIFT)
+        pace = min(
+            _DRIFT if self._controls["speed"] is None else float(self._controls["speed"]), _DRIFT
+        )
         return complex(away[1], away[0]) / way * pace * min(1.0, way) / self.fps
 
     def _going(self, heading: float) -> float:
-        """The direction in which the movement travels, or faces if it hardly travels."""
+        """The direction of travel, or the heading if the movement hardly travels."""
         move = self._places[-1, :2] - self._places[0, :2]
         if np.hypot(*move) < 0.2:
             return heading
         return float(np.arctan2(move[0], move[1])) + float(self._bent.yaw)
 
+    @property
+    def _current(self) -> DanceNode:
+        assert self._node is not None  # noqa: S101 - `_frames` gives none without a node
+        return self.nodes[self._node]
+
     def _poses(self, frames: Array):
-        assert self._node is not None  # noqa: S101 - `_frames` gave none without a node
-        node = self.nodes[self._node]
-        rows = node.poses(self._weights, frames, between(self._places, frames))
+        rows = self._current.poses(self._weights, frames, between(self._places, frames))
         rows = [
-            (*stitch.apply(rotations, root), contacts)
-            for stitch, (rotations, root, contacts) in zip(self._stitches, rows, strict=True)
+            (*inertializer.apply(rotations, root), contacts)
+            for inertializer, (rotations, root, contacts) in zip(
+                self._inertializers, rows, strict=True
+            )
         ]
         return self._turned(rows)
 
     def _turned(self, rows):
-        """The poses, bent towards where the dance should go, about the leader."""
+        """The poses turned about the leader and moved, towards the target."""
         leader = floor_complex(rows[0][1].astype(np.float64))
         rate, drift = self._bend_rate(), self._drift()
         if rate == 0.0 and drift == 0.0 and not self._bent.to_array().any():
@@ -306,7 +310,7 @@ class DancePlayer(Player):
             for rotations, root, contacts in rows
         ]
 
-    def _stretch(self, body, pieces, start, sources, seams) -> FrameBlock:
+    def _block(self, body, pieces, start, sources, seams) -> FrameBlock:
         if not pieces:
             return FrameBlock.empty(len(self.skeletons[body]), start)
         rotations, root, contacts = (
@@ -316,24 +320,6 @@ class DancePlayer(Player):
         if foot_lock is not None:
             rotations, root = foot_lock.lock(rotations, root, contacts)
         return FrameBlock(rotations, root, contacts, start, sources, seams)
-
-    def _sources(self, frames: Array, start: int) -> list[Source]:
-        assert self._node is not None  # noqa: S101 - as above
-        found = []
-        for movement, weight in zip(self.nodes[self._node].movements, self._weights, strict=True):
-            if weight > 0.0:
-                first, last = movement.source_frames(frames[[0, -1]])
-                found.append(
-                    Source(
-                        movement.source[0],
-                        float(first),
-                        float(last) + 1.0,
-                        start,
-                        start + len(frames),
-                        float(weight),
-                    )  # fmt: skip
-                )
-        return found
 
 
 def _foot_lock(skeleton: Skeleton, fps: float) -> StreamingFootLock | None:

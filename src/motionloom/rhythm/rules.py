@@ -1,6 +1,6 @@
-"""Choreographic rules: which movements must, may and must not follow which.
+"""Choreographic rules: edits of a movement transition graph.
 
-A rules file is JSON, a list of rules that are applied in order::
+A rules file is a JSON list of rules, applied in order::
 
     [
       {"from": "m1", "to": "m3", "likelihood": 0.6},
@@ -10,7 +10,7 @@ A rules file is JSON, a list of rules that are applied in order::
       {"start": {"m1": 1.0}}
     ]
 
-``*`` in ``from`` or ``to`` means all nodes (for ``factor`` and ``forbid``: all edges there are).
+``*`` in ``from`` or ``to``: all nodes; with ``factor`` and ``forbid``, all existing edges.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = ("likelihood", "factor", "forbid")
 
 
 def with_rules(graph: TransitionGraph, rules: Sequence[Mapping[str, Any]]) -> TransitionGraph:
-    """A graph after rules have been applied in order.
+    """The graph with rules applied in order.
 
     Examples
     --------
@@ -56,13 +56,13 @@ def load_rules(path: str | Path) -> list[dict[str, Any]]:
     except json.JSONDecodeError as error:
         raise MotionFormatError(f"not JSON: {error.msg}", path=path, line=error.lineno) from None
     if not isinstance(rules, list):
-        raise MotionFormatError("a rules file is a list of rules", path=path)
+        raise MotionFormatError("a rules file must be a list of rules", path=path)
     return rules
 
 
 def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph:
     if not isinstance(rule, Mapping):
-        raise InvalidInput(f"a rule is an object with from and to; got {rule!r}")
+        raise InvalidInput(f"a rule must be an object with from and to; got {rule!r}")
     if set(rule) == {"rename"}:
         return graph.renamed(_by_name(rule, "rename", str, "names"))
     if set(rule) == {"start"}:
@@ -73,8 +73,8 @@ def _applied(graph: TransitionGraph, rule: Mapping[str, Any]) -> TransitionGraph
     kinds = [kind for kind in _KINDS if kind in rule]
     if len(kinds) != 1 or set(rule) != {"from", "to", kinds[0]}:
         raise InvalidInput(
-            "a rule has from, to and one of likelihood, factor or forbid; or rename; or start; "
-            f"got {', '.join(rule) or 'nothing'}"
+            "a rule must have from, to and one of likelihood, factor or forbid; or rename; or "
+            f"start; got {', '.join(rule) or 'nothing'}"
         )
     kind = kinds[0]
     try:

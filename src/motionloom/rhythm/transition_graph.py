@@ -1,9 +1,9 @@
-"""The movement transition graph: groups of movements, and how likely one follows another.
+"""Movement transition graphs: groups of movements and their transition probabilities.
 
-A node is a group; an edge says how likely the next movement is of another group: part by how
-smoothly it goes, part by how the examples go, equation (27). Unlikely edges are left out and
-the others scaled to sum up to one (Kim, Park and Shin 2003, sections 4.2 and 4.3). A graph never
-changes; every edit returns another one. On disk it is JSON, or GraphML for graph editors.
+A node is a group of similar movements. The probability of an edge combines smoothness and the
+transitions seen in the takes, equation (27); unlikely edges are dropped and the others normalized
+(Kim, Park and Shin 2003, sections 4.2 and 4.3). Graphs are immutable: every edit returns a new one.
+Files are JSON, or GraphML for graph editors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 Array = NDArray[np.float64]
 
 _VERSION = 1
-_LARGEST_BYTES = 64 * 2**20  # of a graph file; thousands of nodes take a few megabytes
+_LARGEST_BYTES = 64 * 2**20  # of a graph file; thousands of nodes need a few megabytes
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -35,14 +35,14 @@ class TransitionGraph:
     Attributes
     ----------
     names : tuple of str
-        Of the K nodes.
+        Names of the K nodes.
     members : tuple of tuple of int
-        Numbers of the movements of each node, the centre first.
+        Indices of the movements of each node, the centre first.
     start : ndarray, shape (K,)
-        Probability that a dance begins at each node.
+        Probability that a dance starts at each node.
     transitions : ndarray, shape (K, K)
-        ``transitions[i, j]``: probability that j comes after i. Rows sum to 1; a row of zeros
-        is a dead end.
+        ``transitions[i, j]``: probability that j follows i. Rows sum to 1; a row of zeros is a
+        dead end.
 
     Examples
     --------
@@ -63,11 +63,11 @@ class TransitionGraph:
         steps = np.array(self.transitions, dtype=np.float64)
         if start.shape != (count,) or steps.shape != (count, count):
             raise InvalidInput(
-                f"{count} nodes need {count} start probabilities and a square of transitions; "
-                f"got {start.shape} and {steps.shape}"
+                f"start must have shape ({count},) and transitions ({count}, {count}), one per "
+                f"node; got {start.shape} and {steps.shape}"
             )
         if len(set(self.names)) != count or len(self.members) != count:
-            raise InvalidInput("nodes need names of their own and a list of movements each")
+            raise InvalidInput("names must be unique, and members must have one entry per node")
         if not (np.all(np.isfinite(steps)) and np.all(np.isfinite(start))):
             raise InvalidInput("probabilities must be finite")
         if np.any(steps < 0.0) or np.any(start < 0.0):
@@ -81,7 +81,7 @@ class TransitionGraph:
 
     @property
     def edges(self) -> list[tuple[str, str, float]]:
-        """From, to and probability, of every edge."""
+        """Source, target and probability of every edge."""
         rows, columns = np.nonzero(self.transitions)
         return [
             (self.names[i], self.names[j], float(self.transitions[i, j]))
@@ -90,18 +90,18 @@ class TransitionGraph:
 
     @property
     def dead_ends(self) -> tuple[str, ...]:
-        """Nodes with no way on."""
+        """Nodes without outgoing edges."""
         return tuple(
             name for name, row in zip(self.names, self.transitions, strict=True) if not row.any()
         )
 
     @property
     def movements_per_node(self) -> float:
-        """Mean number of movements of a node."""
+        """Mean number of movements per node."""
         return sum(len(group) for group in self.members) / max(len(self), 1)
 
     def node(self, name: str) -> int:
-        """Number of the node called `name`."""
+        """Index of the node called `name`."""
         if name not in self.names:
             raise InvalidInput(f"no node is called {name!r}; there are {', '.join(self.names)}")
         return self.names.index(name)
@@ -109,7 +109,7 @@ class TransitionGraph:
     # --- editing ------------------------------------------------------------------------
 
     def with_edge(self, source: str, target: str, likelihood: float = 0.5) -> TransitionGraph:
-        """With an edge of this probability; the source's others share what is left.
+        """With an edge of this probability; the other edges of the source are rescaled.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def without_edge(self, source: str, target: str) -> TransitionGraph:
-        """Without an edge; the source's others are scaled to sum up to one."""
+        """Without an edge; the other edges of the source are rescaled."""
         i, j = self.node(source), self.node(target)
         if self.transitions[i, j] == 0.0:
             raise InvalidInput(f"there is no edge from {source} to {target}")
@@ -138,7 +138,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def reweighted(self, source: str, target: str, factor: float) -> TransitionGraph:
-        """With an existing edge made `factor` times as likely beside the source's others."""
+        """With the weight of an existing edge multiplied by `factor`."""
         if not (np.isfinite(factor) and factor > 0.0):
             raise InvalidInput(f"factor must be positive; got {factor:g}")
         i, j = self.node(source), self.node(target)
@@ -149,7 +149,7 @@ class TransitionGraph:
         return replace(self, transitions=steps)
 
     def renamed(self, names: Mapping[str, str]) -> TransitionGraph:
-        """With other names for some nodes."""
+        """With some nodes renamed."""
         for name in names:
             self.node(name)
         return replace(self, names=tuple(names.get(name, name) for name in self.names))
@@ -166,7 +166,7 @@ class TransitionGraph:
         gone = {self.node(name) for name in names}
         keep = [k for k in range(len(self)) if k not in gone]
         if not keep:
-            raise InvalidInput("a graph needs at least one node; all would be removed")
+            raise InvalidInput("names must leave at least one node; all would be removed")
         return TransitionGraph(
             tuple(self.names[k] for k in keep),
             tuple(self.members[k] for k in keep),
@@ -175,10 +175,9 @@ class TransitionGraph:
         )
 
     def without_dead_ends(self) -> TransitionGraph:
-        """Only the nodes from which a dance can go on for ever.
+        """The strongly connected component with the most movements, as in motion graphs.
 
-        The largest set of nodes that can all reach one another is kept (as motion graphs
-        are pruned); where there is none of two or more, nodes without a way on go one by one.
+        From each of its nodes, a dance can go on for ever.
         """
         from scipy.sparse.csgraph import connected_components
 
@@ -201,7 +200,7 @@ class TransitionGraph:
     # --- files --------------------------------------------------------------------------
 
     def as_dict(self, texts: Sequence[str] | None = None) -> dict[str, Any]:
-        """Plain data; `texts` tells where each movement comes from."""
+        """Plain data; `texts` name the source of each movement."""
         return {
             "motionloom": "movement transition graph",
             "version": _VERSION,
@@ -224,7 +223,7 @@ class TransitionGraph:
         """Write ``.json`` or ``.graphml``."""
         path = Path(path)
         if path.suffix.lower() not in (".json", ".graphml"):
-            raise InvalidInput(f"{path}: a graph is written as .json or .graphml")
+            raise InvalidInput(f"{path}: a graph is written to .json or .graphml")
         data = self.as_dict(texts)
         with atomic_write(path) as scratch:
             if path.suffix.lower() == ".json":
@@ -237,12 +236,12 @@ class TransitionGraph:
 
 
 def load_graph(path: str | Path) -> TransitionGraph:
-    """A graph from ``.json`` or ``.graphml``, as `TransitionGraph.save` or a graph editor wrote it.
+    """Read a graph from ``.json`` or ``.graphml``.
 
     Raises
     ------
     MotionFormatError
-        If the file is not such a graph.
+        If the file does not contain a movement transition graph.
 
     Examples
     --------
@@ -257,10 +256,10 @@ def load_graph(path: str | Path) -> TransitionGraph:
 
 
 def graph_data(path: str | Path) -> dict[str, Any]:
-    """What a graph's file says, as plain data; nothing of it is checked yet."""
+    """The contents of a graph file as plain data, unchecked."""
     path = Path(path)
     if path.stat().st_size > _LARGEST_BYTES:
-        raise MotionFormatError(f"a graph file has at most {_LARGEST_BYTES} bytes", path=path)
+        raise MotionFormatError(f"a graph file may have at most {_LARGEST_BYTES} bytes", path=path)
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
         data = _from_graphml(text) if path.suffix.lower() == ".graphml" else json.loads(text)
@@ -277,7 +276,7 @@ def _no_graph(why: object, path: Path) -> MotionFormatError:
 
 
 def graph_from(data: Mapping[str, Any], path: str | Path) -> TransitionGraph:
-    """A graph from what its `as_dict` gave; `path` is named in errors."""
+    """A graph from plain data, see `TransitionGraph.as_dict`; `path` is named in errors."""
     try:
         nodes = data["nodes"]
         names = [str(node["name"]) for node in nodes]
@@ -317,7 +316,7 @@ def _as_graphml(data: Mapping[str, Any]) -> xml.Element:
 
 def _from_graphml(text: str) -> dict[str, Any]:
     if "<!ENTITY" in text or "<!DOCTYPE" in text:  # entities can expand without bound
-        raise ValueError("GraphML with a document type is not read")
+        raise ValueError("GraphML with a document type declaration is refused")
     root = xml.fromstring(text)
     titles = {key.get("id"): key.get("attr.name", "") for key in root.iter(f"{_GRAPHML}key")}
 
@@ -354,20 +353,20 @@ def combined_graph(
     min_likelihood: float = 0.05,
     names: Sequence[str] | None = None,
 ) -> TransitionGraph:
-    """Equation (27): smoothness and behaviour together, unlikely edges left out.
+    """Equation (27): smoothness and behaviour combined, unlikely edges dropped.
 
     Parameters
     ----------
     kinematic, behavioural : array_like, shape (K, K)
-        From `kinematic_continuity` and `baum_welch`. A group that the examples never leave has
-        no behaviour, and is judged by smoothness.
+        From `kinematic_continuity` and `baum_welch`. A group that the takes never leave has
+        no behaviour; its edges depend on smoothness only.
     start : array_like, shape (K,)
     members : sequence of sequence of int
         Movements of each group.
     behaviour : float
-        The paper's w2, 0 to 1; w1 is what is left.
+        The paper's w2, 0 to 1; w1 is ``1 - behaviour``.
     min_likelihood : float
-        Edges below are left out.
+        Edges below are dropped.
     names : sequence of str, optional
         Default: ``m1``, ``m2``, ...
     """
@@ -385,6 +384,6 @@ def combined_graph(
 
 
 def _normal(values: Array) -> Array:
-    """Rows scaled to sum up to one; rows of zeros stay."""
+    """Rows normalized to a sum of 1; rows of zeros stay."""
     total = values.sum(axis=-1, keepdims=True)
     return np.divide(values, total, out=np.zeros_like(values), where=total > 0.0)

@@ -1,15 +1,12 @@
-"""Which group of movements follows which: how smoothly, and how often dancers do it.
+"""Learning of transition graphs: clustering of movements, and transition probabilities.
 
-*Kinematic continuity*: the nearer the last posture of one group is to the first of another, the
-likelier the transition, equations (21) and (22). *Behavioural continuity*: the transitions of
-the examples, learnt by Baum and Welch's method, equations (23) to (26). A movement shows the
-group it is in, surely or by how near it is to the centres; where it shows it surely, the
-method ends after one round, with what counting gives.
+*Clustering*: k-medoids or subtractive clustering. Both need differences only, equation (15); the
+centre of a group is one of its movements (Kim, Park and Shin 2003, section 4.1; Chiu 1994).
 
-Groups of like movements: K-means with medoids, or subtractive clustering.
-
-Both need differences only, equation (15), not a space to average in: a group's centre is the
-movement nearest to all others of its group (Kim, Park and Shin 2003, section 4.1; Chiu 1994).
+*Kinematic continuity*: the more similar the last posture of one group to the first of another, the
+likelier the transition, equations (21) and (22). *Behavioural continuity*: the transitions in the
+takes, learnt by the Baum-Welch algorithm, equations (23) to (26). If the group of every movement is
+certain, the algorithm ends after one iteration with the relative frequencies.
 """
 
 from __future__ import annotations
@@ -28,18 +25,18 @@ Array = NDArray[np.float64]
 def kinematic_continuity(
     gaps: ArrayLike, labels: ArrayLike, *, sigma: float | None = None
 ) -> Array:
-    """Likelihoods of transitions by smoothness, shape (K, K); rows sum to 1.
+    """Transition probabilities by smoothness, shape (K, K); rows sum to 1.
 
     Parameters
     ----------
     gaps : array_like, shape (N, N)
-        ``gaps[a, b]``: difference, equation (12), of the last posture of movement `a` from
-        the first of `b`.
+        ``gaps[a, b]``: difference of the last posture of movement `a` from the first of `b`,
+        equation (12).
     labels : array_like of int, shape (N,)
         Group of each movement.
     sigma : float, optional
-        How fast likelihood falls with the difference. Default: the median over all pairs of
-        groups of how far each lies beyond its nearest.
+        Scale at which the likelihood falls with the difference. Default: the median excess of
+        the difference over the smallest one of the same group.
 
     Examples
     --------
@@ -58,7 +55,7 @@ def kinematic_continuity(
         sigma = float(np.median(beyond[beyond > 0.0])) if np.any(beyond > 0.0) else 1.0
     if not sigma > 0.0:
         raise InvalidInput(f"sigma must be positive; got {sigma:g}")
-    likely = np.exp(-beyond / sigma)  # (22); what is common to a row cancels
+    likely = np.exp(-beyond / sigma)  # (22); a common factor of a row cancels
     return likely / likely.sum(axis=1, keepdims=True)
 
 
@@ -69,11 +66,11 @@ class Behaviour:
     Attributes
     ----------
     start : ndarray, shape (K,)
-        Probability to begin in each group, pi.
+        Start probabilities, pi.
     transitions : ndarray, shape (K, K)
-        Probability of the next group; a row of a group that is never left is zero.
+        Transition probabilities; zero for a group that is never left.
     rounds : int
-        Rounds the method took.
+        Number of iterations.
     """
 
     start: Array
@@ -84,17 +81,17 @@ class Behaviour:
 def baum_welch(
     sequences: Sequence[Array], *, rounds: int = 200, tolerance: float = 1e-10
 ) -> Behaviour:
-    """Start and transition probabilities from sequences of uncertain groups.
+    """Start and transition probabilities from sequences of observed groups.
 
     Parameters
     ----------
     sequences : sequence of array_like, each shape (L, K)
-        One example motion each: how likely each of its L movements would be in each of the K
-        groups. Rows with a single entry are groups observed surely.
+        One per take: likelihood of each of its L movements in each of the K groups. A row with
+        a single non-zero entry is a certain observation.
     rounds : int
-        At most so many rounds of re-estimation.
+        Largest number of iterations.
     tolerance : float
-        Stop when no probability changes by more.
+        Stop if no probability changes by more.
 
     Returns
     -------
@@ -102,7 +99,7 @@ def baum_welch(
 
     Examples
     --------
-    Observed surely, it counts:
+    Certain observations give relative frequencies:
 
     >>> found = baum_welch([np.eye(2)[[0, 1, 0, 0]]])
     >>> found.transitions, found.start
@@ -111,7 +108,7 @@ def baum_welch(
     """
     seen = [np.asarray(one, np.float64) for one in sequences if len(one)]
     if not seen:
-        raise InvalidInput("there are no movements to learn transitions from")
+        raise InvalidInput("sequences must hold at least one movement")
     groups = seen[0].shape[1]
     start = np.full(groups, 1.0 / groups)
     step = np.full((groups, groups), 1.0 / groups)
@@ -134,14 +131,14 @@ def baum_welch(
 
 
 def _expected(likely: Array, start: Array, step: Array) -> tuple[Array, Array]:
-    """Expected states (L, K) and transitions (K, K) of one sequence: forward and backward."""
+    """Expected states (L, K) and transitions (K, K) of a sequence, by forward-backward."""
     length, groups = likely.shape
     forward, backward = np.zeros((length, groups)), np.ones((length, groups))
     scale = np.ones(length)
     for t in range(length):
         ahead = start if t == 0 else forward[t - 1] @ step
         row = ahead * likely[t]
-        if row.sum() <= 0.0:  # never seen so far: take the observation's word
+        if row.sum() <= 0.0:  # impossible so far: use the observation alone
             row = likely[t] / likely[t].sum()
         scale[t] = row.sum()
         forward[t] = row / scale[t]
@@ -170,7 +167,7 @@ class Groups:
     labels : ndarray of int, shape (N,)
         Group of each movement, 0 to K - 1.
     centres : ndarray of int, shape (K,)
-        The movement at the centre of each group.
+        Index of the centre of each group.
     cost : float
         Equation (16): sum of differences from the centres.
     """
@@ -194,7 +191,7 @@ def k_medoids(
     restarts: int = 20,
     seed: int | np.random.Generator = 0,
 ) -> Groups:
-    """The best of several K-means clusterings with medoid centres, equations (16) and (17).
+    """k-medoids clustering with random restarts, equations (16) and (17).
 
     Parameters
     ----------
@@ -203,7 +200,7 @@ def k_medoids(
     groups : int
         K, 1 to N.
     restarts : int
-        Random initial assignments to try.
+        Number of random initial assignments.
     seed : int or numpy.random.Generator
 
     Examples
@@ -220,7 +217,7 @@ def k_medoids(
     if restarts < 1:
         raise InvalidInput(f"restarts must be at least 1; got {restarts}")
     rng = np.random.default_rng(seed)
-    tries = [_settled(apart, _start(len(apart), groups, rng)) for _ in range(restarts)]
+    tries = [_converged(apart, _start(len(apart), groups, rng)) for _ in range(restarts)]
     return _ordered(min(tries, key=lambda one: one.cost))
 
 
@@ -231,8 +228,8 @@ def _start(count: int, groups: int, rng: np.random.Generator) -> NDArray[np.int6
     return labels
 
 
-def _settled(apart: Array, labels: NDArray[np.int64]) -> Groups:
-    """Alternate centres and assignments until nothing changes."""
+def _converged(apart: Array, labels: NDArray[np.int64]) -> Groups:
+    """Alternate centres and assignments until convergence."""
     groups = int(labels.max()) + 1
     centres = np.zeros(groups, dtype=np.int64)
     for _ in range(_ROUNDS):
@@ -241,11 +238,11 @@ def _settled(apart: Array, labels: NDArray[np.int64]) -> Groups:
             if len(members):
                 inner = apart[np.ix_(members, members)].sum(axis=0)
                 centres[group] = members[np.argmin(inner)]
-            else:  # nobody is nearest: start over from who is farthest from its centre
+            else:  # empty: restart at the movement farthest from its centre
                 far = apart[np.arange(len(apart)), centres[labels]]
                 centres[group] = int(np.argmax(far))
         nearest = np.argmin(apart[:, centres], axis=1)
-        nearest[centres] = np.arange(groups)  # twins of a centre do not empty its group
+        nearest[centres] = np.arange(groups)  # duplicates of a centre do not empty its group
         if np.array_equal(nearest, labels):
             break
         labels = nearest
@@ -256,19 +253,19 @@ def subtractive(
     differences: ArrayLike, *, radius: float | None = None, squash: float = 1.5,
     threshold: float = 0.15,
 ) -> Groups:  # fmt: skip
-    """Groups when nobody knows how many, equations (18) to (20).
+    """Subtractive clustering, which finds the number of groups, equations (18) to (20).
 
     Parameters
     ----------
     differences : array_like, shape (N, N)
         Symmetric, not negative; in squared units, as equation (15) makes them.
     radius : float, optional
-        The paper's r, the range of a movement's influence, in the root of `differences`.
-        Default: so that the nearer half of all nearest neighbours lie within it.
+        The paper's r, the radius of influence of a movement, in the root of `differences`.
+        Default: the median distance of nearest neighbours.
     squash : float
-        The paper's s, over 1: how far around a centre other centres are discouraged.
+        The paper's s, over 1: relative radius around a centre in which others are discouraged.
     threshold : float
-        Centres are taken until the highest potential left falls below this part of the first.
+        Stop when the highest remaining potential falls below this fraction of the first.
 
     Examples
     --------
@@ -283,7 +280,7 @@ def subtractive(
         radius = max(float(np.sqrt(np.median(nearest))), 1e-9)
     if not (radius > 0.0 and squash > 1.0 and 0.0 < threshold < 1.0):
         raise InvalidInput(
-            "radius must be positive, squash over 1 and threshold between 0 and 1; got "
+            "radius must be positive, squash over 1 and threshold in 0 to 1; got "
             f"{radius:g}, {squash:g} and {threshold:g}"
         )
     potential = np.exp(-apart / radius**2).sum(axis=1)
@@ -302,7 +299,7 @@ def subtractive(
 
 
 def _ordered(groups: Groups) -> Groups:
-    """Numbered by their first member, so that the same partition has the same labels."""
+    """Groups in the order of their first members, so that labels are reproducible."""
     first = [int(np.flatnonzero(groups.labels == k)[0]) for k in range(len(groups))]
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
