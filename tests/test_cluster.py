@@ -116,7 +116,7 @@ def test_what_has_not_begun_is_given_up_when_the_loop_ends_early(address):
             assert len(list(completed(square, range(8), pool))) == 8
 
 
-def test_an_address_where_nobody_answers_is_told(monkeypatch):
+def test_an_address_where_nobody_answers_is_reported(monkeypatch):
     monkeypatch.setattr("motionloom.parallel.cluster._CONNECT_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"no cluster answers at tcp://127.0.0.1:9 "):
         with on_cluster("tcp://127.0.0.1:9"):
@@ -126,7 +126,7 @@ def test_an_address_where_nobody_answers_is_told(monkeypatch):
             pass
 
 
-def test_a_cluster_without_workers_is_told(monkeypatch):
+def test_a_cluster_without_workers_is_reported(monkeypatch):
     from distributed import LocalCluster
 
     monkeypatch.setattr("motionloom.parallel.cluster._WORKERS_SECONDS", 0.3)

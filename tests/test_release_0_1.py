@@ -122,11 +122,11 @@ def answers(place: Path) -> dict:
             "walk": {"motion": outline(walk), "sources": [s.motion for s in walk.sources]},
             "choreography": lib.choreography(meter=4, takes=["groove"]).as_dict()["meter"],
         }  # fmt: skip
-    found["graph edits"] = _told("graph", place, "info", "--json")["removed"]
+    found["graph edits"] = _answer("graph", place, "info", "--json")["removed"]
     dance = place.parent / "dance.bvh"
     words = ("--kind", "groove", "--seconds", 8, "--seed", 1, "-o", dance, "--json")
-    told = _told("dance", place, "tune", *words)
-    found["dance"] = {"nodes": told["nodes"], "motion": outline(ml.load(dance))}
+    answer = _answer("dance", place, "tune", *words)
+    found["dance"] = {"nodes": answer["nodes"], "motion": outline(ml.load(dance))}
     return found
 
 
@@ -176,7 +176,7 @@ def files(place: Path) -> dict:
     }
 
 
-def _told(*words) -> dict:
+def _answer(*words) -> dict:
     done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)

@@ -63,7 +63,7 @@ def test_shards_on_a_cluster_answer_as_the_single_index(dask_cluster, tmp_path):
         assert np.array_equal(getattr(sharded, name), getattr(single, name)), name
 
 
-def test_a_shard_that_is_missing_is_told(table, tmp_path):
+def test_a_shard_that_is_missing_is_reported(table, tmp_path):
     Shards.build(tmp_path, table, shards=2, workers=1)
     (tmp_path / "1").rename(tmp_path / "gone")
     with pytest.raises(LibraryError, match="damaged: shard 1 is missing"):

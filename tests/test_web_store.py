@@ -174,7 +174,7 @@ def test_motions_without_the_joints_are_left_out(library):
         WebStore(library).build(only=["stick"])
 
 
-def test_damage_and_emptiness_are_told(library, tmp_path):
+def test_damage_and_emptiness_are_reported(library, tmp_path):
     store = WebStore(library)
     store.build(workers=1)
     for path in store.folder.glob("*.web"):

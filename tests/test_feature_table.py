@@ -316,7 +316,7 @@ def test_a_damaged_basis_is_told_and_fitted_again(lib):
     np.testing.assert_array_equal(principal_components(lib, "pca8").variances, variances)
 
 
-def test_work_that_gives_other_rows_than_promised_is_told(lib, tmp_path):
+def test_work_that_gives_other_rows_than_promised_is_reported(lib, tmp_path):
     with pytest.raises(LibraryError, match=r"kick: expected 1 rows of 2 numbers, got shape \(3, 2"):
         build_rows(
             tmp_path, None, lib, _three_rows, width=2, length=lambda entry: 1, left_out={},
@@ -354,7 +354,7 @@ def test_a_set_with_numbers_of_its_own_is_kept_too(lib, clips):
     )
 
 
-def test_progress_is_told(lib):
+def test_progress_is_reported(lib):
     steps: list[int] = []
     lib.features("e15", progress=steps.append)
     assert sum(steps) == 2

@@ -298,7 +298,7 @@ def test_a_copy_can_be_read_and_not_written_and_a_move_changes_nothing(tmp_path,
     assert len(objects("memory://takes")) == len(NAMES) - 1
 
 
-def test_an_object_that_is_shorter_than_it_was_is_told(cache):
+def test_an_object_that_is_shorter_than_it_was_is_reported(cache):
     store = ObjectStore("memory:///cut")
     whole = store.put(b"twelve bytes", "derived/rows.npy")
     store._write(b"seven b", whole.name)
@@ -307,7 +307,7 @@ def test_an_object_that_is_shorter_than_it_was_is_told(cache):
         store.assembled([whole], ".npy")
 
 
-def test_lost_and_damaged_objects_are_made_again_or_told(pair, cache, small_tasks):
+def test_lost_and_damaged_objects_are_made_again_or_reported(pair, cache, small_tasks):
     here, there = pair
     wanted = np.array(here.features("e15").rows)
     there.features("e15")
@@ -410,7 +410,7 @@ def test_the_cache_keeps_what_was_used_last_within_its_bounds(tmp_path):
     assert cache.file("1", lambda path: path.write_text("again")).read_text() == "again"
 
 
-def test_a_cache_without_room_is_told(tmp_path, monkeypatch):
+def test_a_cache_without_room_is_reported(tmp_path, monkeypatch):
     def full(path):
         raise OSError(28, "No space left on device")
 
