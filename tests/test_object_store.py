@@ -415,7 +415,7 @@ def test_a_cache_without_room_is_reported(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     cache = Cache(tmp_path, limit=1e9)
-    with pytest.raises(LibraryError, match="No space left on device; name another folder in MOTION"):
+    with pytest.raises(LibraryError, match="No space left on device; name another folder"):
         cache.file("key", full)
     assert not list(tmp_path.rglob("*.*"))
     monkeypatch.setenv("MOTIONLOOM_CACHE_GB", "plenty")
