@@ -46,7 +46,7 @@ def doctor(
     fixed = {name: fix / f"{stem}.bvh" if stem else fix for name, stem in motions} if fix else {}
     check_targets(fixed.items())
     reports, articles = [], []
-    with progress("examining", len(motions), quiet=json or not in_folder) as advance:
+    with progress("checking", len(motions), quiet=json or not in_folder) as advance:
         for name, _ in motions:
             try:
                 motion = motion_from(name, settings)
@@ -137,7 +137,7 @@ def _fact_table(report: dict[str, Any]):
         ("positions", report["position_channels"]),
     ]
     if report["contacts"] is not None:
-        rows.append(("floor", f"balls of the feet stand at {100 * report['floor_m']:.1f} cm"))
+        rows.append(("floor", f"balls of the feet at {100 * report['floor_m']:.1f} cm"))
         for side, foot in report["contacts"].items():
             share = f"{100 * foot['standing_share']:.0f} % of the time"
             rows.append((side, f"foot stands {foot['contacts']} times, {share}"))
@@ -153,15 +153,17 @@ def _joint_map(report: dict[str, Any]):
     from rich.markup import escape
     from rich.table import Table
 
-    roles, sure = report["roles"], report["role_confidence"]
+    roles, confidence = report["roles"], report["role_confidence"]
 
     def cell(role: str) -> tuple[str, str]:
-        return (escape(roles[role]), f"{sure[role]:.2f}") if role in roles else ("[dim]none[/]", "")
+        if role not in roles:
+            return "[dim]none[/]", ""
+        return escape(roles[role]), f"{confidence[role]:.2f}"
 
     names = ", ".join([f"names by {report['role_scheme']}", f"{len(roles)} roles"])
     table = Table(title=f"  joints: {escape(names)}", title_justify="left", box=None)
-    for heading in ("", "role", "joint", "sure", "right", "sure"):
-        table.add_column(heading, style="dim" if heading == "sure" else None)
+    for heading in ("", "role", "joint", "confidence", "right", "confidence"):
+        table.add_column(heading, style="dim" if heading == "confidence" else None)
     parts = [role for role in roles if not role.startswith(("left_", "right_"))]
     for role in parts:
         table.add_row("", role, *cell(role))
@@ -174,8 +176,8 @@ def _joint_map(report: dict[str, Any]):
 def _print_summary(reports: list[dict[str, Any]], failed: list[dict[str, str]]) -> None:
     from rich.console import Console
 
-    ill = sum(bool(report["warnings"]) for report in reports)
+    with_issues = sum(bool(report["warnings"]) for report in reports)
     Console().print(
-        f"{len(reports)} files, {len(reports) - ill} healthy, {ill} to look at"
+        f"{len(reports)} files, {len(reports) - with_issues} healthy, {with_issues} with issues"
         + (f", {len(failed)} unreadable" if failed else "")
     )

@@ -135,7 +135,7 @@ def _print_table(motion: Motion, facts: dict[str, Any]) -> None:
         ("missing roles", ", ".join(facts["missing_roles"]) or "none"),
     ]
     rows += [("repaired", repair) for repair in facts["repairs"]]
-    rows += [("look out", warning) for warning in facts["warnings"]]
+    rows += [("warning", warning) for warning in facts["warnings"]]
     for key, value in rows:
         table.add_row(f"[bold]{key}[/]", escape(str(value)))
     console.print(table)

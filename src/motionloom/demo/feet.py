@@ -69,8 +69,8 @@ def _flight(times: Array, step: Step, slack: float) -> Array:
     since, until = times - step.lift, step.land - times
     speed = 0.5 * GRAVITY * (step.land - step.lift)
     rate = speed / slack
-    stretch = slack * -np.expm1(-rate * since) * -np.expm1(-rate * until)
-    return 0.5 * GRAVITY * since * until - stretch
+    extension = slack * -np.expm1(-rate * since) * -np.expm1(-rate * until)
+    return 0.5 * GRAVITY * since * until - extension
 
 
 def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:

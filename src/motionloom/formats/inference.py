@@ -319,7 +319,7 @@ def infer_marker_up(
     stated = screen.strip().lower().lstrip("+")
     if stated in UP_AXES:
         return stated, "POINT:Y_SCREEN says so"
-    return "z", "as in most C3D files; nothing in this one tells"
+    return "z", "as in most C3D files; this one does not say"
 
 
 def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
@@ -329,7 +329,7 @@ def infer_marker_unit(positions: NDArray[np.float64], up: str) -> Unit:
         warnings.simplefilter("ignore", RuntimeWarning)
         extent = float(np.nanmedian(np.nanmax(height, axis=1) - np.nanmin(height, axis=1)))
     if not (np.isfinite(extent) and extent > 0.0):
-        return Unit(0.001, "mm: as in most C3D files; nothing in this one tells")
+        return Unit(0.001, "mm: as in most C3D files; this one does not say")
     name = min(
         ("m", "cm", "mm"), key=lambda unit: abs(np.log(extent * UNITS[unit] / _LIKELY_EXTENT))
     )

@@ -99,8 +99,8 @@ def read(
     if fps is None:
         warnings.append("AMC files have no frame rate; 120 is taken. Overrule with fps=")
     if up is None:
-        up, doubt = infer_up(motion)
-        warnings += [doubt] if doubt else []
+        up, warning = infer_up(motion)
+        warnings += [warning] if warning else []
     motion = to_y_up(motion, up)
     scale = _unit(acclaim, motion.skeleton) if unit is None else Unit(unit_from(unit), "given")
     warnings += [scale.warning] if scale.warning else []

@@ -263,8 +263,8 @@ def _motion(layout, table, frame_time, path, repairs, unit, up, roles, tpose) ->
         skeleton, figure.rotations(), figure.root, 1.0 / frame_time, path.stem, figure.moved
     )
     if up is None:
-        up, doubt = infer_up(motion)
-        warnings += [doubt] if doubt else []
+        up, warning = infer_up(motion)
+        warnings += [warning] if warning else []
     motion = to_y_up(motion, up)
     is_tpose = is_tpose_frame(motion) if tpose is None else tpose
     if is_tpose and len(motion) > 1:

@@ -104,7 +104,7 @@ def read(
     reason = "given"
     if up is None:
         up, reason = infer_marker_up(labels, raw, "".join(head.strings("POINT", "Y_SCREEN")[:1]))
-        if "nothing" in reason:
+        if "does not say" in reason:
             warnings.append(f"up axis taken as {up}, {reason}. Overrule with up=")
     scale = _unit(head, raw, unit, up)
     warnings += [scale.warning] if scale.warning else []
