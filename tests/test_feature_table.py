@@ -267,7 +267,7 @@ def test_motions_without_the_joints_are_left_out_and_named(lib, clips):
     features = lib.features("e15")
     assert features.names == ("kick", "walk")
     assert "left_wrist" in features.left_out["adder"]
-    with pytest.raises(RoleError, match="adder: has no features: no joint plays left_wrist"):
+    with pytest.raises(RoleError, match="adder: has no features: no joint has the role left_wrist"):
         features.motion_rows("adder")
     with pytest.raises(LibraryError, match="no features of a motion 'zebra'"):
         features.motion_rows("zebra")
@@ -280,7 +280,7 @@ def test_a_library_without_anything_usable_is_told_so(name, tmp_path):
     with pytest.raises(LibraryError, match="the library is empty; import motions first"):
         lib.features(name)
     lib.add_motion(snake(), name="adder")
-    with pytest.raises(RoleError, match="no motion has all joints.*adder: no joint plays"):
+    with pytest.raises(RoleError, match="no motion has all joints.*adder: no joint has the role"):
         lib.features(name)
 
 

@@ -316,7 +316,8 @@ def test_any_tree_is_answered(rng, joints):
 
 def test_missing_roles_are_named_with_the_joints_there_are():
     with pytest.raises(
-        RoleError, match=r"no joint plays left_hip, right_hip\. The skeleton has: link0, link1"
+        RoleError,
+        match=r"has the role left_hip, right_hip\. The skeleton has: link0, link1",
     ):
         chain(2).role_assignment.require(["left_hip", "right_hip"])
     with pytest.raises(RoleError, match=r'mapping file, for example \{"hips": "link0"\}'):

@@ -39,7 +39,7 @@ def test_points_are_found_by_role_and_joints_by_name():
         RoleError, match="no joint is called 'Head'; the joints are: Hips, LeftUpLeg"
     ):
         skeleton.joint("Head")
-    with pytest.raises(RoleError, match="no joint plays head"):
+    with pytest.raises(RoleError, match="no joint has the role head"):
         skeleton.points(["hips", "head"])
 
 

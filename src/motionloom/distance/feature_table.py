@@ -312,7 +312,7 @@ def _lack(skeleton: Skeleton, features: FeatureSet) -> str | None:
         if features.scale_free:
             needed += ["left_hip", "left_ankle", "right_hip", "right_ankle"]
     missing = [role for role in dict.fromkeys(needed) if role not in skeleton.roles]
-    return f"no joint plays {', '.join(missing)}" if missing else None
+    return f"no joint has the role {', '.join(missing)}" if missing else None
 
 
 def _no_features(library: Store, name: str, left_out: dict[str, str]) -> LibraryError | RoleError:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.motion import Origin
+from motionloom.motion.motion import FrameSequence, Origin
 from motionloom.motion.resampling import frames_around
 from motionloom.motion.segment import frame_slice, positive_rate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Markers:
+class Markers(FrameSequence):
     """Trajectories of M labelled points; immutable.
 
     Parameters
@@ -70,21 +70,7 @@ class Markers:
         return len(self.positions)
 
     def __repr__(self) -> str:
-        name = f"{self.name!r}, " if self.name else ""
-        return (
-            f"Markers({name}{len(self)} frames at {self.fps:g} fps = {self.duration:.2f} s, "
-            f"{len(self.labels)} markers)"
-        )
-
-    @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return len(self) / self.fps
-
-    @property
-    def repairs(self) -> tuple[str, ...]:
-        """Repairs made by the reader, one sentence each."""
-        return self.origin.repairs
+        return self.described(f"{len(self.labels)} markers")
 
     @property
     def present(self) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.provenance import Provenance, Source, joined_provenance
 from motionloom.motion.rotations import quaternions as rot
 from motionloom.motion.segment import frame_slice, positive_rate
-from motionloom.motion.skeleton import Skeleton
+from motionloom.motion.skeleton import FrozenArrays, Skeleton
 
 if TYPE_CHECKING:
     from motionloom.motion.feet.contacts import FootContacts
@@ -47,8 +47,37 @@ class Origin:
     warnings: tuple[str, ...] = ()
 
 
+class FrameSequence(FrozenArrays):
+    """Base of motions and markers: frames at a rate, with a name and an origin."""
+
+    fps: float
+    name: str
+    origin: Origin
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def duration(self) -> float:
+        """Seconds: frames divided by frame rate."""
+        return len(self) / self.fps
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """Repairs made by the reader, one sentence each."""
+        return self.origin.repairs
+
+    def described(self, contents: str) -> str:
+        """One line for people: type, name, frames, rate, duration, `contents`."""
+        name = f"{self.name!r}, " if self.name else ""
+        return (
+            f"{type(self).__name__}({name}{len(self)} frames at {self.fps:g} fps = "
+            f"{self.duration:.2f} s, {contents})"
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion:
+class Motion(FrameSequence):
     """A skeleton in motion; immutable.
 
     Parameters
@@ -107,32 +136,11 @@ class Motion:
 
     # --- size and parts -----------------------------------------------------------------
 
-    def __setstate__(self, state: dict) -> None:
-        # Arrays come out of a pickle writable.
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-        self.__dict__.update(state)
-
     def __len__(self) -> int:
         return len(self.rotations)
 
     def __repr__(self) -> str:
-        name = f"{self.name!r}, " if self.name else ""
-        return (
-            f"Motion({name}{len(self)} frames at {self.fps:g} fps = {self.duration:.2f} s, "
-            f"{len(self.skeleton)} joints)"
-        )
-
-    @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return len(self) / self.fps
-
-    @property
-    def repairs(self) -> tuple[str, ...]:
-        """Repairs made by the reader, one sentence each."""
-        return self.origin.repairs
+        return self.described(f"{len(self.skeleton)} joints")
 
     @property
     def sources(self) -> tuple[Source, ...]:

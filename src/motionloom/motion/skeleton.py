@@ -19,8 +19,18 @@ from motionloom.errors import InvalidInput, RoleError
 from motionloom.motion.rotations.quaternions import IDENTITY
 
 
+class FrozenArrays:
+    """Base of immutable types: their arrays stay read-only after unpickling."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(state)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Skeleton:
+class Skeleton(FrozenArrays):
     """Names, parents and offsets of joints; immutable.
 
     Parameters
@@ -82,13 +92,6 @@ class Skeleton:
             raise InvalidInput(f"end_parents must lie in 0..{joints - 1}; got {self.end_parents}")
         if self.role_map is not None:
             put("role_map", dict(self.role_map))
-
-    def __setstate__(self, state: dict) -> None:
-        # Arrays come out of a pickle writable.
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                value.setflags(write=False)
-        self.__dict__.update(state)
 
     def __len__(self) -> int:
         return len(self.names)

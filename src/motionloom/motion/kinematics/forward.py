@@ -1,9 +1,9 @@
 """Forward kinematics: from local rotations to positions and global rotations.
 
-One pass over the joints, parents first: a joint's global rotation is its parent's times
-its own, and its position is its parent's plus the turned offset. The kernels run over
-blocks of frames laid out joint by joint, so that the inner loop is over frames of one
-joint and the compiler turns it into vector instructions.
+One pass over the joints, parents first: the global rotation of a joint is its parent's times its
+local one, and its position is its parent's plus the rotated offset. The kernels process blocks of
+frames laid out joint by joint, so that the inner loop is over frames of one joint and is
+vectorized by the compiler.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 
 _BLOCK = 32  # frames per block: 31 joints x 7 floats x 32 frames stay in the L1 cache
-_BONES_KEEP_THEIR_LENGTH = np.zeros((0, 0, 3), np.float32)
+_NO_TRANSLATIONS = np.zeros((0, 0, 3), np.float32)
 
 
 def joint_positions(
@@ -39,9 +39,9 @@ def joint_positions(
     parents : array_like of int, shape (J,)
     offsets : array_like, shape (J, 3)
     translations : array_like, shape (T, J, 3), optional
-        Where bones change their length: the offset of every joint in every frame.
+        Offset of every joint in every frame, where bones change their length.
     end_parents, end_offsets : array_like, shapes (E,), (E, 3), optional
-        End sites to add behind the joints.
+        End sites, appended after the joints.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def joint_positions(
         bones = np.concatenate(
             [bones, _array("end_offsets", end_offsets, (len(ends), 3), np.float32)]
         )
-    moved = _BONES_KEEP_THEIR_LENGTH
+    moved = _NO_TRANSLATIONS
     if translations is not None:
         moved = _array("translations", translations, (frames, joints, 3), np.float32)
     positions = np.empty((frames, len(tree), 3), dtype=np.float32)
@@ -101,7 +101,7 @@ def global_rotations(rotations: ArrayLike, parents: ArrayLike) -> NDArray[np.flo
     return out
 
 
-# The kernels trust their input: a wrong shape would read past the end of an array.
+# The kernels do not check their input: a wrong shape would read past the end of an array.
 
 
 def _rotations(value: ArrayLike) -> NDArray[np.float32]:
@@ -157,9 +157,9 @@ def _positions(q, root, parents, offsets, translations, out):
     # Global rotations and positions of one block, joint by joint: [point, component, frame].
     turn = np.empty((joints, 4, _BLOCK), np.float32)
     place = np.empty((points, 3, _BLOCK), np.float32)
-    # One joint's local rotation and offset, and what becomes of them. The compiler cannot
-    # know that a joint and its parent are different rows of `turn`; results that are put
-    # here first and copied leave it no doubt, and the long loop becomes vector code.
+    # Local rotation and offset of one joint, and the results. The compiler cannot know that a
+    # joint and its parent are different rows of `turn`; with results written here first and
+    # copied, the long loop is vectorized.
     own = np.empty((4, _BLOCK), np.float32)
     bone = np.empty((3, _BLOCK), np.float32)
     new = np.empty((7, _BLOCK), np.float32)
@@ -188,7 +188,7 @@ def _positions(q, root, parents, offsets, translations, out):
                 w, x, y, z = turn[a, 0, t], turn[a, 1, t], turn[a, 2, t], turn[a, 3, t]
                 lw, lx, ly, lz = own[0, t], own[1, t], own[2, t], own[3, t]
                 ox, oy, oz = bone[0, t], bone[1, t], bone[2, t]
-                # The turned offset: v + w * 2(u x v) + u x 2(u x v).
+                # The rotated offset: v + w * 2(u x v) + u x 2(u x v).
                 tx = two * (y * oz - z * oy)
                 ty = two * (z * ox - x * oz)
                 tz = two * (x * oy - y * ox)

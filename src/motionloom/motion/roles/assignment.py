@@ -1,7 +1,6 @@
-"""Joint roles: what a joint is, whatever its file calls it.
+"""Joint roles: the position of a joint in the body, independent of its name.
 
-Algorithms ask for roles, never for names. A role is told by where the joint sits in the
-body:
+Algorithms use roles, never joint names:
 
 =========================== ==========================================================
 ``hips``                    the pelvis, where the legs meet
@@ -18,16 +17,14 @@ body:
 ``*_toe``                   the tip of the toes
 =========================== ==========================================================
 
-A role may be played by an end site. Where a skeleton is coarse two roles may share one
-point (a foot without a toe joint: its end site is both ``foot`` and ``toe``; a trunk of
-one joint is both ``spine`` and ``chest``); the confidence of shared roles is lower. Where
-several joints lie at one place, as in CMU's conversion, the one at a place of its own is
-preferred. What a skeleton does not have (collar bones, hands) is simply missing.
+An end site may have a role. In a coarse skeleton two roles may share one point (a foot without a
+toe joint: its end site is both ``foot`` and ``toe``; a trunk of one joint is both ``spine`` and
+``chest``); shared roles have a lower confidence. Where several joints coincide, as in CMU's
+conversion, a joint at a distinct position is preferred. Roles of joints that a skeleton does not
+have (collar bones, hands) are missing.
 
-Which tool or data set named a skeleton's joints.
-
-Only for people to read (``info`` and ``doctor`` show it) and for export presets: roles do
-not depend on it.
+The naming scheme (the tool or data set that named the joints) is for information, shown by
+``info`` and ``doctor``, and for export presets: roles do not depend on it.
 """
 
 from __future__ import annotations
@@ -41,7 +38,7 @@ from typing import TYPE_CHECKING
 
 from motionloom.errors import RoleError
 from motionloom.motion.roles.body_tree import BodyTree
-from motionloom.motion.roles.from_names import Found, named_roles
+from motionloom.motion.roles.from_names import RolePoints, named_roles
 from motionloom.motion.roles.from_shape import shape_roles
 from motionloom.motion.roles.joint_names import Label, labels_of
 from motionloom.motion.roles.role_map import apply_role_map, load_role_map, save_role_map
@@ -50,9 +47,9 @@ if TYPE_CHECKING:
     from motionloom.motion.skeleton import Skeleton
 
 
-# Scheme -> names that all must be there, without namespaces, as the tool spells them; the
-# first that fits wins. A pattern in slashes need only match one name, namespace included.
-_SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
+# Scheme -> names that must all be present, without namespaces; the first scheme that matches
+# wins. A pattern in slashes must match one name, namespace included.
+_SCHEMES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("mixamo", ("/^mixamorig/",)),
     ("vrm", ("/^J_Bip_C_/",)),
     ("biped", ("/Bip\\d+/",)),
@@ -81,7 +78,7 @@ _SIGNS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def scheme_of(names: Sequence[str]) -> str:
-    """Name of the scheme, or ``"names"`` for one we do not know by name.
+    """Name of the naming scheme, or ``"names"`` if it is unknown.
 
     Examples
     --------
@@ -95,16 +92,16 @@ def scheme_of(names: Sequence[str]) -> str:
 def _scheme(names: tuple[str, ...]) -> str:
     bare = {re.split("[:|]", name)[-1] for name in names}
     lines = "\n".join([*names, *bare])
-    for scheme, signs in _SIGNS:
-        if all(_seen(sign, bare, lines) for sign in signs):
+    for scheme, patterns in _SCHEMES:
+        if all(_matches(pattern, bare, lines) for pattern in patterns):
             return scheme
     return "names"
 
 
-def _seen(sign: str, bare: set[str], lines: str) -> bool:
-    if not sign.startswith("/"):
-        return sign in bare
-    pattern, _, flags = sign[1:].rpartition("/")
+def _matches(pattern: str, bare: set[str], lines: str) -> bool:
+    if not pattern.startswith("/"):
+        return pattern in bare
+    pattern, _, flags = pattern[1:].rpartition("/")
     options = re.MULTILINE | (re.IGNORECASE if "i" in flags else 0)
     return re.search(pattern, lines, options) is not None
 
@@ -118,7 +115,7 @@ ROLES: tuple[str, ...] = (
     *(f"{side}_{limb}" for side in _SIDES for limb in _LIMBS),
 )  # fmt: skip
 
-# Names are trusted alone once they give this many of the roles every person has.
+# Names alone are trusted if they give this many of the roles that every person has.
 _CORE = (
     "hips", "head",
     *(f"{side}_{part}" for side in _SIDES
@@ -129,7 +126,7 @@ _ENOUGH = 12
 
 @dataclass(frozen=True)
 class RoleAssignment:
-    """Roles of a skeleton's points, and how they were found.
+    """Roles of the points of a skeleton, and how they were found.
 
     Attributes
     ----------
@@ -138,9 +135,9 @@ class RoleAssignment:
     scheme : str
         The naming scheme (``"cmu"``, ``"mixamo"``, ...), ``"names"`` for names of no
         known scheme, ``"shape"`` for the tree's shape, ``"map"`` for the user's mapping,
-        ``"none"`` where nothing was found; joined by ``" + "`` where several took part.
+        ``"none"`` if nothing was found; several are joined by ``" + "``.
     confidence : mapping of str to float
-        For each role found, from 0 (a guess) to 1 (its name says so and the tree agrees).
+        For each role found, from 0 (a guess) to 1 (its name and the tree agree).
     point_names : tuple of str
         All joints and end sites of the skeleton.
     """
@@ -152,7 +149,7 @@ class RoleAssignment:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Roles that no point plays."""
+        """Roles without a point."""
         return tuple(role for role in ROLES if role not in self.roles)
 
     @property
@@ -161,15 +158,15 @@ class RoleAssignment:
         return sum(self.confidence.get(role, 0.0) for role in ROLES) / len(ROLES)
 
     def require(self, roles: Sequence[str]) -> None:
-        """Raise `RoleError` unless all `roles` are there."""
+        """Raise `RoleError` if any of `roles` is missing."""
         unknown = [role for role in roles if role not in ROLES]
         if unknown:
             raise RoleError(unknown_role(unknown[0]))
         absent = [role for role in roles if role not in self.roles]
         if absent:
             raise RoleError(
-                f"no joint plays {_listed(absent, 8)}. The skeleton has: "
-                f"{_listed(self.point_names, 40)}.\nSay which joint plays what in a mapping "
+                f"no joint has the role {_listed(absent, 8)}. The skeleton has: "
+                f"{_listed(self.point_names, 40)}.\nGive the roles of joints in a mapping "
                 f'file, for example {{"{absent[0]}": "{_example(self.point_names)}"}} in '
                 'roles.json, and load with roles="roles.json"'
             )
@@ -178,8 +175,8 @@ class RoleAssignment:
 def assign_roles(skeleton: Skeleton) -> RoleAssignment:
     """Roles of a skeleton's joints and end sites.
 
-    By name and tree, by the tree's shape where names do not help, and by the user's
-    ``skeleton.role_map`` over both.
+    From names and tree, from the shape of the tree where names do not help; the user's
+    ``skeleton.role_map`` overrides both.
 
     Raises
     ------
@@ -205,7 +202,7 @@ def assign_roles(skeleton: Skeleton) -> RoleAssignment:
             found = {**shape, **found}
         elif shape:
             scheme, found = "shape", shape
-    found = _doubted(found, labels)
+    found = _discounted(found, labels)
     names = skeleton.point_names
     roles = {role: names[found[role][0]] for role in ROLES if role in found}
     confidence = {role: found[role][1] for role in roles}
@@ -215,15 +212,15 @@ def assign_roles(skeleton: Skeleton) -> RoleAssignment:
     return assignment
 
 
-def _agree(named: Found, shape: Found) -> bool:
-    """Whether what names say of the body fits what its shape says."""
+def _agree(named: RolePoints, shape: RolePoints) -> bool:
+    """Whether roles from names and roles from shape agree."""
     shared = [role for role in named if role in shape]
     same = sum(named[role][0] == shape[role][0] for role in shared)
     return same >= 0.7 * len(shared)
 
 
-def _doubted(found: Found, labels: Sequence[Label]) -> Found:
-    """Confidence halved where the body is not a person's: no pair of limbs, or a tail."""
+def _discounted(found: RolePoints, labels: Sequence[Label]) -> RolePoints:
+    """Halve the confidence where the body is not a person: no pair of limbs, or a tail."""
     legs = all(f"{side}_{part}" in found for side in _SIDES for part in ("hip", "knee"))
     arms = all(f"{side}_{part}" in found for side in _SIDES for part in ("shoulder", "elbow"))
     if (legs or arms) and not any(label.tail for label in labels):
@@ -232,7 +229,7 @@ def _doubted(found: Found, labels: Sequence[Label]) -> Found:
 
 
 def unknown_role(role: str) -> str:
-    """What to say of a role that does not exist."""
+    """Message for a role that does not exist."""
     near = difflib.get_close_matches(role, ROLES, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else f"; roles are {', '.join(ROLES)}"
     return f"there is no role {role!r}{hint}"

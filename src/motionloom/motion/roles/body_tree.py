@@ -1,7 +1,6 @@
-"""A skeleton's tree as lists: children, ancestors and lengths along the bones.
+"""Skeleton tree as lists: children, ancestors and lengths along the bones.
 
-Roles are read from the tree many thousand times; plain lists are quicker here than
-arrays of 31 numbers.
+The tree is queried many thousand times; plain lists are faster here than arrays of 31 numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from motionloom.motion.rotations import quaternions as rot
 if TYPE_CHECKING:
     from motionloom.motion.skeleton import Skeleton
 
-_COINCIDENT = 1e-3  # of the skeleton's longest reach: two joints nearer than this are one point
+_COINCIDENT = 1e-3  # of the longest reach of the skeleton: joints nearer than this coincide
 
 
 class BodyTree:
@@ -29,7 +28,7 @@ class BodyTree:
         self.children: list[list[int]] = [[] for _ in self.parents]
         offsets = skeleton.point_offsets
         lengths = np.sqrt(np.einsum("pc,pc->p", offsets, offsets)).tolist()
-        # The root's own offset is a place in the world, not a bone.
+        # The offset of the root is a position in the world, not a bone.
         self.reach: list[float] = [0.0] * len(self.parents)
         for point, parent in enumerate(self.parents):
             if parent >= 0:
@@ -59,7 +58,7 @@ class BodyTree:
         return b
 
     def between(self, top: int, bottom: int) -> list[int]:
-        """Points on the way down from `top` (not included) to `bottom` (included)."""
+        """Points on the path from `top` (excluded) down to `bottom` (included)."""
         meet = self.meeting(top, bottom)
         path = []
         while bottom != meet:
@@ -73,18 +72,18 @@ class BodyTree:
         return self.reach[a] + self.reach[b] - 2.0 * self.reach[meet]
 
     def apart(self, a: int, b: int) -> bool:
-        """Whether two points of one chain lie at different places."""
+        """Whether two points of one chain are at different positions."""
         return self.length(a, b) > self.near
 
     def below(self, point: int) -> list[int]:
-        """All points under `point`, nearest generations first."""
+        """All descendants of `point`, nearest generations first."""
         found = list(self.children[point])
         for child in found:
             found.extend(self.children[child])
         return found
 
     def rest_positions(self) -> NDArray[np.float64]:
-        """Places (P, 3) of all points in the rest pose, the root at the origin."""
+        """Positions (P, 3) of all points in the rest pose, the root at the origin."""
         skeleton = self.skeleton
         offsets = skeleton.point_offsets
         places = np.zeros_like(offsets)

@@ -1,10 +1,9 @@
-"""Roles from names, read in the context of the tree.
+"""Roles from joint names, interpreted in the context of the tree.
 
-One word means different joints in different rigs: HumanIK's ``LeftShoulder`` is the
-collar bone because a ``LeftArm`` hangs below it, Xsens' ``LeftShoulder`` is the upper arm
-because ``LeftElbow`` comes next. So limbs are read as chains, from the trunk outwards,
-and every ambiguous word is decided by its neighbours in the chain. The trunk follows from
-where the limbs meet: the hips are where the legs meet, the chest where the arms meet.
+The same name means different joints in different rigs: HumanIK's ``LeftShoulder`` is the collar
+bone because its child is ``LeftArm``, Xsens' ``LeftShoulder`` is the upper arm because its child is
+``LeftElbow``. So limbs are read as chains from the trunk outwards, and ambiguous names are decided
+by their neighbours in the chain. The hips are where the legs meet, the chest where the arms meet.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from collections.abc import Collection, Sequence
 from motionloom.motion.roles.body_tree import BodyTree
 from motionloom.motion.roles.joint_names import ARM, LEG, Label
 
-# How sure we are of a role, by how it was found.
-NAMED = 1.0  # the name says so and the tree agrees
-DECIDED = 0.95  # the name is ambiguous, its neighbours decide
-INFERRED = 0.8  # the tree says so, given named neighbours
-SHARED = 0.6  # the skeleton is coarse: another role's point stands in
+# Confidence of a role, by how it was found.
+NAMED = 1.0  # the name and the tree agree
+DECIDED = 0.95  # the name is ambiguous and its neighbours decide
+INFERRED = 0.8  # from the tree, given named neighbours
+SHARED = 0.6  # the skeleton is coarse: the point of another role
 
-Found = dict[str, tuple[int, float]]  # role -> point, confidence
+RolePoints = dict[str, tuple[int, float]]  # role -> point, confidence
 
 _KNUCKLES = ("middle", "index", "finger", "hand", "ring", "pinky", "pinkie", "little", "palm")
 
 
-def named_roles(tree: BodyTree, labels: Sequence[Label]) -> Found:
-    """Roles that the joints' labels give, role to (point, confidence)."""
-    found: Found = {}
+def named_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
+    """Roles from the labels of the joints, role to (point, confidence)."""
+    found: RolePoints = {}
     for side in ("left", "right"):
         for part, place in _leg(tree, labels, side).items():
             found[f"{side}_{part}"] = place
@@ -41,7 +40,7 @@ def named_roles(tree: BodyTree, labels: Sequence[Label]) -> Found:
 
 
 class _Chain:
-    """The joints of one limb from the trunk outwards, with the part each one names."""
+    """The joints of one limb from the trunk outwards, with the body part each one names."""
 
     def __init__(self, tree, labels, side, parts) -> None:
         wanted = [
@@ -61,16 +60,16 @@ class _Chain:
         self.parts = [labels[joint].part for joint in best]
 
     def first(self, parts: Collection[str], after: int = -1) -> int | None:
-        """Place in the chain of the first joint that names one of `parts`."""
+        """Index in the chain of the first joint that names one of `parts`."""
         for place in range(after + 1, len(self.parts)):
             if self.parts[place] in parts:
                 return place
         return None
 
 
-def _leg(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
+def _leg(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
     chain = _Chain(tree, labels, side, LEG)
-    found: Found = {}
+    found: RolePoints = {}
 
     def take(role: str, place: int | None, sure: float) -> int | None:
         if place is not None:
@@ -107,9 +106,9 @@ def _leg(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
     return found
 
 
-def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
+def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> RolePoints:
     chain = _Chain(tree, labels, side, ARM)
-    found: Found = {}
+    found: RolePoints = {}
 
     def take(role: str, place: int | None, sure: float) -> int | None:
         if place is not None:
@@ -126,7 +125,7 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
     shoulder = upper if upper is not None and upper < end else chain.first({"arm"})
     if shoulder is not None and shoulder < end:
         take("shoulder", shoulder, NAMED if shoulder == upper else DECIDED)
-    else:  # no word for the upper arm: the last "shoulder" before the elbow is it
+    else:  # no name for the upper arm: the last "shoulder" before the elbow
         places = [place for place in range(end) if chain.parts[place] == "shoulder"]
         shoulder = take("shoulder", places[-1] if places else None, DECIDED)
     if shoulder is not None:
@@ -151,7 +150,7 @@ def _arm(tree: BodyTree, labels: Sequence[Label], side: str) -> Found:
 
 
 def _end_site(tree: BodyTree, joint: int) -> int | None:
-    """The end site on a joint that has nothing else below it, if it lies away from it."""
+    """The end site of a joint without other children, if it is apart from the joint."""
     below = tree.children[joint]
     if len(below) == 1 and tree.is_end_site(below[0]) and tree.apart(joint, below[0]):
         return below[0]
@@ -161,7 +160,7 @@ def _end_site(tree: BodyTree, joint: int) -> int | None:
 def _knuckles(
     tree: BodyTree, labels: Sequence[Label], wrist: int, side: str
 ) -> tuple[int, float] | None:
-    """The point that stands for the knuckles: middle finger first, else the hand's tip."""
+    """The point for the knuckles: the middle finger, or the tip of the hand."""
     by_part: dict[str, list[int]] = {}
     under = tree.below(wrist)
     for point in under:
@@ -187,13 +186,13 @@ def _knuckles(
         if (not tree.children[point] or labels[point].tip)
         and not wrong.intersection(tree.path_up(point))
     ]
-    # A tip at the wrist itself says nothing; where there are no lengths at all, any will do.
+    # A tip at the wrist itself is useless; without any lengths, every tip is as good.
     tips.sort(key=lambda point: not tree.apart(wrist, point))
     return (tips[0], INFERRED) if tips else None
 
 
 def _middle_finger(labels: Sequence[Label], joints: list[int]) -> list[int]:
-    """Of numbered fingers (``Finger0`` or ``finger1`` is the thumb) the joints of the middle."""
+    """Joints of the middle one of numbered fingers (``Finger0`` or ``finger1`` is the thumb)."""
     groups = sorted({labels[joint].numbers[0][0] for joint in joints if labels[joint].numbers})
     if not groups:
         return joints
@@ -202,7 +201,7 @@ def _middle_finger(labels: Sequence[Label], joints: list[int]) -> list[int]:
 
 
 def _tip(tree: BodyTree, labels: Sequence[Label], point: int) -> int:
-    """Where the chain below `point` ends: a joint named as a tip, an end site or a leaf."""
+    """End of the chain below `point`: a joint named as a tip, an end site or a leaf."""
     while True:
         children = [
             child
@@ -213,7 +212,7 @@ def _tip(tree: BodyTree, labels: Sequence[Label], point: int) -> int:
             return point
         joints = [child for child in children if not tree.is_end_site(child)]
         if joints:
-            # The big toe and its like come first in every rig we know.
+            # The big toe comes first in every known rig.
             point = joints[0]
             if labels[point].tip:
                 return point
@@ -224,7 +223,7 @@ def _tip(tree: BodyTree, labels: Sequence[Label], point: int) -> int:
 # --- trunk --------------------------------------------------------------------------------
 
 
-def _trunk(tree: BodyTree, labels: Sequence[Label], found: Found) -> None:
+def _trunk(tree: BodyTree, labels: Sequence[Label], found: RolePoints) -> None:
     named: dict[str, list[int]] = {}
     for joint, label in enumerate(labels):
         if label.side is None and label.part and not label.tip:
@@ -252,8 +251,8 @@ def _trunk(tree: BodyTree, labels: Sequence[Label], found: Found) -> None:
         found["spine"] = spine
 
 
-def _meeting(tree: BodyTree, found: Found, parts: Sequence[str]) -> int | None:
-    """Where the two limbs that start with the first of `parts` there is come together."""
+def _meeting(tree: BodyTree, found: RolePoints, parts: Sequence[str]) -> int | None:
+    """Common ancestor of the left and right limb, which start with the first existing part."""
     starts = []
     for side in ("left", "right"):
         roles = [f"{side}_{part}" for part in parts if f"{side}_{part}" in found]
@@ -273,7 +272,7 @@ def _hips(tree, named, legs, arms) -> tuple[int, float] | None:
         return (both or above)[-1], NAMED
     beside = [joint for joint in candidates if tree.parents[joint] == legs]
     if beside and arms is not None and tree.is_above(beside[0], arms):
-        return beside[0], DECIDED  # the legs hang on a root of their own beside the pelvis
+        return beside[0], DECIDED  # the legs have a root of their own beside the pelvis
     return legs, INFERRED
 
 
@@ -296,7 +295,7 @@ def _chest(tree, labels, named, arms, hips) -> tuple[int, float] | None:
         return chests[-1], INFERRED
     above = set(tree.path_up(hips)[1:]) if hips is not None else set()
     hanging = [joint for joint in named.get("chest", []) if joint in above]
-    if hanging:  # a tree that grows down from a headset: the chest lies nearest the head
+    if hanging:  # a tree with the head as root (headsets): the chest is nearest to the head
         return hanging[0], INFERRED
     neck = named.get("neck", []) + named.get("head", [])
     for joint in tree.path_up(neck[0])[1:] if neck else []:
@@ -317,7 +316,7 @@ def _head(tree, labels, named, chest, hips, found) -> tuple[int, float] | None:
                 return joint, DECIDED
     if chest is None or (hips is not None and chest[0] == hips):
         return None
-    # No word for the head: the last joint of the longest branch on the chest without arms.
+    # No name for the head: the last joint of the longest branch of the chest without arms.
     limbs = {point for role, (point, _) in found.items() if role.startswith(("left", "right"))}
     taken = {joint for point in limbs for joint in tree.path_up(point)}
     chains = []
@@ -331,7 +330,7 @@ def _head(tree, labels, named, chest, hips, found) -> tuple[int, float] | None:
     head = max(chains, key=lambda joint: (len(tree.path_up(joint)), -joint))
     if head not in named.get("neck", []):
         return head, INFERRED
-    # Nothing but a neck: the skull begins where it ends, be it a site or a face.
+    # Only a neck: the head begins where it ends, at an end site or a joint of the face.
     ends = [p for p in tree.children[head] if tree.is_end_site(p) or labels[p].side is None]
     ends = [point for point in ends if tree.apart(head, point)]
     return (max(ends, key=lambda point: tree.reach[point]), SHARED) if ends else None
@@ -369,7 +368,7 @@ def _neck(tree, named, chest, head) -> tuple[int, float] | None:
             return (necks_by_place[0], INFERRED) if necks_by_place else None
     if not necks:
         return None
-    if chest is not None:  # a neck joint at the chest's own place is not the neck
+    if chest is not None:  # a neck joint at the position of the chest is not the neck
         distinct = [joint for joint in necks if tree.apart(chest[0], joint)]
         if distinct and distinct[0] != necks[0]:
             return distinct[0], DECIDED

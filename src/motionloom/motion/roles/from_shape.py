@@ -1,11 +1,11 @@
-"""Roles from the shape of the tree alone, for names that say nothing.
+"""Roles from the shape of the tree alone, for joint names without meaning.
 
-A standing person is two joints that each carry a pair of twin branches: the hips with the
-legs, and above them, on a third branch, the chest with the arms. Legs point away from the
-chest; what else grows on the chest along the trunk is the neck. The toes tell front from
-back, and so left from right. Everything is measured relative to the body itself, so the
-axes of the file do not matter. Quadrupeds (legs square to the trunk), spiders (more than
-one pair of legs) and chains are not people and get no roles.
+A standing person has two joints with a pair of similar branches each: the hips with the legs, and
+above them, on a third branch, the chest with the arms. Legs point away from the chest; the branch
+of the chest along the trunk is the neck. The toes give the forward direction, and so left and
+right. Everything is measured relative to the body, so the axes of the file do not matter.
+Quadrupeds (legs perpendicular to the trunk), spiders (more than one pair of legs) and chains get no
+roles.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from motionloom.motion.roles.body_tree import BodyTree
-from motionloom.motion.roles.from_names import Found
+from motionloom.motion.roles.from_names import RolePoints
 from motionloom.motion.roles.joint_names import Label
 
-_SURE = 0.6  # toes told front from back, or names told the sides
-_GUESSED = 0.4  # no toes: the character is taken to face +Z, as our convention says
+_SURE = 0.6  # forward direction from the toes, or sides from the names
+_GUESSED = 0.4  # no toes: assumed to face +Z, by convention
 _UPRIGHT = -0.6  # cosine between trunk and legs: about 127 degrees apart or more
-_TWIN = 0.8  # twins' lengths differ by no more than a fifth
+_SIMILAR = 0.8  # least ratio of the lengths of a left and a right limb
 _LIMB_RATIO = 2.0  # upper and lower half of a limb: neither twice as long as the other
 
 
 @dataclass(frozen=True)
 class _Branch:
-    """The main line of a branch: points at distinct places, from the trunk outwards."""
+    """The main line of a branch: points at distinct positions, from the trunk outwards."""
 
     points: list[int]
     bones: list[float]  # length of the bone that ends at each point
     length: float
 
 
-def shape_roles(tree: BodyTree, labels: Sequence[Label]) -> Found:
-    """Roles of an upright two-legged, two-armed tree; empty where it is none."""
+def shape_roles(tree: BodyTree, labels: Sequence[Label]) -> RolePoints:
+    """Roles of an upright tree with two legs and two arms; empty for any other."""
     places = tree.rest_positions()
     if not tree.near > 0.0:
         return {}
@@ -58,7 +58,7 @@ def shape_roles(tree: BodyTree, labels: Sequence[Label]) -> Found:
     return {}
 
 
-def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> Found:
+def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> RolePoints:
     up = places[chest] - places[hips]
     trunk = float(np.linalg.norm(up))
     leg_parts = [part for part in map(_limb, legs) if part]
@@ -71,7 +71,7 @@ def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> Found:
     if float(up @ down) > _UPRIGHT * float(np.linalg.norm(down)):
         return {}
     left, sure = _left_direction(places, up, legs, ankles)
-    found: Found = {"hips": (hips, sure), "chest": (chest, sure)}
+    found: RolePoints = {"hips": (hips, sure), "chest": (chest, sure)}
     by_label = _labelled_sides(labels, tree, legs, arms)
     for pair, parts, read in ((legs, leg_parts, _leg_roles), (arms, arm_parts, _arm_roles)):
         order = by_label or _by_place(places, pair, left)
@@ -93,7 +93,7 @@ def _body(tree, labels, places, farthest, hips, legs, chest, arms) -> Found:
 
 
 def _farthest(tree: BodyTree) -> list[int]:
-    """For every point the tip below it that lies farthest along the bones."""
+    """For every point the tip below it that is farthest along the bones."""
     tips = list(range(len(tree.parents)))
     for point in sorted(range(len(tips)), key=lambda p: -len(tree.path_up(p))):
         parent = tree.parents[point]
@@ -115,7 +115,7 @@ def _branch(tree: BodyTree, farthest: list[int], parent: int, child: int) -> _Br
 
 
 def _twins(tree, farthest, joint, *, least_bones) -> tuple[_Branch, _Branch] | None:
-    """The one pair of like branches on a joint, the longest if there are several pairs."""
+    """The longest pair of similar branches of a joint; None if three are similar."""
     branches = [_branch(tree, farthest, joint, child) for child in tree.children[joint]]
     branches = [branch for branch in branches if len(branch.bones) > least_bones]
     branches.sort(key=lambda branch: -branch.length)
@@ -123,7 +123,7 @@ def _twins(tree, farthest, joint, *, least_bones) -> tuple[_Branch, _Branch] | N
         alike = [branch for branch in branches[place + 1 :] if _alike(first, branch)]
         if len(alike) == 1:
             return first, alike[0]
-        if alike:  # three or more like limbs: a spider, a hand, a table
+        if alike:  # three or more similar limbs: a spider, a hand, a table
             return None
     return None
 
@@ -131,14 +131,13 @@ def _twins(tree, farthest, joint, *, least_bones) -> tuple[_Branch, _Branch] | N
 def _alike(a: _Branch, b: _Branch) -> bool:
     if abs(len(a.bones) - len(b.bones)) > 1:
         return False
-    return min(a.length, b.length) >= _TWIN * max(a.length, b.length)
+    return min(a.length, b.length) >= _SIMILAR * max(a.length, b.length)
 
 
 def _limb(branch: _Branch) -> tuple[int, int, int] | None:
-    """Places in the branch of (hip, knee, ankle) or (shoulder, elbow, wrist).
+    """Indices in the branch of (hip, knee, ankle) or (shoulder, elbow, wrist).
 
-    Thigh and shin, or upper arm and forearm, are the two neighbouring bones that are
-    longest together.
+    Thigh and shin, or upper arm and forearm, are the longest two neighbouring bones.
     """
     starts = range(1, len(branch.bones) - 1)  # bone 0 leads from the trunk to the limb
     if not starts:
@@ -154,7 +153,7 @@ def _limb(branch: _Branch) -> tuple[int, int, int] | None:
 
 
 def _left_direction(places, up, legs, ankles):
-    """Direction to the character's left, and how sure we are of it."""
+    """Direction to the character's left, and its confidence."""
     feet = [places[leg.points[-1]] - places[ankle] for leg, ankle in zip(legs, ankles, strict=True)]
     forward = np.mean(feet, axis=0)
     forward = forward - (forward @ up) * up
@@ -175,7 +174,7 @@ _ORDERS: dict[tuple[str | None, str | None], tuple[int, int]] = {
 
 
 def _labelled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
-    """Sides as names give them, where they do so for legs and arms alike."""
+    """Sides from the names, if legs and arms agree."""
     orders = []
     for pair in (legs, arms):
         sides = []
@@ -212,7 +211,7 @@ def _arm_roles(arm: _Branch, part: tuple[int, int, int]) -> dict[str, int]:
 
 
 def _head_roles(tree, places, farthest, chest, arms, up, sure, found) -> None:
-    """Neck and head: the branch on the chest that goes on in the trunk's direction."""
+    """Neck and head: the branch of the chest that continues the trunk."""
     taken = {point for arm in arms for point in arm.points}
     best: list[int] = []
     height = 0.0

@@ -1,11 +1,11 @@
-"""What a joint's name says: its side, and the part of the body it names.
+"""Joint names parsed: side, and the body part that is named.
 
-Names in the wild differ in prefixes (``mixamorig:``, ``Bip01``, ``m_avg_``, ``DEF-``), in
+Names differ in prefixes (``mixamorig:``, ``Bip01``, ``m_avg_``, ``DEF-``), in
 the way words are joined (``LeftUpLeg``, ``thigh_l``, ``upper_arm.L``, ``lfemur``) and in
-the words. A name is cut into words, prefixes and decoration are dropped, the side is
-taken out, and what is left is looked up in one table. Many words mean different joints
-in different rigs (a ``LeftShoulder`` may be the collar bone or the upper arm): the table
-only says which *part* is named; `motionloom.motion.roles.from_names` decides in context.
+the words. A name is split into words, prefixes and decoration are dropped, the side is removed,
+and the rest is looked up in one table. Many words mean different joints in different rigs (a
+``LeftShoulder`` may be the collar bone or the upper arm): the table only gives the *part* that is
+named; `motionloom.motion.roles.from_names` decides in context.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-# Part -> the words for it, glued together in lower case. Capitalised comments: who says so.
+# Part -> words for it, joined and in lower case.
 _PARTS = {
     # the middle
     "hips": "hips hip pelvis hipcenter hipcentre centerhip midhip hipmid spinebase lowertorso",
@@ -61,13 +61,13 @@ _SIDES = {
     **dict.fromkeys(("r", "right", "rgt", "rt", "rh", "右"), "right"),
 }
 
-# Words that decorate a name and say nothing about the part.
+# Words without information about the part.
 _DECORATION = frozenset(
     "mixamorig bip biped valve character robot avg def org joint jnt jt bone bn bind skin sk"
     " geo rig node anim c m f j b center centre base0 armature skeleton body human humanoid"
     " root reference sim".split()
 )
-# Words of joints that carry no part of the body: twists, rig controls, face, things.
+# Words of joints that are no part of the body: twists, rig controls, face, props.
 _ASIDE = frozenset(
     "twist roll helper ik fk pole target ctrl control adj adjust dummy prop weapon bag hair"
     " skirt cloth breast pec pectoral bust jaw eye eyes brow eyebrow lip tongue teeth cheek ear"
@@ -85,11 +85,10 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a name says.
+    """Parsed joint name.
 
-    `part` of the body (None: nothing we know), `side`, the `numbers` in it; whether it is
-    a `tip` (``HeadTop_End``), stands `aside` of the body (twists, controls, face, props),
-    or is a `tail`.
+    `part` of the body (None: unknown), `side`, the `numbers` in it; whether it is a `tip`
+    (``HeadTop_End``), `aside` of the body (twists, controls, face, props), or a `tail`.
     """
 
     part: str | None = None
@@ -101,7 +100,7 @@ class Label:
 
 
 def labels_of(names: Sequence[str]) -> list[Label]:
-    """Label of every name; what (nearly) all names begin with is dropped first.
+    """Label of every name; a prefix of nearly all names is dropped first.
 
     Examples
     --------
@@ -112,14 +111,14 @@ def labels_of(names: Sequence[str]) -> list[Label]:
     """
     labels = _labels(names)
     glued = len(os.path.commonprefix(list(names)))
-    if glued and len(names) > 3 and _told(labels) < len(names) / 3:
-        # A prefix with no sign or capital after it: mixamorighips, mixamorigspine.
+    if glued and len(names) > 3 and _recognized(labels) < len(names) / 3:
+        # A prefix without a separator: mixamorighips, mixamorigspine.
         bare = _labels([name[glued:] for name in names])
-        return max(labels, bare, key=_told)
+        return max(labels, bare, key=_recognized)
     return labels
 
 
-def _told(labels: Sequence[Label]) -> int:
+def _recognized(labels: Sequence[Label]) -> int:
     return sum(label.part is not None for label in labels)
 
 
@@ -131,7 +130,7 @@ def _labels(names: Sequence[str]) -> list[Label]:
 
 @lru_cache(maxsize=16384)
 def split_words(name: str) -> tuple[str, ...]:
-    """Words of a name in lower case, namespaces dropped, cut at case, digits and signs.
+    """Words of a name in lower case, without namespaces, split at case, digits and separators.
 
     Examples
     --------
@@ -143,9 +142,9 @@ def split_words(name: str) -> tuple[str, ...]:
 
 
 def side_and_rest(name: str) -> tuple[str | None, str]:
-    """Side of a name (None on the middle line), and the name's words without it.
+    """Side of a name (None on the mid-line), and the words of the name without it.
 
-    Twins have the same rest and opposite sides, whatever part they name.
+    Corresponding left and right joints have the same rest and opposite sides.
 
     Examples
     --------
@@ -163,7 +162,7 @@ def side_and_rest(name: str) -> tuple[str | None, str]:
 
 
 def _common_words(words: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """The words that at least two thirds of the names begin with and that name no part."""
+    """Words that at least two thirds of the names begin with and that name no part."""
     common: list[str] = []
     for place in range(4):
         heads = [w[place] for w in words if len(w) > place and w[:place] == tuple(common)]
@@ -197,7 +196,7 @@ def _label(words: tuple[str, ...]) -> Label:
             side = _SIDES[word]
         else:
             rest.append(word)
-    whole = _STEMS.get("".join(rest)) not in (None, "headtop")  # ChestTop: the whole is a part
+    whole = _STEMS.get("".join(rest)) not in (None, "headtop")  # ChestTop: the whole name is a part
     tip = len(rest) > 1 and rest[-1] in _TIPS and not whole
     while tip and len(rest) > 1 and rest[-1] in _TIPS:
         rest.pop()
@@ -213,7 +212,7 @@ def _label(words: tuple[str, ...]) -> Label:
 
 
 def _child_of_trunk(words: list[str]) -> str:
-    """The words glued; of ``torso_clavicle``, a trunk's part and its child, the child."""
+    """The words joined; for ``torso_clavicle``, a part of the trunk and its child, the child."""
     stem = "".join(words)
     if stem in _STEMS:
         return stem
@@ -240,7 +239,7 @@ def _part(stem: str, side: str | None, words: list[str]) -> str | None:
     part = _STEMS.get(stem)
     if part == "hips":
         return "hip"
-    if stem == "thorax":  # one on either side: what carries the arm
+    if stem == "thorax":  # one on either side: it carries the arm
         return "collar"
     return part if part not in CENTRE else None
 

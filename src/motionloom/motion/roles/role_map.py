@@ -1,13 +1,13 @@
-"""The user's mapping of roles to joints: a small file, written once, used for thousands.
+"""Role maps: files in which a user assigns roles to joints.
 
 JSON or TOML, one line per role::
 
     # roles.toml
     left_hip = "Oberschenkel_links"
-    head_top = ""          # nobody plays it
+    head_top = ""          # no joint
 
-What the file says overrules what was found by name; roles it does not mention stay as
-they are. An empty name (or ``null`` in JSON) takes a role away.
+Roles in the file override those found by name; other roles stay as they are. An empty name (or
+``null`` in JSON) removes a role.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def load_role_map(path: str | Path) -> dict[str, str | None]:
     Returns
     -------
     role_map : dict of str to str or None
-        Role to point name; None takes the role away. For `Skeleton.with_roles`.
+        Role to point name; None removes the role. For `Skeleton.with_roles`.
 
     Raises
     ------
@@ -68,13 +68,13 @@ def load_role_map(path: str | Path) -> dict[str, str | None]:
 
 
 def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | Path) -> Path:
-    """Write roles to a ``.json`` or ``.toml`` file, whole or not at all; returns the path.
+    """Write roles to a ``.json`` or ``.toml`` file, atomically; returns the path.
 
     Parameters
     ----------
     roles : RoleAssignment or mapping of role to point name
-        For example ``skeleton.role_assignment``; of an assignment the missing roles are
-        written too, with empty names, to be filled in.
+        For example ``skeleton.role_assignment``, whose missing roles are written with empty
+        names, to be filled in.
     path : str or Path
     """
     path = Path(path)
@@ -99,7 +99,7 @@ def save_role_map(roles: RoleAssignment | Mapping[str, str | None], path: str | 
 def apply_role_map(
     assignment: RoleAssignment, role_map: Mapping[str, str | None]
 ) -> RoleAssignment:
-    """`assignment` with the user's roles on top.
+    """`assignment` overridden by the roles of the user.
 
     Raises
     ------

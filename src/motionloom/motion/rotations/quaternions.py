@@ -1,10 +1,9 @@
 """Unit quaternions, ``wxyz``, on arrays of any leading shape.
 
-Every function takes arrays whose last axis is the quaternion (or vector) and broadcasts
-over the rest, so one pose, one motion and a whole family are the same call. Euler
-sequences are written as in BVH: ``"ZYX"`` lists the channels from left to right, and the
-rotation is the product of the three in that order (intrinsic; SciPy spells it with the
-same capital letters).
+Every function takes arrays whose last axis is the quaternion (or vector) and broadcasts over the
+other axes. Euler sequences are written as in BVH: ``"ZYX"`` lists the channels from left to
+right, and the rotation is the product of the three in that order (intrinsic; SciPy uses the same
+capital letters).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _AXIS = {"X": 0, "Y": 1, "Z": 2}
 
 
 def multiply(a: ArrayLike, b: ArrayLike) -> Array:
-    """Product of rotations: first turn by `b`, then by `a`.
+    """Product of rotations: first `b`, then `a`.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ def rotate(q: ArrayLike, vectors: ArrayLike) -> Array:
 
 
 def cross(a: ArrayLike, b: ArrayLike) -> Array:
-    """Vector product (..., 3); three times as quick as NumPy's on a few hundred rows.
+    """Cross product (..., 3); three times as fast as NumPy's on a few hundred rows.
 
     Examples
     --------
