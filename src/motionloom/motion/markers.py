@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
-from motionloom.motion.motion import FrameSequence, Origin
+from motionloom.motion.motion import Origin, TimeSeries
 from motionloom.motion.resampling import frames_around
 from motionloom.motion.segment import frame_slice, positive_rate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Markers(FrameSequence):
+class Markers(TimeSeries):
     """Trajectories of M labelled points; immutable.
 
     Parameters

@@ -47,7 +47,7 @@ class Origin:
     warnings: tuple[str, ...] = ()
 
 
-class FrameSequence(FrozenArrays):
+class TimeSeries(FrozenArrays):
     """Base of motions and markers: frames at a rate, with a name and an origin."""
 
     fps: float
@@ -77,7 +77,7 @@ class FrameSequence(FrozenArrays):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion(FrameSequence):
+class Motion(TimeSeries):
     """A skeleton in motion; immutable.
 
     Parameters

@@ -27,7 +27,7 @@ _LIMB_RATIO = 2.0  # upper and lower half of a limb: neither twice as long as th
 
 
 @dataclass(frozen=True)
-class _Branch:
+class _TreeBranch:
     """The main line of a branch: points at distinct positions, from the trunk outwards."""
 
     points: list[int]
@@ -102,7 +102,7 @@ def _farthest(tree: BodyTree) -> list[int]:
     return tips
 
 
-def _branch(tree: BodyTree, farthest: list[int], parent: int, child: int) -> _Branch:
+def _branch(tree: BodyTree, farthest: list[int], parent: int, child: int) -> _TreeBranch:
     points, bones = [], []
     last = parent
     for point in tree.between(parent, farthest[child]):
@@ -111,10 +111,10 @@ def _branch(tree: BodyTree, farthest: list[int], parent: int, child: int) -> _Br
             points.append(point)
             bones.append(bone)
             last = point
-    return _Branch(points, bones, sum(bones))
+    return _TreeBranch(points, bones, sum(bones))
 
 
-def _twins(tree, farthest, joint, *, least_bones) -> tuple[_Branch, _Branch] | None:
+def _twins(tree, farthest, joint, *, least_bones) -> tuple[_TreeBranch, _TreeBranch] | None:
     """The longest pair of similar branches of a joint; None if three are similar."""
     branches = [_branch(tree, farthest, joint, child) for child in tree.children[joint]]
     branches = [branch for branch in branches if len(branch.bones) > least_bones]
@@ -128,13 +128,13 @@ def _twins(tree, farthest, joint, *, least_bones) -> tuple[_Branch, _Branch] | N
     return None
 
 
-def _alike(a: _Branch, b: _Branch) -> bool:
+def _alike(a: _TreeBranch, b: _TreeBranch) -> bool:
     if abs(len(a.bones) - len(b.bones)) > 1:
         return False
     return min(a.length, b.length) >= _SIMILAR * max(a.length, b.length)
 
 
-def _limb(branch: _Branch) -> tuple[int, int, int] | None:
+def _limb(branch: _TreeBranch) -> tuple[int, int, int] | None:
     """Indices in the branch of (hip, knee, ankle) or (shoulder, elbow, wrist).
 
     Thigh and shin, or upper arm and forearm, are the longest two neighbouring bones.
@@ -189,7 +189,7 @@ def _labelled_sides(labels, tree, legs, arms) -> tuple[int, int] | None:
 # --- roles along a branch -----------------------------------------------------------------
 
 
-def _leg_roles(leg: _Branch, part: tuple[int, int, int]) -> dict[str, int]:
+def _leg_roles(leg: _TreeBranch, part: tuple[int, int, int]) -> dict[str, int]:
     hip, knee, ankle = part
     roles = {"hip": leg.points[hip], "knee": leg.points[knee], "ankle": leg.points[ankle]}
     if ankle + 1 < len(leg.points):
@@ -198,7 +198,7 @@ def _leg_roles(leg: _Branch, part: tuple[int, int, int]) -> dict[str, int]:
     return roles
 
 
-def _arm_roles(arm: _Branch, part: tuple[int, int, int]) -> dict[str, int]:
+def _arm_roles(arm: _TreeBranch, part: tuple[int, int, int]) -> dict[str, int]:
     shoulder, elbow, wrist = part
     roles = {
         "shoulder": arm.points[shoulder],
