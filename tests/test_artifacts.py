@@ -1,5 +1,8 @@
 """Artifacts of a library: saved by name, or derived from its motions when they are needed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -115,6 +118,29 @@ def test_an_interrupted_save_leaves_the_artifact_as_it_was(lib):
         lib.artifacts.save("parametric", "kick", {"try": 2}, {"x": Interrupt()})
     assert lib.artifacts.about("parametric", "kick") == {"try": 1}
     assert len(files(lib)) == 2
+
+
+KILLED = """
+import os, signal, sys
+import motionloom as ml
+
+class Killed:
+    def __array__(self, *args, **kwargs):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+ml.Library(sys.argv[1]).artifacts.save("parametric", "kick", {"try": 2}, {"x": Killed()})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_killed_save_leaves_the_artifact_as_it_was(lib):
+    lib.artifacts.save("parametric", "kick", {"try": 1})
+    done = subprocess.run([sys.executable, "-c", KILLED, str(lib.path)])
+    assert done.returncode == -9
+    assert lib.artifacts.about("parametric", "kick") == {"try": 1}
+    lib.artifacts.save("parametric", "kick", {"try": 3})
+    assert lib.artifacts.about("parametric", "kick") == {"try": 3}
+    assert len(files(lib)) == 2  # nothing is left of the killed one
 
 
 def test_a_missing_name_is_reported_with_those_there_are(lib):

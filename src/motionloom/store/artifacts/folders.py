@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -36,12 +37,11 @@ class LocalFolders:
 
     def names(self) -> list[str]:
         """All folders, the latest last."""
-        try:
-            found = [item for item in os.scandir(self.root) if item.is_dir()]
-        except FileNotFoundError:
-            return []
-        found = [item for item in found if not item.name.startswith(".")]
-        return [item.name for item in sorted(found, key=lambda item: item.stat().st_mtime_ns)]
+        found = []
+        for path in self.root.glob("[!.]*/"):
+            with suppress(FileNotFoundError):  # removed meanwhile
+                found.append((path.stat().st_mtime_ns, path.name))
+        return [name for _, name in sorted(found)]
 
     def open(self, name: str) -> Path | None:
         """The folder, or None if there is none."""
