@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -141,6 +142,23 @@ def test_a_killed_save_leaves_the_artifact_as_it_was(lib):
     lib.artifacts.save("parametric", "kick", {"try": 3})
     assert lib.artifacts.about("parametric", "kick") == {"try": 3}
     assert len(files(lib)) == 2  # nothing is left of the killed one
+
+
+def test_readers_see_one_version_or_another_while_it_is_replaced(lib):
+    def save(number):
+        lib.artifacts.save("parametric", "kick", {"try": number}, {"x": np.full(3, number)})
+
+    save(0)
+    writer = threading.Thread(target=lambda: [save(number) for number in range(1, 20)])
+    writer.start()
+    reader, seen = ml.Library(lib.path), []
+    while writer.is_alive():
+        found = reader.artifacts.load("parametric", "kick")
+        assert found.arrays["x"].tolist() == [found.about["try"]] * 3
+        seen.append(found.about["try"])
+    writer.join()
+    assert seen == sorted(seen)
+    assert reader.artifacts.about("parametric", "kick") == {"try": 19}
 
 
 def test_a_missing_name_is_reported_with_those_there_are(lib):

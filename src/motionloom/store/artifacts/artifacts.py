@@ -182,31 +182,31 @@ class Artifacts:
 
     def _read_named(self, kind: str, name: str, read: Callable[[Folder], Thing]) -> Thing | None:
         """What `read` gives of an artifact; None if release 0.1 saved it."""
-        problem = ""
+        failed = ""
         for _ in range(_ATTEMPTS):
             current = versions(self._folders.names(), f"{kind}.{name}")
             folder = self._folders.open(current[-1]) if current else None
             if folder is None:
-                break
+                continue  # none, or it was replaced while we looked
             try:
                 return read(folder)
             except ObjectStoreError:
                 raise
-            except FileNotFoundError as error:  # replaced meanwhile, or gone
-                problem = type(error).__name__
             except _DAMAGE as error:
-                problem = type(error).__name__
-            _drop_copies(folder)
-        if problem:
-            raise LibraryError(
-                f"{self._store.path}: the {kind} {name!r} is damaged or gone ({problem}); make "
-                "it again"
-            )
+                if failed == current[-1]:
+                    raise LibraryError(
+                        f"{self._store.path}: the {kind} {name!r} is damaged or gone "
+                        f"({type(error).__name__}); make it again"
+                    ) from None
+                failed = current[-1]
+                _drop_copies(folder)
+        if name in release_0_1.names(self._store, kind):
+            return None
         known = self.names(kind)
-        if name not in known:
-            there = f"it has {', '.join(known)}" if known else "it has none"
-            raise LibraryError(f"{self._store.path}: no {kind} is called {name!r}; {there}")
-        return None
+        if name in known:
+            raise self._keeps_changing()
+        there = f"it has {', '.join(known)}" if known else "it has none"
+        raise LibraryError(f"{self._store.path}: no {kind} is called {name!r}; {there}")
 
     # --- made when needed ---------------------------------------------------------------
 
@@ -262,10 +262,7 @@ class Artifacts:
                 if failures >= 2 or self._folders.open(f"{stem}.{version}") is None:
                     self._folders.commit(stem, version, build)
             failures = 0
-        raise LibraryError(
-            f"{self._store.path}: the library keeps changing; try again when no process writes "
-            "to it"
-        )
+        raise self._keeps_changing()
 
     def collection(self, name: str, describe: Callable[[Path], dict]) -> Collection:
         """An artifact that grows file by file, the webs of a library; `name` is ``KIND.KEY``.
@@ -306,6 +303,12 @@ class Artifacts:
     def content_key(self) -> str:
         """Digest of all motions and their names; labels do not count."""
         return text_digest(*(repr(row) for row in self._store.fingerprints()))
+
+    def _keeps_changing(self) -> LibraryError:
+        return LibraryError(
+            f"{self._store.path}: the library keeps changing; try again when no process writes "
+            "to it"
+        )
 
     def _is_stale(self, folder: str) -> bool:
         rest = folder.partition(".")[2]

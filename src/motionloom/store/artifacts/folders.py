@@ -8,6 +8,7 @@ catalogue, which records the objects that the files consist of.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -59,7 +60,7 @@ class LocalFolders:
             self.root.mkdir(exist_ok=True)
             for left in self.root.glob(f"{_SCRATCH}*"):  # by a killed process
                 shutil.rmtree(left, ignore_errors=True)
-            shutil.rmtree(target, ignore_errors=True)  # damaged
+            self.remove([target.name])  # damaged
             earlier = versions(self.names(), stem)
             scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.root))
         except OSError as error:
@@ -79,9 +80,12 @@ class LocalFolders:
         self.remove(earlier)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove folders."""
+        """Remove folders; readers see them whole or not at all."""
         for name in names:
-            shutil.rmtree(self.root / name, ignore_errors=True)
+            hidden = self.root / f"{_SCRATCH}{secrets.token_hex(6)}"
+            with suppress(OSError):  # on Windows a reader may have it open
+                os.rename(self.root / name, hidden)
+                shutil.rmtree(hidden, ignore_errors=True)
 
 
 @dataclass(frozen=True)
