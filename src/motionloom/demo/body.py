@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from motionloom.demo.balance import Balance, Torso, aiming
 from motionloom.demo.performers import SIDES, Performer
 from motionloom.demo.plan import SIGN, MotionPlan
-from motionloom.demo.torso import Balance, Torso, aiming
 from motionloom.motion import Motion
 from motionloom.motion.easing import smooth_step
 from motionloom.motion.kinematics.two_bone import swing_direction, two_bone_pose

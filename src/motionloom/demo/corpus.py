@@ -24,10 +24,9 @@ from motionloom.demo.actions.gait import walk
 from motionloom.demo.actions.waltz import waltz
 from motionloom.demo.body import frame_times, solve_motion
 from motionloom.demo.catalogue import CLIPS, Recipe
-from motionloom.demo.curves import on_grid
 from motionloom.demo.performers import PERFORMERS
 from motionloom.demo.performers import performer as numbered
-from motionloom.demo.plan import MotionPlan
+from motionloom.demo.plan import MotionPlan, on_grid
 from motionloom.demo.truth import Truth, truth_of
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.demo.feet import planned_feet
+from motionloom.demo.balance import loose, planned_feet
 from motionloom.demo.performers import SIDES
 from motionloom.demo.plan import MotionPlan, PlannedAction
-from motionloom.demo.torso import loose
 from motionloom.motion.segment import intervals
 
 

@@ -177,32 +177,10 @@ def read(
     roles: str | Path | Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion from an AMASS file.
+    """Read one motion from an AMASS file; see `motionloom.load` for the options.
 
-    Parameters
-    ----------
-    path : str or Path
-        With ``poses`` (T, 66, 72, 156 or 165), axis-angle, and ``trans`` (T, 3).
-    fps : float, optional
-        Overrides ``mocap_framerate``.
-    up : {"z", "y", "x", "-y", "-z", "-x"}, optional
-        Up axis of the world. Default: z, as in AMASS.
-    unit : str or float, optional
-        Unit of ``trans``. Default: metres.
-    roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognised from the names.
-    strict : bool
-        Raise instead of repairing.
-
-    Returns
-    -------
-    motion : Motion
-        T frames, 22, 24, 52 or 55 joints, metres, y up.
-
-    Raises
-    ------
-    MotionFormatError
-        If the file cannot be read unambiguously.
+    The file holds ``poses`` (T, 66, 72, 156 or 165), axis-angle, and ``trans`` (T, 3). By default
+    z is up, and `unit`, that of ``trans``, is metres. The motion has 22, 24, 52 or 55 joints.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path

@@ -29,21 +29,9 @@ _UNEVEN = 0.02  # tolerance of the times, as a fraction of a frame
 
 
 def read(path: str | Path, *, unit: str | float | None = None, fps: float | None = None) -> Markers:
-    """Read markers from a table.
+    """Read markers from a table; see `motionloom.load_markers` for the options.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.csv`` or ``.parquet`` (the latter needs the extra ``parquet``).
-    unit : str or float, optional
-        ``"mm"``, ``"cm"``, ... or metres per unit. Default: metres.
-    fps : float, optional
-        Frames per second, if there is no column of times.
-
-    Raises
-    ------
-    MotionFormatError
-        If there are no positions, a cell is not a number, or the rate is unknown.
+    The default unit is metres; `fps` is needed if there is no column of times.
     """
     check_fps(fps)
     path = Path(path)
@@ -163,16 +151,9 @@ _ROWS = 4_096  # frames formatted at a time
 
 
 def write(motion: Motion | Markers, path: str | Path, *, decimals: int = 6) -> None:
-    """Write positions as a table; CSV or Parquet by suffix.
+    """Write positions of joints and end sites, or of markers, as CSV or Parquet by suffix.
 
-    Parameters
-    ----------
-    motion : Motion or Markers
-        T frames, P points: joints and end sites, or markers.
-    path : str or Path
-        ``.csv`` or ``.parquet`` (the latter needs the extra ``parquet``).
-    decimals : int
-        Digits after the decimal point in CSV; six are micrometres. Parquet has full precision.
+    `decimals` applies to CSV; six are micrometres. Parquet has full precision.
     """
     if not 0 <= decimals <= 17:
         raise InvalidInput(f"decimals must be 0 to 17; got {decimals}")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from motionloom.demo.curves import GRAVITY
-from motionloom.demo.plan import OTHER, REST_ARM, SIGN, MotionPlan, PlannedAction
+from motionloom.demo.plan import GRAVITY, OTHER, REST_ARM, SIGN, MotionPlan, PlannedAction
 
 Array = NDArray[np.float64]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from motionloom.demo.curves import GRAVITY, ControlCurve
 from motionloom.demo.performers import SIDES
-from motionloom.demo.plan import OTHER, SIGN, Aim, MotionPlan, PlannedAction
+from motionloom.demo.plan import GRAVITY, OTHER, SIGN, Aim, ControlCurve, MotionPlan, PlannedAction
 from motionloom.motion.rotations import quaternions as rot
 
 

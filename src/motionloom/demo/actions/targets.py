@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from motionloom.demo.curves import GRAVITY, on_grid
-from motionloom.demo.plan import OTHER, SIGN, Aim, MotionPlan, PlannedAction
+from motionloom.demo.plan import GRAVITY, OTHER, SIGN, Aim, MotionPlan, PlannedAction, on_grid
 
 GUARD = (1.62, -0.02, 2.15)
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from motionloom.demo.actions.dances import beat_times
+from motionloom.demo.balance import Balance, Torso
 from motionloom.demo.body import assemble, frame_times
 from motionloom.demo.performers import Performer
 from motionloom.demo.plan import OTHER, SIGN, MotionPlan
-from motionloom.demo.torso import Balance, Torso
 from motionloom.motion import Motion
 
 Array = NDArray[np.float64]

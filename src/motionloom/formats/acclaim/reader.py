@@ -48,38 +48,11 @@ def read(
     max_gap: float = 0.5,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion from an AMC file and its ASF skeleton.
+    """Read one motion from an AMC file and its ASF skeleton; see `motionloom.load`.
 
-    Parameters
-    ----------
-    path : str or Path
-        The ``.amc`` file.
-    asf : str or Path, optional
-        The skeleton. Default: the file beside it with the same stem, else with the stem
-        up to an underscore (``01.asf`` for ``01_01.amc``), else the only one in the folder.
-    fps : float, optional
-        Frames per second, which the file does not state. Default: 120.
-    unit : str or float, optional
-        As for BVH. Default: CMU's unit if ``:units`` has ``length 0.45``, else inferred from
-        the size of the skeleton.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis. Default: y, unless rest pose and motion both indicate another.
-    roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognised from the names.
-    max_gap : float
-        Longest run of missing frames to interpolate, in seconds.
-    strict : bool
-        Raise instead of repairing.
-
-    Returns
-    -------
-    motion : Motion
-        T frames, one joint per bone and the root, metres, y up.
-
-    Raises
-    ------
-    MotionFormatError
-        With file and line, if the files cannot be read unambiguously.
+    The skeleton `asf` is by default the file with the same stem, else with the stem up to an
+    underscore (``01.asf`` for ``01_01.amc``), else the only one in the folder. The default unit is
+    that of CMU if ``:units`` has ``length 0.45``, else inferred.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path

@@ -207,40 +207,7 @@ def read(
     partial: bool = False,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion from a BVH file.
-
-    Parameters
-    ----------
-    path : str or Path
-    unit : str or float, optional
-        ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"``, or metres per
-        unit. Default: inferred from the size of the skeleton.
-    fps : float, optional
-        Overrides the file's Frame Time.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: y, unless rest pose and motion both indicate another.
-    root : str, optional
-        Name of the ROOT to read, if a file has several figures.
-    roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognised from the names.
-    tpose : bool, optional
-        Whether frame 0 is an added T-pose, to be kept as the rest pose and not as motion.
-        Default: detected.
-    partial : bool
-        Read the complete rows of a truncated file instead of refusing it.
-    strict : bool
-        Raise instead of repairing.
-
-    Returns
-    -------
-    motion : Motion
-        T frames, J joints, metres, y up. ``motion.origin`` records what was inferred.
-
-    Raises
-    ------
-    MotionFormatError
-        With file and line, if the file cannot be read unambiguously.
-    """
+    """Read one motion from a BVH file; see `motionloom.load` for the options."""
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path
     text = split_bvh(file_bytes(path, "a BVH file"), path, repairs)

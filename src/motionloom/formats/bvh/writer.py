@@ -36,26 +36,8 @@ def write(
     order: str | None = None,
     rest_frame: bool = False,
 ) -> None:
-    """Write a motion as BVH.
+    """Write a motion as BVH; see `motionloom.save` for the options.
 
-    Parameters
-    ----------
-    motion : Motion
-        T frames, J joints.
-    path : str or Path
-    unit : str or float, optional
-        Unit of the file, as for reading. Default: that of the BVH file the motion came
-        from, else centimetres.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: y, which nearly all readers expect.
-    order : str, optional
-        Order of the rotation channels. Default: that of the source if all joints share it,
-        else ``"ZYX"``.
-    rest_frame : bool
-        Write the rest pose as a first frame, as CMU's conversion does.
-
-    Notes
-    -----
     Joints are written depth first. Spaces and colons in names, which some readers do not accept,
     are replaced. Only joints whose bones change length get position channels.
     """

@@ -56,39 +56,12 @@ def read(
     partial: bool = False,
     strict: bool = False,
 ) -> Markers:
-    """Read the points of a C3D file.
+    """Read the markers of a C3D file; see `motionloom.load_markers` for the options.
 
-    Parameters
-    ----------
-    path : str or Path
-    unit : str or float, optional
-        Overrides POINT:UNITS. Default if that is missing: inferred from the extent of the markers.
-    fps : float, optional
-        Overrides the rate of the file.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: inferred from the markers of head and feet, else
-        POINT:Y_SCREEN, else z.
-    subject : str, optional
-        Read only the markers of one subject, those labelled ``subject:NAME``. If a file has
-        one subject only, the prefix is always removed.
-    unlabelled : bool
-        Also read points without a label, as ``*12``.
-    zero_gaps : bool
-        Treat points at exactly (0, 0, 0) as gaps, which is how some programs write them.
-    partial : bool
-        Read the complete frames of a truncated file instead of refusing it.
-    strict : bool
-        Raise instead of repairing.
-
-    Returns
-    -------
-    markers : Markers
-        T frames, M markers, metres, y up, NaN in gaps.
-
-    Raises
-    ------
-    MotionFormatError
-        If the file cannot be read unambiguously.
+    The default unit is POINT:UNITS, else inferred from the extent of the markers; the default up
+    axis is inferred from the markers of head and feet, else POINT:Y_SCREEN, else z. If a file has
+    one subject only, its name is removed from the labels. Points without a label are called
+    ``*12``.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path

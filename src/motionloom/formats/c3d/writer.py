@@ -26,22 +26,10 @@ def write(
     unit: str | float | None = None,
     up: str | None = None,
 ) -> None:
-    """Write markers, or joints and end sites as points, to a C3D file.
+    """Write markers, or joints and end sites as points, to a C3D file; see `motionloom.save`.
 
-    Parameters
-    ----------
-    motion : Motion, Markers or Scene
-        Labels of a scene are ``CHARACTER:JOINT``.
-    path : str or Path
-    unit : {"m", "dm", "cm", "mm"}, optional
-        Unit of the file. Default: that of the C3D file the markers came from, else mm.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Up axis of the file. Default: that of the C3D file the markers came from, else z.
-
-    Notes
-    -----
-    Markers of a floating-point file are preserved bit by bit. Residuals are not kept: a point
-    has residual 0, a gap -1.
+    Labels of a scene are ``CHARACTER:JOINT``. Markers of a floating-point file are preserved bit by
+    bit. Residuals are not kept: a point has residual 0, a gap -1.
     """
     check_up(up)
     labels, positions, first = _points(motion)

@@ -214,34 +214,10 @@ def read(
     roles: str | Path | Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion from a glTF file.
+    """Read one motion from a glTF file; see `motionloom.load` for the options.
 
-    Parameters
-    ----------
-    path : str or Path
-        ``.glb``, or ``.gltf`` with its buffers inside or beside it.
-    skin, animation : str or int, optional
-        Name or index. Default: the first. Without a skin, the animated nodes are read.
-    fps : float, optional
-        Rate to sample the curves at. Default: that of the keys, else 30.
-    unit : str or float, optional
-        Default: metres, as glTF prescribes.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Default: y, as glTF prescribes.
-    roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognised from the names.
-    strict : bool
-        Raise instead of repairing.
-
-    Returns
-    -------
-    motion : Motion
-        T frames, J joints, metres, y up. The root path includes the nodes above the root.
-
-    Raises
-    ------
-    MotionFormatError
-        If the file cannot be read unambiguously.
+    Without a skin, the animated nodes are read. The default rate is that of the keys, else 30. The
+    root path includes the nodes above the root.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path

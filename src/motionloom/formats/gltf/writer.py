@@ -33,19 +33,10 @@ def write(
     mesh: bool = True,
     compact: bool = False,
 ) -> None:
-    """Write one motion, or several characters in one scene, as glTF.
+    """Write one motion, or several characters in one scene, as glTF; see `motionloom.save`.
 
-    Parameters
-    ----------
-    motion : Motion, Scene or sequence of Motion
-        Each keeps its own skeleton, length and rate; all play at once, from time 0.
-    path : str or Path
-        ``.glb``, or ``.gltf`` with embedded data (base64).
-    mesh : bool
-        Add stick figures, so that any viewer shows something.
-    compact : bool
-        Rotations in 16 bits instead of 32, and one key for joints that never turn: half the
-        size, position errors of at most 0.1 mm. For crowds.
+    Each character keeps its skeleton, length and rate; all start at time 0. `compact` halves the
+    size, with position errors of at most 0.1 mm.
     """
     cast = characters(motion)
     if not cast or any(len(one) == 0 for _, one in cast):

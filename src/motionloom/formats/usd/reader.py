@@ -52,37 +52,10 @@ def read(
     timeout: float = 120.0,
     strict: bool = False,
 ) -> Motion:
-    """Read one motion from a USD file.
+    """Read one motion from a USD file; see `motionloom.load` for the options.
 
-    Parameters
-    ----------
-    path : str or Path
-    skeleton : str, optional
-        Name or path of the Skeleton, or name of its SkelRoot. Default: the first.
-    fps : float, optional
-        Rate to sample at. Default: that of the samples.
-    unit : str or float, optional
-        Overrides metersPerUnit.
-    up : {"y", "z", "x", "-y", "-z", "-x"}, optional
-        Overrides upAxis.
-    roles : mapping or path of a mapping file, optional
-        Role to joint name, in addition to the roles recognised from the names.
-    timeout : float
-        Time limit in seconds.
-    strict : bool
-        Raise instead of repairing.
-
-    Returns
-    -------
-    motion : Motion
-        T frames, J joints, metres, y up.
-
-    Raises
-    ------
-    MotionFormatError
-        If the file cannot be read unambiguously.
-    MissingExtra
-        If usd-core is not installed.
+    `skeleton` is the name or path of a Skeleton, or the name of its SkelRoot. The default rate is
+    that of the samples; unit and up axis are those of the stage.
     """
     repairs = started(path, up=up, fps=fps, strict=strict)
     path = repairs.path

@@ -30,21 +30,10 @@ from motionloom.motion.rotations import quaternions as rot
 def write(
     motion: Motion | Scene | Sequence[Motion], path: str | Path, *, mesh: bool = True
 ) -> None:
-    """Write one motion, or several characters of one rate, as USD.
+    """Write one motion, or several characters with the same rate, as USD; see `motionloom.save`.
 
-    Parameters
-    ----------
-    motion : Motion, Scene or sequence of Motion
-        Several characters share one stage and must have the same rate.
-    path : str or Path
-        ``.usd`` and ``.usdc`` are binary, ``.usda`` is text.
-    mesh : bool
-        Add stick figures, so that any viewer shows something.
-
-    Notes
-    -----
-    The stage is in metres, y up; frame k is at time code k. Joint names that are not valid in
-    USD are changed; the original ones are kept in ``jointNames`` of the skeleton.
+    ``.usd`` and ``.usdc`` are binary, ``.usda`` is text. Frame k is at time code k. Joint names
+    that are not valid in USD are changed; ``jointNames`` of the skeleton keeps the originals.
     """
     pxr = require_extra()
     cast = characters(motion)

@@ -1,4 +1,7 @@
-"""Balance, pelvis, spine and head of a motion plan.
+"""Feet, balance and torso of a motion plan: everything before arms and legs are solved.
+
+A standing foot does not move at all. When its heel rises, it turns about the ball of the foot
+and the toes stay flat; when it lands on the heel, it turns about the heel.
 
 On the floor the body is an inverted pendulum: its centre of mass accelerates away from the
 centre of pressure, ``a = (g / h) (x - p)``. Its only bounded motion is ``p`` filtered with a
@@ -19,13 +22,106 @@ from scipy.interpolate import CubicSpline
 from scipy.ndimage import maximum_filter1d
 from scipy.signal import fftconvolve, lfilter
 
-from motionloom.demo.curves import GRAVITY, noise
-from motionloom.demo.feet import PlannedFoot, planned_feet
 from motionloom.demo.performers import SIDES, Performer
-from motionloom.demo.plan import SIGN, MotionPlan
+from motionloom.demo.plan import GRAVITY, SIGN, MotionPlan, Step, bump, noise
 from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
+
+_X = np.array([1.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True)
+class PlannedFoot:
+    """Trajectory of one foot over T frames.
+
+    Attributes
+    ----------
+    centre : ndarray, shape (T, 3)
+        Centre of the sole, without the height of the swing.
+    yaw : ndarray, shape (T,)
+    ankle : ndarray, shape (T, 3)
+    rotation : ndarray, shape (T, 4)
+        World rotation of the ankle joint, ``wxyz``.
+    heel : ndarray, shape (T,)
+        Rotation of the raised heel about the ball of the foot, radians.
+    airborne : ndarray of bool, shape (T,)
+        During a swing.
+    swing : ndarray, shape (T,)
+        0 on the floor, rising to 1 in the middle of a swing.
+    ball_still, heel_still : ndarray of bool, shape (T,)
+        Ball of the foot, and the whole sole, at rest on the floor.
+    """
+
+    centre: Array
+    yaw: Array
+    ankle: Array
+    rotation: Array
+    heel: Array
+    airborne: NDArray[np.bool_]
+    swing: Array
+    ball_still: NDArray[np.bool_]
+    heel_still: NDArray[np.bool_]
+
+
+def planned_feet(plan: MotionPlan, times: Array) -> dict[str, PlannedFoot]:
+    """Both feet of `plan` at `times` (T,), by side."""
+    return {side: _planned_foot(plan, side, times) for side in SIDES}
+
+
+def sole_to_ball(performer: Performer) -> float:
+    """Distance from the centre of the sole to the ball of the foot."""
+    return performer.foot - (performer.foot - performer.heel) / 2.0
+
+
+def _flight(times: Array, step: Step, slack: float) -> Array:
+    """Height (T,) of a foot that follows a body in free flight, the leg extended by `slack`."""
+    since, until = times - step.lift, step.land - times
+    speed = 0.5 * GRAVITY * (step.land - step.lift)
+    rate = speed / slack
+    extension = slack * -np.expm1(-rate * since) * -np.expm1(-rate * until)
+    return 0.5 * GRAVITY * since * until - extension
+
+
+def _planned_foot(plan: MotionPlan, side: str, times: Array) -> PlannedFoot:
+    who = plan.performer
+    centre = plan.curves[f"{side}_place"].sample(times)
+    yaw = plan.curves[f"{side}_yaw"].sample(times)
+    heel = plan.curves[f"{side}_heel"].sample(times)
+    toe = plan.curves[f"{side}_toe"].sample(times)
+    free = plan.curves[f"{side}_free"].sample(times)
+    lifted = centre.copy()
+    airborne = np.zeros(len(times), dtype=bool)
+    swing = np.zeros(len(times))
+    for step in plan.steps[side]:
+        inside = (times > step.lift + 1e-6) & (times < step.land - 1e-6)
+        airborne |= inside
+        swing[inside] = bump(times[inside], step.lift, step.land)
+        lifted[inside, 1] += step.clearance * swing[inside]
+        if step.flight:
+            lifted[inside, 1] += _flight(times[inside], step, 0.05 * who.leg)
+
+    turn = rot.yaw(yaw)
+    ball = lifted + rot.rotate(turn, [0.0, who.ball_height, sole_to_ball(who)])
+    to_ball = np.array([0.0, who.ball_height - who.ankle_height, who.foot])
+    raised = rot.multiply(turn, rot.from_axis_angle(_X, heel))
+    ankle = ball - rot.rotate(raised, to_ball)
+    pivot = lifted + rot.rotate(turn, [0.0, 0.0, sole_to_ball(who) - who.foot - who.heel])
+    tip = rot.multiply(rot.multiply(turn, rot.from_axis_angle(_X, -toe)), rot.inverse(turn))
+    ankle = pivot + rot.rotate(tip, ankle - pivot)
+    planted = ~airborne & (toe < 1e-9) & (free < 1e-9)
+    return PlannedFoot(
+        centre=centre,
+        yaw=yaw,
+        ankle=ankle,
+        rotation=rot.multiply(tip, raised),
+        heel=heel,
+        airborne=airborne,
+        swing=swing,
+        ball_still=planted,
+        heel_still=planted & (heel < 1e-9),
+    )
+
 
 _REACH = 0.99  # of the leg's length: leaves a knee bend of about 16 degrees
 _FLIGHT_ROUNDS = 12  # each at least halves the error, for flights below half a second
