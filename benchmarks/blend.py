@@ -167,5 +167,5 @@ def _kernel(work: _Work):
     rotations = np.empty((len(work.times), _JOINTS, 4), np.float32)
     root = np.empty((len(work.times), 3), np.float32)
     shares = np.ascontiguousarray(np.broadcast_to(work.weights, work.times.shape))
-    given = (clips.rotations, clips.root, clips.starts, np.arange(_EXAMPLES), shares)
+    given = (clips.rotations, clips.root, clips.offsets, np.arange(_EXAMPLES), shares)
     return partial(blend_kernel, *given, work.times, work.transforms, work.place, rotations, root)

@@ -22,7 +22,7 @@ def angles(a, b):
 
 def test_mixes_as_the_definition_does(rng):
     _, clips = clips_of(rng)
-    parts = [slice(a, b) for a, b in zip(clips.starts[:-1], clips.starts[1:], strict=True)]
+    parts = [slice(a, b) for a, b in zip(clips.offsets[:-1], clips.offsets[1:], strict=True)]
     weights = np.array([0.5, -0.1, 0.35, 0.25])
     times = rng.uniform(-1.0, 16.0, (30, 4))
     times[:5] = np.rint(times[:5])
@@ -112,7 +112,7 @@ def test_says_what_cannot_be_mixed(rng):
         Clips.of([])
     with pytest.raises(InvalidInput, match="share one rate; got 30 and 60 fps.*resample"):
         Clips.of([one, one.resample(60)])
-    with pytest.raises(InvalidInput, match="share one skeleton.*onto"):
+    with pytest.raises(InvalidInput, match="share one skeleton.*retarget"):
         Clips.of([one, type(one)(one.skeleton.scaled(2.0), one.rotations, one.root, 30)])
     with pytest.raises(InvalidInput, match="motion 1 .* has no frames"):
         Clips.of([one, one[:0]])

@@ -9,6 +9,7 @@ from motionloom.distance.features import feature_set
 from motionloom.errors import InvalidInput
 from motionloom.fat_graph import FatGraphSettings, base_poses, fat_graph
 from motionloom.motion import Motion, Provenance
+from motionloom.ragged import Ragged
 
 KINDS = ("walk", "walk_slow", "walk_fast", "walk_left", "walk_right", "walk_left_tight",
          "walk_right_tight")  # fmt: skip
@@ -29,7 +30,7 @@ def test_base_poses_are_those_of_the_quadratic_construction(walks):
     rows = [features.prepare(walk)[::2] for walk in walks[:4]]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
     table = np.concatenate(rows)
-    found = base_poses(table, starts, radius=0.3, apart=5, k=len(table), most=6, least=3)
+    found = base_poses(Ragged(table, starts), radius=0.3, apart=5, k=len(table), most=6, least=3)
     naive = base_pose_rows(table.tolist(), starts.tolist(), 0.3, 5, 6, 3)
     assert len(naive) >= 2
     assert found.rows.tolist() == naive
@@ -38,9 +39,8 @@ def test_base_poses_are_those_of_the_quadratic_construction(walks):
 def test_a_limit_on_neighbours_keeps_base_poses_as_crowded(walks):
     features = feature_set("e15x3")
     rows = [features.prepare(walk) for walk in walks]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows])])
-    every = base_poses(np.concatenate(rows), starts, radius=0.27, apart=9, k=2000)
-    few = base_poses(np.concatenate(rows), starts, radius=0.27, apart=9, k=24)
+    every = base_poses(Ragged.from_rows(rows), radius=0.27, apart=9, k=2000)
+    few = base_poses(Ragged.from_rows(rows), radius=0.27, apart=9, k=24)
     assert len(few) >= 2
     assert np.all(few.counts <= 24)
     assert len(few.passes) >= 0.7 * len(every.passes)
@@ -51,7 +51,7 @@ def test_random_rows_agree_with_the_quadratic_construction():
     for _ in range(5):
         table = rng.normal(size=(90, 3)).astype(np.float32)
         starts = [0, 40, 90]
-        found = base_poses(table, starts, radius=0.8, apart=2, k=90, most=5, least=2)
+        found = base_poses(Ragged(table, starts), radius=0.8, apart=2, k=90, most=5, least=2)
         assert found.rows.tolist() == base_pose_rows(table.tolist(), starts, 0.8, 2, 5, 2)
 
 

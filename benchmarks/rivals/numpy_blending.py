@@ -44,7 +44,7 @@ def _taps(clips: Clips, times: Floats) -> tuple[NDArray[np.int64], Floats]:
     at = np.clip(times, 0.0, last)
     whole = np.minimum(at.astype(np.int64), np.maximum(last - 1, 0))
     f = (at - whole)[..., None]
-    rows = clips.starts[:-1, None] + np.clip(whole[..., None] + np.arange(-1, 3), 0, last[:, None])
+    rows = clips.offsets[:-1, None] + np.clip(whole[..., None] + np.arange(-1, 3), 0, last[:, None])
     powers = np.concatenate([np.ones_like(f), f, f * f, f * f * f], axis=-1)
     table = 0.5 * np.array([[0, 2, 0, 0], [-1, 0, 1, 0], [2, -5, 4, -1], [-1, 3, -3, 1]])
     return rows, powers @ table

@@ -42,8 +42,8 @@ class Clips:
     rotations : ndarray of float32, shape (F, J, 4)
         Frames of all clips, one after the other; signs chosen for mixing.
     root : ndarray of float32, shape (F, 3)
-    starts : ndarray of int64, shape (N + 1,)
-        Clip n has rows ``starts[n]`` to ``starts[n + 1]``.
+    offsets : ndarray of int64, shape (N + 1,)
+        Clip n has rows ``offsets[n]`` to ``offsets[n + 1]``.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Clips:
     fps: float
     rotations: NDArray[np.float32]
     root: NDArray[np.float32]
-    starts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> Clips:
@@ -76,12 +76,12 @@ class Clips:
                 raise InvalidInput(f"motion {n} ({motion.name!r}) has no frames")
             if motion.skeleton is not first.skeleton and motion.skeleton.key != first.skeleton.key:
                 raise InvalidInput(
-                    f"motions to be mixed must share one skeleton; {motion.name!r} has another "
-                    f"than {first.name!r}. Bring it over first: motion.retarget(skeleton)"
+                    f"motions to blend must share one skeleton; {motion.name!r} and "
+                    f"{first.name!r} differ. Retarget first: motion.retarget(skeleton)"
                 )
             if abs(motion.fps - first.fps) > 1e-6 * first.fps:
                 raise InvalidInput(
-                    f"motions to be mixed must share one rate; got {first.fps:g} and "
+                    f"motions to blend must share one rate; got {first.fps:g} and "
                     f"{motion.fps:g} fps. Resample first: motion.resample({first.fps:g})"
                 )
         return cls(
@@ -93,16 +93,16 @@ class Clips:
         )
 
     def __len__(self) -> int:
-        return len(self.starts) - 1
+        return len(self.offsets) - 1
 
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Frames of each clip, shape (N,)."""
-        return np.diff(self.starts)
+        return np.diff(self.offsets)
 
     def only(self, numbers: Sequence[int]) -> Clips:
         """Some of the clips, in that order."""
-        rows = [np.arange(self.starts[n], self.starts[n + 1]) for n in numbers]
+        rows = [np.arange(self.offsets[n], self.offsets[n + 1]) for n in numbers]
         every = np.concatenate(rows)
         return Clips(
             self.skeleton,
@@ -126,16 +126,16 @@ class Clips:
         turns = np.zeros_like(times) if turns is None else np.asarray(turns, np.float64)
         turned = []
         for n in range(len(self)):
-            rows = self.starts[n] + np.rint(times[:, n]).astype(np.int64)
-            here = self.rotations[np.clip(rows, self.starts[n], self.starts[n + 1] - 1)]
+            rows = self.offsets[n] + np.rint(times[:, n]).astype(np.int64)
+            here = self.rotations[np.clip(rows, self.offsets[n], self.offsets[n + 1] - 1)]
             here[:, 0] = rot.multiply(rot.yaw(turns[:, n]), here[:, 0])
             turned.append(here)
         signed = self.rotations.copy()
         for n in range(1, len(self)):
             side = np.einsum("tjc,tjc->j", turned[0], turned[n])
             flips = np.where(side < 0.0, -1, 1).astype(np.float32)
-            signed[self.starts[n] : self.starts[n + 1]] *= flips[:, None]
-        return Clips(self.skeleton, self.fps, signed, self.root, self.starts)
+            signed[self.offsets[n] : self.offsets[n + 1]] *= flips[:, None]
+        return Clips(self.skeleton, self.fps, signed, self.root, self.offsets)
 
 
 def blend_poses(
@@ -188,7 +188,7 @@ def blend_poses(
     blend_kernel(
         clips.rotations,
         clips.root,
-        clips.starts,
+        clips.offsets,
         active,
         shares,
         times,
@@ -201,7 +201,7 @@ def blend_poses(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def blend_kernel(rotations, root, starts, active, weights, times, transforms, place, out_q, out_p):
+def blend_kernel(rotations, root, offsets, active, weights, times, transforms, place, out_q, out_p):
     """Kernel of `blend_poses`: checks nothing, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
     joints = rotations.shape[1]
     width = 4 * joints
@@ -219,7 +219,7 @@ def blend_kernel(rotations, root, starts, active, weights, times, transforms, pl
             if weight == 0.0:
                 continue
             clip = active[i]
-            _cubic(times[t, i], starts[clip], starts[clip + 1], rows, taps)
+            _cubic(times[t, i], offsets[clip], offsets[clip + 1], rows, taps)
             # The root apart: it is turned back to where all clips stand alike.
             q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
             x, y, z = 0.0, 0.0, 0.0
@@ -268,7 +268,7 @@ def blend_kernel(rotations, root, starts, active, weights, times, transforms, pl
                     total[a + k] *= scale
             else:  # opposite rotations in equal parts: any of them is as good
                 for k in range(4):
-                    total[a + k] = flat[starts[active[0]], a + k]
+                    total[a + k] = flat[offsets[active[0]], a + k]
 
 
 @njit(cache=True, nogil=True, inline="always")

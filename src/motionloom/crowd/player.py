@@ -186,7 +186,7 @@ def _mixed(node: DanceNode, body: int, shares: Array, times: Array, places: Arra
     rotations = np.empty((rows, *clips.rotations.shape[1:]), np.float32)
     root = np.empty((rows, 3), np.float32)
     blend_kernel(
-        clips.rotations, clips.root, clips.starts, np.arange(count, dtype=np.int64),
+        clips.rotations, clips.root, clips.offsets, np.arange(count, dtype=np.int64),
         np.repeat(shares, size, axis=0),
         np.tile(np.repeat(times[:, None], count, axis=1), (agents, 1)),
         np.tile(transforms, (agents, 1, 1)), places.reshape(rows, 3), rotations, root,

@@ -20,9 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from motionloom.errors import InvalidInput
+from motionloom.ragged import Ragged
 from motionloom.search.index.bucket_index import BucketIndex
 
 Ints = NDArray[np.int64]
@@ -60,8 +61,7 @@ class BasePoses:
 
 
 def base_poses(
-    rows: ArrayLike,
-    starts: ArrayLike,
+    rows: Ragged,
     *,
     radius: float,
     apart: int,
@@ -73,10 +73,8 @@ def base_poses(
 
     Parameters
     ----------
-    rows : array_like, shape (N, D)
-        Features of all frames of all motions, one motion after the other.
-    starts : array_like, shape (M + 1,)
-        Motion m has rows ``starts[m]`` to ``starts[m + 1]``.
+    rows : Ragged
+        Feature vectors (n, D) of the frames of each motion.
     radius : float
         How far neighbours may be, in the unit of the rows.
     apart : int
@@ -95,13 +93,12 @@ def base_poses(
     other:
 
     >>> swing = np.cos(np.arange(120) * np.pi / 30)[:, None]
-    >>> found = base_poses(swing, [0, 120], radius=0.05, apart=10, most=2, least=2)
+    >>> found = base_poses(Ragged.from_rows([swing]), radius=0.05, apart=10, most=2, least=2)
     >>> found.passes[:, 1].tolist()
     [0, 1, 0, 1, 0]
     """
-    table = np.ascontiguousarray(rows, np.float32)
-    bounds = np.asarray(starts, np.int64)
-    _check(table, bounds, radius, apart, k)
+    table, bounds = np.ascontiguousarray(rows.values, np.float32), rows.offsets
+    _check(table, radius, apart, k)
     index = BucketIndex.build(table)
     offsets, found, gaps = index.nearest(table, table, k=min(k, len(table)), radius=float(radius))
     counts = np.diff(offsets)
@@ -168,11 +165,9 @@ def _set_aside(free: NDArray[np.bool_], near: Ints, bounds: Ints, apart: int) ->
         free[first:last] = False
 
 
-def _check(table, bounds, radius, apart, k) -> None:
+def _check(table, radius, apart, k) -> None:
     if table.ndim != 2 or not len(table) or not np.all(np.isfinite(table)):
         raise InvalidInput(f"rows must be a finite table, not empty; got shape {table.shape}")
-    if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != len(table):
-        raise InvalidInput(f"starts must go from 0 to {len(table)}; got {bounds.tolist()[:8]}")
     if not (np.isfinite(radius) and radius > 0.0):
         raise InvalidInput(f"radius must be above zero; got {radius}")
     if apart < 1 or k < 1:

@@ -19,7 +19,7 @@ from motionloom.motion import Motion
 from motionloom.parametric.parameters import average_speed, turn
 from motionloom.parametric.parametric_motion import parametrize
 from motionloom.parametric.settings import ParametrizeSettings
-from motionloom.ragged import offsets_of, row_of
+from motionloom.ragged import Ragged
 from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, setting
 
 Array = NDArray[np.float64]
@@ -93,11 +93,9 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     settings = settings or FatGraphSettings()
     ready = conform(motions)
     chosen = feature_set(settings.features)
-    rows = [chosen.prepare(motion) for motion in ready]
-    starts = offsets_of([len(part) for part in rows])
+    rows = Ragged.from_rows(chosen.prepare(motion) for motion in ready)
     found = base_poses(
-        np.concatenate(rows),
-        starts,
+        rows,
         radius=settings.radius / chosen.scale,
         apart=max(round(_APART * ready[0].fps), 1),
         k=settings.k,
@@ -108,7 +106,7 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
             f"no pose occurs more than three times within {settings.radius:g} m in the "
             f"{len(ready)} motions; add repetitive motions, such as walks, or raise radius"
         )
-    edges, removed = _fat_edges(ready, found, starts, settings.examples, settings.seed)
+    edges, removed = _fat_edges(ready, found, rows, settings.examples, settings.seed)
     kept, connected = _connected(len(found), edges)
     if not connected:
         raise InvalidInput(
@@ -117,11 +115,11 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
         )
     removed["base_poses"] = len(found) - len(kept)
     removed["edges"] = len(edges) - len(connected)
-    places = [_place(row, starts) for row in found.rows[kept]]
+    places = [_place(row, rows) for row in found.rows[kept]]
     return FatGraph(
         tuple(ready),
         tuple((ready[m].name, frame) for m, frame in places),
-        _offsets(ready, found, starts)[kept],
+        _offsets(ready, found, rows)[kept],
         tuple(
             FatEdge(kept.index(e.source), kept.index(e.target), e.clips, e.members, e.parametric)
             for e in connected
@@ -130,22 +128,22 @@ def fat_graph(motions: Sequence[Motion], settings: FatGraphSettings | None = Non
     )
 
 
-def _place(row: int, starts: NDArray[np.int64]) -> tuple[int, int]:
-    motion = int(row_of(starts, row))
-    return motion, int(row - starts[motion])
+def _place(row: int, rows: Ragged) -> tuple[int, int]:
+    motion = int(rows.row_of(row))
+    return motion, int(row - rows.offsets[motion])
 
 
 def _fat_edges(
     motions: Sequence[Motion],
     found: BasePoses,
-    starts: NDArray[np.int64],
+    rows: Ragged,
     examples: int,
     seed: int,
 ) -> tuple[list[FatEdge], dict[str, int]]:
     """All edges with two clips or more, and how many clips were left out."""
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for (row, pose), (next_row, target) in zip(found.passes[:-1], found.passes[1:], strict=True):
-        (motion, first), (other, last) = _place(row, starts), _place(next_row, starts)
+        (motion, first), (other, last) = _place(row, rows), _place(next_row, rows)
         if motion == other and (last - first) / motions[0].fps <= _LONGEST:
             groups.setdefault((int(pose), int(target)), []).append((motion, first, last))
     edges, alone, unmatched = [], 0, 0
@@ -246,13 +244,13 @@ def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[Fa
     return kept, [edge for edge in inside if part[edge.source] == best]
 
 
-def _offsets(motions: Sequence[Motion], found: BasePoses, starts: NDArray[np.int64]) -> Array:
+def _offsets(motions: Sequence[Motion], found: BasePoses, rows: Ragged) -> Array:
     """Mean angle (B,) from where the hips face to where the body goes, in each base pose."""
     sums = np.zeros(len(found), np.complex128)
     headings = [motion.headings() for motion in motions]
     half = max(round(0.5 * motions[0].fps), 1)
     for row, pose in found.passes:
-        m, frame = _place(int(row), starts)
+        m, frame = _place(int(row), rows)
         root = motions[m].root
         first, last = max(frame - half, 0), min(frame + half, len(root) - 1)
         x, _, z = (root[last] - root[first]).astype(np.float64)

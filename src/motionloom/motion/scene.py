@@ -93,13 +93,11 @@ class Scene:
 
 
 def _different(names: Sequence[str]) -> tuple[str, ...]:
-    """`names` with a number behind those that occur twice."""
+    """`names`, each later one of several equal names with its number appended."""
+    seen: dict[str, int] = {}
     out: list[str] = []
     for name in names:
-        name, number = name or "character", 1
-        wanted = name
-        while wanted in out:
-            number += 1
-            wanted = f"{name}_{number}"
-        out.append(wanted)
+        name = name or "character"
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
     return tuple(out)

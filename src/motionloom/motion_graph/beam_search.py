@@ -44,7 +44,7 @@ class _Ground:
 
     floor: NDArray[np.complex128]
     headings: NDArray[np.float64]
-    starts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
 
     @classmethod
     def of(cls, graph: MotionGraph) -> _Ground:
@@ -55,8 +55,8 @@ class _Ground:
             )
             paths.append(floor_complex(root))
             headings.append(motion.headings())
-        starts = offsets_of([len(one) for one in graph.motions])
-        return cls(np.concatenate(paths), np.concatenate(headings), starts)
+        offsets = offsets_of([len(one) for one in graph.motions])
+        return cls(np.concatenate(paths), np.concatenate(headings), offsets)
 
 
 @dataclass
@@ -145,8 +145,8 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
     origin = goal.path[0] if len(goal.path) else 0.0
     branches = []
     for motion, frame in places:
-        row = int(ground.starts[motion]) + frame
-        ahead = min(row + round(0.3 * graph.fps), int(ground.starts[motion + 1]) - 1)
+        row = int(ground.offsets[motion]) + frame
+        ahead = min(row + round(0.3 * graph.fps), int(ground.offsets[motion + 1]) - 1)
         going = ground.floor[ahead] - ground.floor[row]
         if aim is None or abs(going) < 0.1:
             yaw = (0.0 if aim is None else float(np.angle(aim))) - ground.headings[row]
@@ -166,7 +166,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
     stop = trace.stop
     ended = None
     if stop >= 0 and branch.frame + stop + 1 >= branch.free:
-        row = int(ground.starts[branch.motion]) + branch.frame + stop
+        row = int(ground.offsets[branch.motion]) + branch.frame + stop
         facing = ground.headings[row] + branch.transform.yaw + trace.turned[stop]
         ended = (
             branch.cost + trace.costs[stop] + _final(goal, trace.places[stop], facing),
@@ -214,8 +214,8 @@ class _Trace(NamedTuple):
 
 def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) -> _Trace:
     half = graph.transitions.blend // 2
-    row = int(ground.starts[branch.motion]) + branch.frame
-    last = min(int(ground.starts[branch.motion + 1]), row + round(_HORIZON * graph.fps) + 2 * half)
+    row = int(ground.offsets[branch.motion]) + branch.frame
+    last = min(int(ground.offsets[branch.motion + 1]), row + round(_HORIZON * graph.fps) + 2 * half)
     segments = np.searchsorted(
         goal.label_ends, np.arange(branch.time, branch.time + last - row), "right"
     )
@@ -288,7 +288,7 @@ def _turning(turning, gone, aim, dt):
 
 def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[np.int64]):
     """Transforms (n,) of the branch's motion after so many frames (n,)."""
-    row = int(ground.starts[branch.motion]) + branch.frame
+    row = int(ground.offsets[branch.motion]) + branch.frame
     yaw = branch.transform.yaw + trace.turned[steps]
     shift = trace.places[steps] - np.exp(1j * yaw) * ground.floor[row + steps]
     return PlanarTransform.from_complex(shift, yaw)

@@ -61,7 +61,7 @@ def save_parametric(library: Store, motion: ParametricMotion, name: str) -> None
     arrays = {
         "clip_rotations": clips.rotations,
         "clip_root": clips.root,
-        "clip_starts": clips.starts,
+        "clip_starts": clips.offsets,
         **{f"curve_{key}": getattr(registration.curve, name) for name, key in _CURVE.items()},
         **{f"contact_{key}": getattr(registration.contacts, key) for key in _CONTACTS},
         **{f"space_{key}": getattr(space, key) for key in _SPACE},
@@ -155,7 +155,7 @@ def _example_about(example: Example) -> dict[str, Any]:
 
 
 def _example(clips: Clips, number: int, row: dict[str, Any]) -> Example:
-    rows = slice(*(int(k) for k in clips.starts[number : number + 2]))
+    rows = slice(*(int(k) for k in clips.offsets[number : number + 2]))
     motion = Motion(
         clips.skeleton, clips.rotations[rows], clips.root[rows], clips.fps, name=row["source"]
     )
