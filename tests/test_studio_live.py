@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 import motionloom as ml
 from motionloom.errors import InvalidInput
 from motionloom.studio import create_app, messages
-from motionloom.studio.live import Window
+from motionloom.studio.live import BrowserWindow
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_mistakes_are_told_and_the_line_stays_open(client, text, number, words):
 
 
 def test_a_window_has_only_so_many_players(client):
-    held = Window(client.app.state.studio)
+    held = BrowserWindow(client.app.state.studio)
     for _ in range(64):
         held.add(object())
     with pytest.raises(InvalidInput, match="64 players are running in this window; close some"):

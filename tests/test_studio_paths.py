@@ -18,7 +18,7 @@ from pydantic import BaseModel  # noqa: E402
 
 from motionloom import demo  # noqa: E402
 from motionloom.studio import create_app  # noqa: E402
-from motionloom.studio.live import REQUESTS, Window, answer  # noqa: E402
+from motionloom.studio.live import REQUESTS, BrowserWindow, answer  # noqa: E402
 from motionloom.studio.messages import unpack  # noqa: E402
 from motionloom.studio.routes import ROUTERS  # noqa: E402
 
@@ -117,7 +117,7 @@ def test_no_live_request_leads_outside(app, place, kind):
         "name", "motion", "take", "player", "path", "file", "key", "id", "choreography",
         "music", "graph", "family", "library", "label", "labels", "takes", "by", "target",
     )  # fmt: skip
-    window = Window(app.state.studio)
+    window = BrowserWindow(app.state.studio)
     with watched(place / "elsewhere") as touched:
         for name in hostile_names(place / "elsewhere" / "secret.bvh"):
             message = {**dict.fromkeys(keys, name), "id": 1, "kind": kind}

@@ -1,6 +1,7 @@
 """`Library`: a store of motions with every verb as a method, and the types that verbs return.
 
-The command line and the studio import from here, and from nothing beneath.
+The command line and the studio import from here and from `motionloom.library.settings`, and from
+nothing beneath.
 """
 
 from importlib import import_module
@@ -13,49 +14,61 @@ from motionloom.store.lock import writer_lock
 
 if TYPE_CHECKING:
     from motionloom.blending.player import FrameBlock, Player
+    from motionloom.crowd.ballroom import Ballroom
+    from motionloom.crowd.march import March
+    from motionloom.library.comparison import Comparison
     from motionloom.library.crowd_plan import CrowdPlan
+    from motionloom.motion_graph.edits import EditedGraph
+    from motionloom.motion_graph.graph import MotionGraph
+    from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
+    from motionloom.rhythm.choreography import Choreography
+    from motionloom.rhythm.dance import Dance
     from motionloom.rhythm.dance_player import DancePlayer
     from motionloom.rhythm.music.audio import write_sound
     from motionloom.rhythm.music.beat_clock import TempoClock
-    from motionloom.rhythm.music.music import AUDIO_SUFFIXES, MIDI_SUFFIXES, load_music, tune
-    from motionloom.search.match import Match
+    from motionloom.rhythm.music.music import (
+        AUDIO_SUFFIXES,
+        MIDI_SUFFIXES,
+        Music,
+        load_music,
+        tune,
+    )
+    from motionloom.search.match import Match, Matches
+    from motionloom.search.match_graph.graph import Family
 
-_MODULES = {
-    "AUDIO_SUFFIXES": "motionloom.rhythm.music.music",
-    "CrowdPlan": "motionloom.library.crowd_plan",
-    "DancePlayer": "motionloom.rhythm.dance_player",
-    "FrameBlock": "motionloom.blending.player",
-    "MIDI_SUFFIXES": "motionloom.rhythm.music.music",
-    "Match": "motionloom.search.match",
-    "Player": "motionloom.blending.player",
-    "TempoClock": "motionloom.rhythm.music.beat_clock",
-    "load_music": "motionloom.rhythm.music.music",
-    "tune": "motionloom.rhythm.music.music",
-    "write_sound": "motionloom.rhythm.music.audio",
+_LAZY = {
+    name: f"motionloom.{module}"
+    for module, names in {
+        "blending.player": ("FrameBlock", "Player"),
+        "crowd.ballroom": ("Ballroom",),
+        "crowd.march": ("March",),
+        "library.comparison": ("Comparison",),
+        "library.crowd_plan": ("CrowdPlan",),
+        "motion_graph.edits": ("EditedGraph",),
+        "motion_graph.graph": ("MotionGraph",),
+        "parametric.parametric_motion": ("ParametricMotion", "SynthesisResult"),
+        "rhythm.choreography": ("Choreography",),
+        "rhythm.dance": ("Dance",),
+        "rhythm.dance_player": ("DancePlayer",),
+        "rhythm.music.audio": ("write_sound",),
+        "rhythm.music.beat_clock": ("TempoClock",),
+        "rhythm.music.music": ("AUDIO_SUFFIXES", "MIDI_SUFFIXES", "Music", "load_music", "tune"),
+        "search.match": ("Match", "Matches"),
+        "search.match_graph.graph": ("Family",),
+    }.items()
+    for name in names
 }
 
 __all__ = [
-    "AUDIO_SUFFIXES",
-    "MIDI_SUFFIXES",
-    "CrowdPlan",
-    "DancePlayer",
-    "FrameBlock",
-    "Library",
-    "Match",
-    "Player",
-    "TempoClock",
-    "assign_names",
-    "find_sources",
-    "is_companion",
-    "is_library",
-    "load_music",
-    "tune",
-    "write_sound",
-    "writer_lock",
-]
+    "AUDIO_SUFFIXES", "Ballroom", "Choreography", "Comparison", "CrowdPlan", "Dance",
+    "DancePlayer", "EditedGraph", "Family", "FrameBlock", "Library", "MIDI_SUFFIXES", "March",
+    "Match", "Matches", "MotionGraph", "Music", "ParametricMotion", "Player", "SynthesisResult",
+    "TempoClock", "assign_names", "find_sources", "is_companion", "is_library", "load_music",
+    "tune", "write_sound", "writer_lock",
+]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:  # imported on first use: some of them are slow to import
-    if name not in _MODULES:
+def __getattr__(name: str) -> Any:  # imported on first use: some are slow to import
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    return getattr(import_module(_LAZY[name]), name)

@@ -38,7 +38,7 @@ Message = dict[str, Any]
 Answer = tuple[dict[str, Any], dict[str, Any]]  # head and arrays
 
 
-class Window:
+class BrowserWindow:
     """The players of one browser window.
 
     Parameters
@@ -78,7 +78,7 @@ async def live_socket(socket: WebSocket) -> None:
     """Answer the requests of one window until it closes."""
     await socket.accept()
     state = socket.app.state.studio
-    window, changes = Window(state), asyncio.Queue[Change]()
+    window, changes = BrowserWindow(state), asyncio.Queue[Change]()
     loop = asyncio.get_running_loop()
 
     def listener(change: Change) -> None:  # called in the thread of the change
@@ -104,7 +104,7 @@ async def _send_changes(socket: WebSocket, changes: asyncio.Queue[Change]) -> No
             await socket.send_bytes(pack({"changed": await changes.get()}))
 
 
-def answer(window: Window, text: str) -> bytes:
+def answer(window: BrowserWindow, text: str) -> bytes:
     """The packed answer to a message of a window."""
     number: Any = None
     try:
@@ -139,12 +139,12 @@ def _parsed(text: str) -> Message:
 # --- requests -------------------------------------------------------------------------------
 
 
-def ping(window: Window, message: Message) -> Answer:
+def ping(window: BrowserWindow, message: Message) -> Answer:
     """An empty answer, to measure the round-trip time."""
     return {}, {}
 
 
-def read_player(window: Window, message: Message) -> Answer:
+def read_player(window: BrowserWindow, message: Message) -> Answer:
     """The next frames of a player, after steering it: ``player, count, controls``."""
     player = window.player(message.get("player"))
     count = _frame_count(message)
@@ -162,13 +162,13 @@ def read_player(window: Window, message: Message) -> Answer:
     return head, {"positions": positions, "contacts": np.asarray(block.contacts)}
 
 
-def close_player(window: Window, message: Message) -> Answer:
+def close_player(window: BrowserWindow, message: Message) -> Answer:
     """Close a player: ``player``."""
     window.remove(message.get("player"))
     return {}, {}
 
 
-def start_walk(window: Window, message: Message) -> Answer:
+def start_walk(window: BrowserWindow, message: Message) -> Answer:
     """Start an endless walk: ``graph`` (its settings), ``seed``, ``start`` (NAME:FRAME or null).
 
     The head has ``player``, for ``player/read`` with controls ``transition`` and
@@ -182,7 +182,7 @@ def start_walk(window: Window, message: Message) -> Answer:
     return {"player": window.add(player), "fps": graph.fps, **skeleton_head(graph.skeleton)}, {}
 
 
-def reach(window: Window, message: Message) -> Answer:
+def reach(window: BrowserWindow, message: Message) -> Answer:
     """The motion of a parametric motion for a target: ``name, target``.
 
     The head has ``reached`` (d,), ``off`` (distance to the target), ``outside`` (whether the
@@ -224,7 +224,7 @@ class RecordingClock(TempoClock):
         return self.positions
 
 
-def start_dance(window: Window, message: Message) -> Answer:
+def start_dance(window: BrowserWindow, message: Message) -> Answer:
     """Start an endless dance: ``choreography, tempo, seed``; the head has ``player``."""
     choreography = choreography_of(window.state, str(message.get("choreography")))
     clock = RecordingClock(_number(message, "tempo", 60.0 / choreography.period))
@@ -237,7 +237,7 @@ def start_dance(window: Window, message: Message) -> Answer:
     }, {}
 
 
-def read_dance(window: Window, message: Message) -> Answer:
+def read_dance(window: BrowserWindow, message: Message) -> Answer:
     """The next frames of all characters: ``player, count, target, tempo``.
 
     Besides ``positions_K`` and ``contacts_K``, ``beats`` (n,) is the position of each frame in
@@ -262,7 +262,7 @@ def read_dance(window: Window, message: Message) -> Answer:
     return {"start": blocks[0].start, "frames": count, "nodes": nodes}, arrays
 
 
-REQUESTS: dict[str, Callable[[Window, Message], Answer]] = {
+REQUESTS: dict[str, Callable[[BrowserWindow, Message], Answer]] = {
     "ping": ping,
     "player/read": read_player,
     "player/close": close_player,

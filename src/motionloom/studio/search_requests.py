@@ -35,8 +35,7 @@ from motionloom.studio.request_models import (
 )
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
-    from motionloom.search import Family, Matches
+    from motionloom.library import Family, Library, Matches
 
 MAX_MATCHES = 500  # of one search
 

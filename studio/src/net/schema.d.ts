@@ -206,9 +206,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["MusicInfo"];
                     };
                 };
             };
@@ -247,9 +245,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["MusicInfo"];
                     };
                 };
             };
@@ -283,9 +279,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["MusicInfo"];
                     };
                 };
             };
@@ -1132,9 +1126,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": {
-                            [key: string]: unknown;
-                        };
+                        "application/json": components["schemas"]["MotionBeats"];
                     };
                 };
             };
@@ -2100,6 +2092,17 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AlternativePeriod */
+        AlternativePeriod: {
+            /** Period */
+            period: number;
+            /** Bpm */
+            bpm: number;
+            /** Ratio */
+            ratio: string | null;
+            /** Strength */
+            strength: number;
+        };
         /** ArtifactName */
         ArtifactName: {
             /** Name */
@@ -2550,6 +2553,27 @@ export interface components {
             /** Words */
             words: string;
         };
+        /** MotionBeats */
+        MotionBeats: {
+            /** Beats */
+            beats: number[];
+            /** Period */
+            period: number;
+            /** Phase */
+            phase: number;
+            /** Bpm */
+            bpm: number;
+            /** Confidence */
+            confidence: number;
+            /** Rhythmic */
+            rhythmic: boolean;
+            /** Repeats */
+            repeats: number;
+            /** Alternatives */
+            alternatives: components["schemas"]["AlternativePeriod"][];
+            /** Candidates */
+            candidates: number;
+        };
         /** MotionRow */
         MotionRow: {
             /** Name */
@@ -2626,6 +2650,23 @@ export interface components {
             within: string[];
             /** Meter */
             meter?: number | null;
+        };
+        /** MusicInfo */
+        MusicInfo: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            /** Seconds */
+            seconds: number;
+            /** Bpm */
+            bpm: number;
+            /** Meter */
+            meter: number;
+            /** Beats */
+            beats: number[];
+            /** Downbeats */
+            downbeats: number[];
         };
         /** NamedUnit */
         NamedUnit: {

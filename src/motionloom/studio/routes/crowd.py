@@ -20,9 +20,7 @@ from motionloom.studio.request_models import from_setting
 from motionloom.studio.routes.dance import wav_bytes
 
 if TYPE_CHECKING:
-    from motionloom.crowd.ballroom import Ballroom
-    from motionloom.crowd.march import March
-    from motionloom.library import Library
+    from motionloom.library import Ballroom, Library, March
 
 router = APIRouter(prefix="/crowds", tags=["crowds"])
 

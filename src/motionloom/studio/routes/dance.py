@@ -28,9 +28,7 @@ from motionloom.studio.messages import (
 from motionloom.studio.request_models import from_setting
 
 if TYPE_CHECKING:
-    from motionloom.rhythm.choreography import Choreography
-    from motionloom.rhythm.dance import Dance
-    from motionloom.rhythm.music.music import Music
+    from motionloom.library import Choreography, Dance, Music
 
 router = APIRouter(prefix="/dance", tags=["dance"])
 
@@ -66,6 +64,18 @@ class DanceRequest(BaseModel):
     seconds: float | None = Field(None, gt=0.0, le=_MAX_SECONDS)
 
 
+class MusicInfo(BaseModel):
+    """Beats (seconds), bars and length of a piece of music."""
+
+    id: str
+    name: str
+    seconds: float
+    bpm: float
+    meter: int
+    beats: list[float]
+    downbeats: list[int]
+
+
 @dataclass(frozen=True)
 class LoadedMusic:
     """A piece of music with its sound."""
@@ -74,10 +84,10 @@ class LoadedMusic:
     sound: bytes
     media_type: str
 
-    def to_dict(self, key: str) -> dict[str, Any]:
-        """Beats, bars and length, as sent to the page."""
+    def info(self, key: str) -> MusicInfo:
+        """The music as sent to the page."""
         downbeats = [int(k) for k in self.music.downbeats]
-        return {**self.music.as_dict(), "id": key, "downbeats": downbeats}
+        return MusicInfo(**{**self.music.as_dict(), "id": key, "downbeats": downbeats})
 
 
 @router.post("/choreographies")
@@ -99,7 +109,7 @@ def make_choreography(request: ChoreographyRequest, state: State) -> JobStatus:
 
 
 @router.put("/music/{filename}")
-async def send_music(filename: str, request: Request, state: State) -> dict[str, Any]:
+async def send_music(filename: str, request: Request, state: State) -> MusicInfo:
     """Send a MIDI or audio file as the body; the response has its beats."""
     data = await request_body(request, MAX_MUSIC, "a music file")
     suffix = Path(filename).suffix.lower()
@@ -108,20 +118,20 @@ async def send_music(filename: str, request: Request, state: State) -> dict[str,
     loaded = await run_in_threadpool(
         state.cached, ("music", key), lambda: _music_file(data, suffix, name)
     )
-    return loaded.to_dict(key)
+    return loaded.info(key)
 
 
 @router.post("/tunes")
-def make_tune(request: TuneRequest, state: State) -> dict[str, Any]:
+def make_tune(request: TuneRequest, state: State) -> MusicInfo:
     """A generated tune, to dance without a music file."""
     key = f"tune-{request.meter}-{request.tempo:g}-{request.bars}-{request.seed}"
-    return state.cached(("music", key), lambda: _tune(request)).to_dict(key)
+    return state.cached(("music", key), lambda: _tune(request)).info(key)
 
 
 @router.get("/music/{key}")
-def music(key: str, state: State) -> dict[str, Any]:
+def music(key: str, state: State) -> MusicInfo:
     """A loaded piece of music: its beats, bars and length."""
-    return music_of(state, key).to_dict(key)
+    return music_of(state, key).info(key)
 
 
 @router.get("/music/{key}/sound", response_class=Response)

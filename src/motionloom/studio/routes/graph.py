@@ -28,8 +28,8 @@ from motionloom.studio.request_models import (
 )
 
 if TYPE_CHECKING:
+    from motionloom.library import EditedGraph, MotionGraph
     from motionloom.motion import Motion
-    from motionloom.motion_graph import EditedGraph, MotionGraph
 
 router = APIRouter(prefix="/graphs", tags=["graphs"])
 

@@ -16,7 +16,7 @@ from motionloom.studio.messages import array_response
 from motionloom.studio.request_models import CodeLines, python_line
 
 if TYPE_CHECKING:
-    from motionloom.library.comparison import Comparison
+    from motionloom.library import Comparison
 
 router = APIRouter(prefix="/grid", tags=["grid"])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Response
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from motionloom.errors import MotionloomError
 from motionloom.motion.kinematics.body import body_height, facing
@@ -24,6 +25,29 @@ _MAX_THUMBNAILS = 64  # of one response
 MotionNames = Annotated[
     list[str], Query(min_length=1, max_length=_MAX_THUMBNAILS, description="Names of motions")
 ]
+
+
+class AlternativePeriod(BaseModel):
+    """Another period that fits the beat candidates."""
+
+    period: float
+    bpm: float
+    ratio: str | None
+    strength: float
+
+
+class MotionBeats(BaseModel):
+    """Motion beats, with the keys of ``motionloom beats --json``."""
+
+    beats: list[float]
+    period: float
+    phase: float
+    bpm: float
+    confidence: float
+    rhythmic: bool
+    repeats: int
+    alternatives: list[AlternativePeriod]
+    candidates: int
 
 
 @router.get("/motions/{name:path}/frames", response_class=Response)
@@ -47,10 +71,10 @@ def strips(name: str, state: State) -> Response:
 
 
 @router.get("/motions/{name:path}/beats")
-def motion_beats(name: str, state: State) -> dict[str, Any]:
-    """Beats of the motion in seconds and their confidence, as ``motionloom beats --json``."""
-    entry = state.library.entry(name)
-    return state.cached(("beats", name, entry.digest), lambda: state.library.beats(name).as_dict())
+def motion_beats(name: str, state: State) -> MotionBeats:
+    """Beats of the motion in seconds and their confidence."""
+    key = ("beats", name, state.library.entry(name).digest)
+    return state.cached(key, lambda: MotionBeats(**state.library.beats(name).as_dict()))
 
 
 @router.get("/thumbnails", response_class=Response)

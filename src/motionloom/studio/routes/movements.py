@@ -15,7 +15,7 @@ from motionloom.studio.messages import motion_response
 from motionloom.studio.request_models import from_setting
 
 if TYPE_CHECKING:
-    from motionloom.rhythm.choreography import Choreography
+    from motionloom.library import Choreography
 
 router = APIRouter(prefix="/movements", tags=["movements"])
 

@@ -18,8 +18,7 @@ from motionloom.studio.request_models import from_setting
 from motionloom.studio.search_requests import family_of
 
 if TYPE_CHECKING:
-    from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
-    from motionloom.search import Family
+    from motionloom.library import Family, ParametricMotion, SynthesisResult
 
 router = APIRouter(prefix="/parametric", tags=["parametric"])
 

@@ -24,8 +24,7 @@ from motionloom.studio.search_requests import (
 )
 
 if TYPE_CHECKING:
-    from motionloom.library import Library
-    from motionloom.search import Family
+    from motionloom.library import Family, Library
 
 router = APIRouter(tags=["search"])
 
