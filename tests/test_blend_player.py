@@ -77,9 +77,9 @@ def test_weights_stay_valid_while_they_change(kicks):
     ("weights", "message"),
     [
         ([1.0], r"weights must have shape \(4,\), one per example; got \(1,\)"),
-        ([0.5, 0.5, 0.5, 0.5], "weights must be finite and sum up to 1; they sum up to 2"),
-        ([np.nan, 1, 0, 0], "weights must be finite and sum up to 1; they sum up to nan"),
-        ([np.inf, -np.inf, 1, 0], "weights must be finite and sum up to 1; they sum up to nan"),
+        ([0.5, 0.5, 0.5, 0.5], "weights must be finite and sum to 1; they sum to 2"),
+        ([np.nan, 1, 0, 0], "weights must be finite and sum to 1; they sum to nan"),
+        ([np.inf, -np.inf, 1, 0], "weights must be finite and sum to 1; they sum to nan"),
         ("half", "weights must be numbers, one per example; got 'half'"),
     ],
 )

@@ -265,9 +265,9 @@ def test_keys_fall_on_whole_frames(families):
     ("weights", "message"),
     [
         ([0.5, 0.5], r"weights must have shape \(4,\), one per example; got \(2,\)"),
-        ([0.5, 0.5, 0.5, 0.0], r"sum up to 1; they sum up to 1\.5"),
-        ([np.nan, 1.0, 0.0, 0.0], "must be finite and sum up to 1"),
-        ([0.0, 0.0, 0.0, 0.0], "they sum up to 0"),
+        ([0.5, 0.5, 0.5, 0.0], r"sum to 1; they sum to 1\.5"),
+        ([np.nan, 1.0, 0.0, 0.0], "must be finite and sum to 1"),
+        ([0.0, 0.0, 0.0, 0.0], "they sum to 0"),
     ],
 )
 def test_says_what_is_wrong_with_weights(families, weights, message):

@@ -318,7 +318,7 @@ def test_straight_walks_are_bent_along_a_path(walks):
 def test_a_route_that_cannot_be_walked_is_told(walks):
     still = replace(walks[0], root=walks[0].root * np.float32([0.0, 1.0, 0.0]))
     graph = motion_graph([still])
-    with pytest.raises(InvalidInput, match="no route through the graph serves this"):
+    with pytest.raises(InvalidInput, match="no route through the graph reaches the goal"):
         graph.walk(path=[(0.0, 0.0), (0.0, 8.0)])
 
 
@@ -354,43 +354,43 @@ def test_it_begins_and_ends_with_the_poses_that_were_asked_for(graph):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("goals", "message"),
     [
         ({"path": [[0, 0]]}, r"path must have shape \(n, 2\)"),
         ({"path": [[0, 0], [1]]}, r"path must have shape \(n, 2\)"),
         ({"path": [[0, 0], [0, 0.01]]}, "path must be longer"),
         ({"path": [[0, 0], [0, np.nan]]}, "path must be finite"),
-        ({"path": [[0, 0], [0, 5]], "seconds": 3.0}, "leave out seconds"),
+        ({"path": [[0, 0], [0, 5]], "seconds": 3.0}, "seconds cannot be given with a path"),
         ({"path": [[0, 0], [0, 5]], "goal": (1, 1)}, "only one of them"),
-        ({"goal": (1, 1)}, "after how many seconds"),
+        ({"goal": (1, 1)}, "needs its duration"),
         ({"goal": (1,), "seconds": 3.0}, "goal must be x, z"),
-        ({"goal": "there", "seconds": 3.0}, "goal must be x, z"),
-        ({"goal": (1, 1), "seconds": -3.0}, "seconds must be positive; got -3.0"),
+        ({"goal": "there", "seconds": 3.0}, "goal must be X,Z"),
+        ({"goal": (1, 1), "seconds": -3.0}, "seconds must be positive; got -3"),
         ({"end": ("walk_p0", 60), "labels": [("walk", 2.0)]}, "to an end pose takes no labels"),
         ({"end": ("walk_p0", 60), "start": ("walk_left_p0", 10**9)}, "walk_left_p0 has frames"),
         ({"end": ("walk_p0", 1)}, "no transition leads to frame 1 of walk_p0; choose a later"),
         ({"labels": [("fly", 2.0)]}, "no motion of the graph has the label 'fly'"),
-        ({"labels": [("walk", -1.0)]}, "must last for some time"),
-        ({"labels": ["walk"]}, "pairs of label and seconds"),
+        ({"labels": [("walk", -1.0)]}, "must be positive; got -1"),
+        ({"labels": ["walk"]}, "labels must be LABEL:SECONDS"),
         ({"labels": []}, "at least one pair"),
-        ({"start": ("fly", 3), "seconds": 3.0}, "holds no motion 'fly'"),
-        ({"start": "walk_p0", "seconds": 3.0}, "a place in a graph is NAME:FRAME"),
-        ({"start": "walk_p0:²", "seconds": 3.0}, "a place in a graph is NAME:FRAME"),
-        ({"start": "walk_p0:" + 5000 * "9", "seconds": 3.0}, "a place in a graph is NAME:FRAME"),
-        ({"start": 7, "seconds": 3.0}, "a place in a graph is a name and a frame"),
+        ({"start": ("fly", 3), "seconds": 3.0}, "has no motion 'fly'"),
+        ({"start": "walk_p0", "seconds": 3.0}, "a frame of a graph must be NAME:FRAME"),
+        ({"start": "walk_p0:²", "seconds": 3.0}, "a frame of a graph must be NAME:FRAME"),
+        ({"start": "walk_p0:" + 5000 * "9", "seconds": 3.0}, "must be NAME:FRAME"),
+        ({"start": 7, "seconds": 3.0}, "a frame of a graph must be a name and a frame"),
         ({"start": ("walk_p0", 10**6), "seconds": 3.0}, "walk_p0 has frames 0 to"),
-        ({}, "say how many seconds"),
-        ({"seconds": -1.0}, "at least one frame"),
+        ({}, "needs its duration: seconds"),
+        ({"seconds": -1.0}, "seconds must be positive"),
     ],
 )
-def test_says_what_is_wrong_with_wishes(graph, wishes, message):
+def test_says_what_is_wrong_with_goals(graph, goals, message):
     with pytest.raises(InvalidInput, match=message):
-        graph.walk(**wishes)
+        graph.walk(**goals)
 
 
 def test_a_pose_that_nothing_leads_away_from_is_told(graph):
     late = len(graph.motions[1]) - 1
-    with pytest.raises(InvalidInput, match=f"no way leads from {graph.names[1]}:{late}"):
+    with pytest.raises(InvalidInput, match=f"no route leads from {graph.names[1]}:{late}"):
         graph.walk(start=(graph.names[1], late), end=(graph.names[0], 60))
 
 

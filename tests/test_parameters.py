@@ -1,4 +1,4 @@
-"""What a parametric motion is steered by."""
+"""Parameters of parametric motions."""
 
 import numpy as np
 import pytest
@@ -86,9 +86,9 @@ def test_functions_and_several_at_once_will_do(walk):
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ([], "needs something to be steered by"),
+        ([], "by must hold at least one parameter"),
         (3, "by must be a parameter"),
-        (lambda motion: "far", "gives no numbers"),
+        (lambda motion: "far", "must return numbers"),
         (lambda motion: np.zeros((2, 2)), "one number or a row"),
         (lambda motion: [], "one number or a row"),
     ],
@@ -143,5 +143,5 @@ def test_a_frame_that_the_motion_has_not_is_told(walk, frame):
 
 
 def test_nothing_is_measured_on_no_frames(walk):
-    with pytest.raises(InvalidInput, match="parameter turn is measured on frames; the motion has"):
+    with pytest.raises(InvalidInput, match="parameter turn needs a motion with frames"):
         turn()(walk[:0])

@@ -48,7 +48,7 @@ def kinds() -> dict[str, Kind]:
     told = [SteeringEvent(frame=5, controls={"transition": True})]
     return {
         "blend": Kind(BlendPlayer, lambda: BlendPlayer(kicks, [1, 0, 0]),
-                      {"weights": [0, 0.5, 0.5]}, {"weights": [2, 0, 0]}, "sum up to 1"),
+                      {"weights": [0, 0.5, 0.5]}, {"weights": [2, 0, 0]}, "sum to 1"),
         "parametric": Kind(ParametricPlayer, lambda: kick.player(here),
                            {"target": there}, {"target": [np.nan] * 3}, "3 finite numbers"),
         "graph": Kind(GraphPlayer, lambda: graph.player(3), {"transition": True},

@@ -260,11 +260,11 @@ def test_says_what_is_wrong():
     with pytest.raises(InvalidInput, match="at least two examples; the sequence of motions has 1"):
         register([walk])
     alone = Family("walk", (Node("walk", 0, 30, 0),), (), Matches([]))
-    with pytest.raises(InvalidInput, match=r"the family of walk has 1\. Search wider"):
+    with pytest.raises(InvalidInput, match=r"the family of walk has 1\. Use a larger max_distance"):
         register({"walk": walk}, alone)
-    with pytest.raises(InvalidInput, match="is too short to be blended: it has 1 frame"):
+    with pytest.raises(InvalidInput, match="is too short to blend: it has 1 frame"):
         register([walk, walk[:1]])
-    with pytest.raises(InvalidInput, match="give the family to register"):
+    with pytest.raises(InvalidInput, match="motions must be a sequence"):
         register({"walk": walk})
     apart = Family("a", (Node("a", 0, 30, 0), Node("b", 0, 30, 1)), (), Matches([]))
     with pytest.raises(InvalidInput, match="'b' is not among the motions given"):
@@ -272,7 +272,7 @@ def test_says_what_is_wrong():
     with pytest.raises(InvalidInput, match="no edges of the family lead"):
         register({"a": walk, "b": walk}, apart)
     long = Family("a", (Node("a", 0, 9999, 0), Node("b", 0, 30, 1)), (), Matches([]))
-    with pytest.raises(InvalidInput, match="a:0-9999 is not a stretch of a"):
+    with pytest.raises(InvalidInput, match="a:0-9999 is not a segment of a"):
         register({"a": walk, "b": walk}, long)
 
 
@@ -280,5 +280,5 @@ def test_an_example_with_holes_is_named():
     whole = ml.demo.clip("kick_front_mid_right")
     root = whole.root.copy()
     root[5] = np.nan
-    with pytest.raises(InvalidInput, match=r"holes:0-\d+ holds values that are not finite"):
+    with pytest.raises(InvalidInput, match=r"holes:0-\d+ has values that are not finite"):
         register([whole, replace(whole, root=root, name="holes")])

@@ -1,4 +1,4 @@
-"""How motions are mixed: registration, blending, transitions, and playing what comes of it."""
+"""Blending: registration, weighted blends, transitions, inertialization, and players."""
 
 from motionloom.blending.blends import Blend, BlendPlayer, blend
 from motionloom.blending.player import FrameBlock, Player, Pose

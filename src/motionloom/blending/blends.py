@@ -1,22 +1,16 @@
-"""Weighted blends of registered motions.
+"""Weighted blends of registered motions, as a whole or frame by frame.
 
-A blend is a point between its examples: half of this kick and half of that one. Time passes
-at the weighted mean of their speeds; where they all stand alike, poses are averaged; the path
-over the floor bends by the weighted mean of their turns and steps; heights are averaged by
-themselves. Foot contacts are those of the examples, by the weights, and feet are planted in
-them in the end (`motionloom.motion.feet.streaming`).
+Time advances at the weighted mean of the examples' speeds; poses are averaged after each example
+is moved to a common position and heading; the path on the floor bends by the weighted mean of
+their turns and steps; heights are averaged separately. Foot contacts are those of the examples,
+by weight, and the feet are locked in them at the end (`motionloom.motion.feet`).
 
-Only examples whose weight is not zero cost anything. A blend of one example alone is that
-example, moved along the floor to begin where the query does; its feet are left as they were
-captured.
+Only examples with nonzero weight cost time. A blend of one example alone is that example, moved
+to the start of the query, with its feet as captured.
 
-A blend played frame by frame, whose weights may change on the way.
-
-The player goes along the registration curve at the weighted mean of the examples' speeds,
-and over the floor by the weighted mean of their steps and turns, both added up as they come:
-so weights may change in any frame without a jump. They do not change at once, but run after
-what is wanted as a critically damped spring does; what is between two sets of valid weights
-is valid too.
+`BlendPlayer` accumulates time and path frame by frame, so weights may change in any frame without
+a jump. They follow their targets like a critically damped spring; a mean of two sets of valid
+weights is valid, too.
 """
 
 from __future__ import annotations
@@ -51,8 +45,8 @@ class Blend:
     registration : Registration
         From `motionloom.blending.register`; N examples.
     keys : sequence of float
-        Points of the registration curve, frames of the query, that fall on whole frames of
-        every blend: time is stretched by less than half a frame between them.
+        Points of the registration curve (frames of the query) that fall on whole frames of every
+        blend: between them, time is scaled by less than half a frame.
 
     Examples
     --------
@@ -87,20 +81,20 @@ class Blend:
         Parameters
         ----------
         weights : array_like, shape (N,)
-            Sum up to 1; slightly negative ones extrapolate.
+            Sum to 1; slightly negative weights extrapolate.
         plant : bool
-            Plant the feet; without, the mixed poses are returned as they are.
+            Hold feet in contact in place; else the averaged poses are returned.
         name : str
 
         Returns
         -------
         motion : Motion
-            With its provenance: which frames of which examples, with what weights.
+            With its provenance: frames of the examples, and their weights.
 
         Raises
         ------
         InvalidInput
-            If weights are not one per example, not finite, or do not sum up to 1.
+            If weights are not one per example, not finite, or do not sum to 1.
         """
         track = self._track(weights)
         frames = self._frames(track)
@@ -121,7 +115,7 @@ class Blend:
     def window(
         self, weights: ArrayLike, start_frame: int, end_frame: int, *, name: str = "blend"
     ) -> Motion:
-        """Frames ``[start_frame, end_frame)`` of a blend alone, feet not planted."""
+        """Frames ``[start_frame, end_frame)`` of a blend, without foot lock."""
         track = self._track(weights)
         frames = self._frames(track)
         if not 0 <= start_frame < end_frame <= frames:
@@ -132,7 +126,7 @@ class Blend:
         return self._motion(track, start_frame, end_frame, name)
 
     def frame(self, point: float, weights: ArrayLike) -> Pose:
-        """The pose at one point of the registration curve, feet not planted.
+        """The pose at one point of the registration curve, without foot lock.
 
         Parameters
         ----------
@@ -146,7 +140,7 @@ class Blend:
     def poses(
         self, weights: ArrayLike, points: ArrayLike
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Rotations (F, J, 4) and root (F, 3) at points (F,) of the curve, feet not planted."""
+        """Rotations (F, J, 4) and root (F, 3) at points (F,) of the curve, without foot lock."""
         at = np.asarray(points, np.float64)
         if not np.isfinite(at).all():
             raise InvalidInput(f"points must be frames of the query, all finite; got {points!r}")
@@ -246,11 +240,11 @@ def _grounds(contacts: FootContacts) -> NDArray[np.float64]:
 Array = NDArray[np.float64]
 
 EASE = 0.25  # seconds in which most of a change of weights is made
-_GONE = 1e-4  # a weight this small, and wanted to be zero, is zero
+_GONE = 1e-4  # a weight this small whose target is zero is zero
 
 
 class _Frame(NamedTuple):
-    """One frame: its pose, which foot parts stand, and which frames of which examples it is."""
+    """One frame: pose, foot contacts, and the examples' numbers, weights and frames."""
 
     rotations: NDArray[np.float32]
     root: NDArray[np.float32]
@@ -268,14 +262,13 @@ class BlendPlayer(Player):
     registration : Registration
         N examples.
     weights : array_like, shape (N,)
-        Sum up to 1.
+        Sum to 1.
     ease : float
         Seconds in which most of a change of weights is made.
     plant : bool
-        Hold the feet where they stand.
+        Hold feet in contact in place.
     place : array_like, shape (3,)
-        Where the first frame stands on the floor: ``x, z`` of the root, and the yaw by which
-        the query is turned. Default: where the query begins.
+        Planar transform ``x, z, yaw`` of the first frame. Default: where the query begins.
 
     Examples
     --------
@@ -352,7 +345,7 @@ class BlendPlayer(Player):
         )  # fmt: skip
         standing = self.registration.contacts.standing(active, shares, times)
         made = _Frame(rotations[0], root[0], standing, active, shares, times)
-        # On to the next frame: as far along the curve as one frame of time is.
+        # Advance along the curve by one frame of time.
         speed = (1.0 - share) * curve.speeds[k] + share * curve.speeds[k + 1]
         step = 1.0 / max(float(speed[active] @ shares), 0.1)
         moved = PlanarTransform.from_twist(step * (shares @ curve.twists[k, active]))
@@ -365,7 +358,7 @@ class BlendPlayer(Player):
         return made
 
     def _follow(self) -> None:
-        """Move the weights on by a frame, as a critically damped spring towards the wanted."""
+        """Advance the weights by a frame, like a critically damped spring towards their targets."""
         away, self._change = critically_damped_spring(
             self._weights - self._wanted, self._change, self._rate, 1.0
         )

@@ -1,17 +1,16 @@
-"""Which contact of one example is which of another, and the contacts of a blend.
+"""Matching of foot contacts between examples, and the contacts of a blend.
 
-Two plants of the same foot part that overlap in registered time are the same plant. A plant
-of a blend begins and ends where those of its examples do, by the weights. Where an example
-has no counterpart, the moments in it that correspond to the others' stand in; the blend has
-the plant if the examples that have it weigh more than half. A plant that one example has twice
-at one spot is one plant; if the gap is long it is a lift, as of heels that leave the floor in a
-high reach, and lifts are matched as plants are.
+Two plants (contacts of a foot part) that overlap in registered time match. A plant of a blend
+begins and ends at the weighted mean of its examples' plants. For an example without a
+counterpart, the corresponding times of the others are used; the blend has the plant if the
+examples with it weigh more than half. Two plants of one example at one position match as one; a
+long gap between them is a lift, as of heels in a high reach, and lifts are matched like plants.
 
-Feet cannot be matched where, at corresponding times, the one stands on the left foot alone and
-the other on the right one alone; where a foot stands for long in the one and never in the
-other; or where a foot goes a step in the one and stays where it is in the other. Blending a
-walk that starts on the left foot with one that starts on the right gives neither ("the wrong
-foot", Kovar & Gleicher 2004).
+Feet cannot be matched if, at corresponding times, one example stands on the left foot alone and
+the other on the right foot alone; if a foot has a long contact in one and none in the other; or
+if a foot makes a step in one and stays in place in the other. Blending a walk that starts on the
+left foot with one that starts on the right gives neither ("the wrong foot", Kovar & Gleicher
+2004).
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from motionloom.motion import Motion
 from motionloom.motion.feet.contacts import FOOT_PARTS, SIDES, FootContacts, Plant, part_path
 from motionloom.motion.segment import intervals
 
-_SAME = 0.3  # share of the shorter of two plants that must overlap for them to be the same
-_LONG = 0.2  # seconds: only contacts as long as this can make examples unmatchable
-_LIFT = 0.1  # seconds: a shorter gap between two plants at one spot is no lift
-_COVERED = 0.2  # share of a long contact in which the other's foot must stand, too
-_STEP = 0.15  # metres between two plants of a foot that are a step, and no shuffle
-_SAME_SPOT = 0.06  # metres between two plants that are one with a gap
+_SAME = 0.3  # share of the shorter of two matching plants that must overlap
+_LONG = 0.2  # seconds: only longer contacts make examples unmatched
+_LIFT = 0.1  # seconds: a shorter gap between two plants at one position is no lift
+_COVERED = 0.2  # share of a long contact in which the other's foot is in contact, too
+_STEP = 0.15  # metres between two plants of a foot that are a step apart
+_SAME_POSITION = 0.06  # metres between two plants that are one with a gap
 _SHORTEST = 0.05  # seconds: shorter plants of a blend are left out
 
 
 class _Span(NamedTuple):
-    """A plant in registered time, its height, and where it is."""
+    """A plant in registered time, its height, and its position on the floor."""
 
     low: float
     high: float
@@ -47,21 +46,21 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatchedContacts:
-    """Plants of N examples and lifts out of them, matched: M in all.
+    """M matched plants and lifts of N examples.
 
     Attributes
     ----------
     parts : ndarray of int, shape (M,)
-        Which of `motionloom.motion.feet.contacts.FOOT_PARTS` stands, or is lifted.
+        Index into `motionloom.motion.feet.contacts.FOOT_PARTS`.
     lifts : ndarray of bool, shape (M,)
         Whether it is a lift.
     spans : ndarray, shape (M, N, 2)
-        First and last frame of each plant in each example; last frame before and first after a
-        lift.
+        First and last frame of each plant in each example; last frame before and first frame after
+        a lift.
     present : ndarray of bool, shape (M, N)
         Whether the example has the plant or lift; else `spans` are where it would be.
     heights : ndarray, shape (M, N)
-        Of the part that stands above the floor, in metres.
+        Height of the part above the floor, in metres.
     floors : ndarray, shape (N,)
     """
 
@@ -73,7 +72,7 @@ class MatchedContacts:
     floors: NDArray[np.float64]
 
     def only(self, numbers: Sequence[int]) -> MatchedContacts:
-        """Those of some of the examples, in that order."""
+        """Contacts of some of the examples, in that order."""
         return MatchedContacts(
             self.parts,
             self.lifts,
@@ -92,19 +91,20 @@ class MatchedContacts:
         clock: tuple[NDArray[np.float64], NDArray[np.float64]],
         fps: float,
     ) -> FootContacts:
-        """Contacts of a blend of `active` examples (n,) with `weights` (n,).
+        """Contacts of a blend.
 
         Parameters
         ----------
         active, weights : ndarray, shape (n,)
+            Numbers and weights of the examples.
         frames : int
             Frames of the blend.
         clock : tuple of ndarray
-            Weighted frames of the examples, and the frames of the blend they fall on.
+            Weighted frames of the examples, and the corresponding frames of the blend.
         fps : float
         """
         has = self.present[:, active] @ weights
-        # Heights only of those that have the plant; spans of all.
+        # Heights of the examples with the plant; spans of all.
         mean = (self.present[:, active] * self.heights[:, active]) @ weights
         spans = np.interp(np.einsum("mnc,n->mc", self.spans[:, active], weights), *clock)
         first = np.maximum(np.ceil(spans[:, 0] - 1e-3), 0).astype(np.int64)
@@ -125,12 +125,9 @@ class MatchedContacts:
     def standing(
         self, active: NDArray[np.int64], weights: NDArray[np.float64], times: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Which foot parts of a blend stand while its examples are at frames `times` (n,).
+        """Contacts (4,) of a blend while its examples are at frames `times` (n,).
 
-        Returns
-        -------
-        standing : ndarray of bool, shape (4,)
-            In the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        In the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
         """
         now = float(times @ weights)
         spans = np.einsum("mnc,n->mc", self.spans[:, active], weights)
@@ -145,7 +142,7 @@ PlantPositions = Sequence[dict[str, NDArray[np.float64]]]
 
 
 def plant_positions(motion: Motion, contacts: FootContacts) -> dict[str, NDArray[np.float64]]:
-    """Where each foot part stands on the floor, ``x, z`` of each of its plants (P, 2)."""
+    """Floor positions ``x, z`` of each plant of each foot part, (P, 2) each."""
     spots = {}
     for part, plants in contacts.plants.items():
         path = part_path(motion, part)[:, [0, 2]] if plants else np.empty((0, 2))
@@ -166,11 +163,11 @@ def matched_contacts(
     ----------
     contacts : sequence of FootContacts, length N
     spots : sequence of dict, length N
-        Where they are; see `plant_positions`.
+        Positions of the plants; see `plant_positions`.
     times : ndarray, shape (K, N)
-        Frames that happen together; strictly increasing columns.
+        Corresponding frames; columns are strictly increasing.
     order : sequence of int
-        The examples, those first that others are compared with.
+        The examples, in the order of comparison.
     """
     parts, raised, spans, present, heights = [], [], [], [], []
     moments = np.arange(len(times), dtype=np.float64)
@@ -214,21 +211,21 @@ def matched_contacts(
 def unmatched_feet(
     contacts: Sequence[FootContacts], spots: PlantPositions, times: NDArray[np.float64]
 ) -> dict[int, tuple[str, float]]:
-    """Examples whose feet stand when the first example's do not, or the other way round.
+    """Examples whose foot contacts cannot be matched with those of the first example.
 
     Parameters
     ----------
     contacts : sequence of FootContacts, length N
     spots : sequence of dict, length N
-        Where they are; see `plant_positions`.
+        Positions of the plants; see `plant_positions`.
     times : ndarray, shape (K, N)
-        Frames that happen together.
+        Corresponding frames.
 
     Returns
     -------
     unmatched : dict
-        Example to the side (``"left"``, ``"right"``) of a contact that has no counterpart
-        and the frame of the first example in its middle.
+        Example to the side (``"left"``, ``"right"``) of a contact without counterpart and the
+        frame of the first example in its middle.
     """
     found: dict[int, tuple[str, float]] = {}
     stands = {side: _standing(contacts, times, side) for side in SIDES}
@@ -241,7 +238,7 @@ def unmatched_feet(
                 for run in intervals(mask)
                 if other[slice(*run)].mean() < _COVERED
             ]
-            # The one stands on this foot alone, the other on the other foot alone.
+            # One example stands on this foot alone, the other on the other foot alone.
             crossed = here & ~there & ~stands[other_side][0] & stands[other_side][n]
             for start, end in (*runs, *intervals(crossed)):
                 lasting = np.ptp(times[[start, end - 1]][:, [0, n]], axis=0) + 1.0
@@ -255,7 +252,7 @@ def unmatched_feet(
 
 
 def _steps(contacts, spots, times, side) -> list[tuple[int, int]]:
-    """Moments between two plants of a ball that are a step apart."""
+    """Intervals between two plants of a ball that are a step apart."""
     part = f"{side}_ball"
     plants = contacts.plants.get(part, ())
     steps = []
@@ -268,7 +265,7 @@ def _steps(contacts, spots, times, side) -> list[tuple[int, int]]:
 
 
 def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
-    """Whether the foot of each example stands at each of the K moments."""
+    """Whether the foot of each example is in contact at each of the K times."""
     masks = []
     for n, contact in enumerate(contacts):
         rows = np.clip(np.rint(times[:, n]).astype(int), 0, contact.frames - 1)
@@ -277,9 +274,9 @@ def _standing(contacts, times, side) -> list[NDArray[np.bool_]]:
 
 
 def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | None:
-    """Put a plant of example `n` to the group it overlaps most, or begin a new one.
+    """Add a plant of example `n` to the group it overlaps most, or to a new one.
 
-    Returns the plant that was there before, if the two became one.
+    Returns the previous plant of the example if the two were joined.
     """
     best, most = None, 0.0
     for group in groups:
@@ -288,11 +285,11 @@ def _sort_in(groups: list[dict[int, _Span]], n: int, span: _Span) -> _Span | Non
         shared = min(high, span.high) - max(low, span.low) + 1.0
         shared /= min(high - low, span.high - span.low) + 1.0
         apart = np.linalg.norm(group[n].spot - span.spot) if n in group else 0.0
-        if shared > max(_SAME, most) and apart < _SAME_SPOT:
+        if shared > max(_SAME, most) and apart < _SAME_POSITION:
             best, most = group, shared
     if best is None:
         groups.append({n: span})
-    elif n in best:  # one plant there, two with a gap here: they are one
+    elif n in best:  # two plants with a gap match one: they are joined
         old = best[n]
         ends = min(old.low, span.low), max(old.high, span.high)
         best[n] = _Span(*ends, 0.5 * (old.height + span.height), 0.5 * (old.spot + span.spot))
@@ -315,7 +312,7 @@ def _lifted(
 
 
 def _apart(found: list[tuple[int, int, float]]) -> tuple[Plant, ...]:
-    """Plants of one part in order of time; what overlaps is cut in the middle."""
+    """Plants of one part in order of time; overlaps are cut in the middle."""
     kept: list[tuple[int, int, float]] = []
     for start, end, height in found:
         if kept and start < kept[-1][1]:

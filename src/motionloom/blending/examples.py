@@ -1,10 +1,8 @@
-"""Examples to be blended: stretches of a library, brought to one skeleton and one rate.
+"""Examples of a blend: segments of a library, with one skeleton and one frame rate.
 
-A family is found among many performers. Blending needs one body: every stretch is brought
-onto the skeleton of the query. Its foot contacts are found with some frames before and after
-it, where there are any, for a foot that stands at the very edge can be told only so.
-
-Conforming motions: one skeleton and one frame rate for all motions of a graph.
+A family has members of many performers; blending needs one skeleton, that of the query. Foot
+contacts of a segment are found together with some frames before and after it, without which
+contacts at its ends cannot be detected.
 """
 
 from __future__ import annotations
@@ -20,21 +18,21 @@ from motionloom.motion import Motion, Skeleton, Source
 from motionloom.motion.feet.contacts import FOOT_PARTS, FootContacts, Plant
 from motionloom.search.match_graph.graph import Family
 
-_MARGIN = 0.5  # seconds before and after a stretch that tell whether a foot stands at its edge
+_MARGIN = 0.5  # seconds around a segment, to detect contacts at its ends
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One stretch of motion, ready to be blended.
+    """One segment of a motion, ready to be blended.
 
     Attributes
     ----------
     motion : Motion
-        On the skeleton and at the rate of all examples.
+        With the skeleton and frame rate of all examples.
     contacts : FootContacts
-        Of its frames; without plants where the skeleton has no feet.
+        Of its frames; without plants if the skeleton has no feet.
     source : str
-        Name of the motion it is cut from.
+        Name of the motion that it is cut from.
     start_frame, end_frame : int
         Frames of that motion, as stored.
     """
@@ -54,12 +52,12 @@ class Example:
         return f"{self.source}:{self.start_frame}-{self.end_frame}"
 
     def played(self, first: float, last: float, start: int, end: int, weight: float) -> Source:
-        """What a result is made of that plays frames `first` to `last` of this stretch.
+        """Provenance of frames of a result that play part of this segment.
 
         Parameters
         ----------
         first, last : float
-            Frames of this stretch; the last one is played, too.
+            Frames of this segment; the last one is included.
         start, end : int
             Frames ``[start, end)`` of the result.
         weight : float
@@ -68,7 +66,7 @@ class Example:
         return Source(self.source, low, high, start, end, float(weight))
 
     def source_frame(self, frame: float) -> float:
-        """Frame of the motion it is cut from, as stored, for a frame of this stretch."""
+        """Frame of the motion that it is cut from, as stored, for a frame of this segment."""
         steps = max(len(self.motion) - 1, 1)
         return self.start_frame + frame * (self.end_frame - 1 - self.start_frame) / steps
 
@@ -89,7 +87,7 @@ def family_examples(
         Motions by name.
     family : Family
     query : Motion, optional
-        The whole motion that node 0 is cut from, where it is not among `motions`.
+        The whole motion that node 0 is cut from, if it is not among `motions`.
     skeleton : Skeleton, optional
         Default: that of the query.
     fps : float, optional
@@ -108,9 +106,9 @@ def family_examples(
 
 
 def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[Example]:
-    """Whole motions as examples, on the skeleton and at the rate of the first."""
+    """Whole motions as examples, with the skeleton and frame rate of the first."""
     if not clips:
-        raise InvalidInput("there are no motions to blend; got an empty sequence")
+        raise InvalidInput("motions must not be empty")
     skeleton, rate = clips[0].skeleton, clips[0].fps if fps is None else float(fps)
     return [
         example(clip, clip.name or f"motion {k}", 0, len(clip), skeleton, rate)
@@ -121,28 +119,28 @@ def clip_examples(clips: Sequence[Motion], *, fps: float | None = None) -> list[
 def example(
     whole: Motion, name: str, start: int, end: int, skeleton: Skeleton, fps: float
 ) -> Example:
-    """Frames ``[start, end)`` of a motion called `name`, on `skeleton` and at `fps`."""
+    """Frames ``[start, end)`` of a motion called `name`, with `skeleton` and `fps`."""
     if not 0 <= start < end <= len(whole):
         raise InvalidInput(
-            f"{name}:{start}-{end} is not a stretch of {name}, which has {len(whole)} frames"
+            f"{name}:{start}-{end} is not a segment of {name}, which has {len(whole)} frames"
         )
     margin = round(_MARGIN * whole.fps)
     early, late = max(start - margin, 0), min(end + margin, len(whole))
     around = whole[early:late]
     other = around.skeleton is not skeleton and around.skeleton.key != skeleton.key
-    if other or around.translations is not None:  # bones of one length each can be mixed
+    if other or around.translations is not None:  # blending needs constant bone lengths
         around = around.retarget(skeleton)
     head, tail = around[start - early :].resample(fps), around[start - early : end - early]
     count = len(tail.resample(fps))
     if count < 2:
         raise InvalidInput(
-            f"{name}:{start}-{end} is too short to be blended: it has {count} frame at {fps:g} fps"
+            f"{name}:{start}-{end} is too short to blend: it has {count} frame at {fps:g} fps"
         )
     motion = head[:count]
     if not (np.isfinite(motion.rotations).all() and np.isfinite(motion.root).all()):
         raise InvalidInput(
-            f"{name}:{start}-{end} holds values that are not finite and cannot be blended; mend "
-            "it first (motionloom clean), or leave it out"
+            f"{name}:{start}-{end} has values that are not finite; repair it first (motionloom "
+            "clean), or leave it out"
         )
     before = around[: start - early].resample(fps) if start > early else None
     lead = 0 if before is None else len(before)
@@ -151,7 +149,7 @@ def example(
 
 
 def _contacts(seen: Motion, lead: int, count: int) -> FootContacts:
-    """Contacts of frames ``[lead, lead + count)`` of what was seen."""
+    """Contacts of frames ``[lead, lead + count)``."""
     try:
         found = seen.contacts()
     except RoleError:
@@ -177,7 +175,7 @@ def _motion(motions: Motions, name: str) -> Motion:
 
 
 def conform(motions: Sequence[Motion]) -> list[Motion]:
-    """Motions on the skeleton and at the frame rate of the first, with unique names."""
+    """Motions with the skeleton and frame rate of the first, and unique names."""
     if not motions:
         raise InvalidInput("a motion graph needs at least one motion; got none")
     first = motions[0]
@@ -189,7 +187,9 @@ def conform(motions: Sequence[Motion]) -> list[Motion]:
             motion = motion.resample(first.fps)
         name = motion.name or f"motion_{number}"
         if name in names:
-            raise InvalidInput(f"motions of a graph need names of their own; {name!r} occurs twice")
+            raise InvalidInput(
+                f"motions of a graph must have different names; {name!r} occurs twice"
+            )
         names.add(name)
         ready.append(motion if name == motion.name else replace(motion, name=name))
     return ready

@@ -1,9 +1,9 @@
-"""One motion goes on where another stops, without a jump: what differs fades.
+"""Inertialization: fading the offset at a seam between two motions.
 
-At the seam the next motion starts at once. What it lacks of the pose and of the velocity that
-the last one would have had is added to it, and fades as a critically damped spring comes to
-rest. Nothing needs to be known beforehand, neither of what comes nor of when, and one pair of
-numbers per coordinate is all there is to keep. (Game animators know it as inertialisation.)
+At the seam the next motion starts at once. The offsets in pose and velocity between the last
+motion and the next are added to it, and decay like a critically damped spring. Nothing needs to
+be known beforehand, neither the next motion nor the time of the seam, and the state is one pair
+of numbers per coordinate.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from motionloom.motion.rotations import quaternions as rot
 
 Array = NDArray[np.float64]
 
-FADE = 11.0  # 1/s: about a tenth is left after 0.35 s
+FADE = 11.0  # 1/s: a tenth of the offset is left after 0.35 s
 
 
 class Inertializer:
-    """What is added to the poses of a character after a seam.
+    """Offsets added to the poses of a character after a seam.
 
     Parameters
     ----------
     joints : int
-        J. Those of several characters may be stitched as one; the root has all theirs then.
+        J. The joints of several characters may be handled as one; the root then has all theirs.
     fps : float
     fade : float
-        Per second.
+        Rate of decay, per second.
 
     Examples
     --------
@@ -50,20 +50,19 @@ class Inertializer:
         self._last: tuple[Array, Array] | None = None
 
     def seam(self, rotations: NDArray[np.float32], root: NDArray[np.float32]) -> None:
-        """From the next frame on another motion is played.
+        """Start another motion with the next frame.
 
         Parameters
         ----------
         rotations : ndarray, shape (3, J, 4)
             Its first three frames, as they will be given to `apply`.
-        root : ndarray, shape (3, 3), or (3, 3 C) of C characters
+        root : ndarray, shape (3, 3), or (3, 3 C) for C characters
         """
         if self._last is None:
             return
         before, places = self._last
         new, path = rotations.astype(np.float64), root.astype(np.float64)
-        # Steps into the seam: the one the last motion would make, and the one the next comes
-        # with, both led on by how steps change.
+        # Steps across the seam, extrapolated from the last motion and back from the next.
         step, own = _led_on(*_turning(before)), _led_on(*_turning(new)[::-1])
         self._turns = rot.log(
             rot.multiply(rot.multiply(rot.exp(step), before[-1]), rot.inverse(new[0]))
@@ -77,7 +76,7 @@ class Inertializer:
     def apply(
         self, rotations: NDArray[np.float32], root: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The next frames (n, J, 4) and (n, 3), with what is left of the seam added."""
+        """The next frames (n, J, 4) and (n, 3), with the remaining offsets added."""
         turned = np.array(rotations, np.float32, order="C")
         moved = np.array(root, np.float32, order="C")
         if not len(turned):
@@ -88,7 +87,7 @@ class Inertializer:
                 float(self._age) * self._dt, self._dt, self._fade,
             )  # fmt: skip
             self._age += len(turned)
-            if self._age * self._dt * self._fade > 20.0:  # 2e-9 of it is left
+            if self._age * self._dt * self._fade > 20.0:  # 2e-9 of the offset is left
                 self._age = None
         self._remember(turned, moved)
         return turned, moved
@@ -110,13 +109,13 @@ def _turning(rotations: Array) -> Array:
 
 
 def _led_on(before: Array, last: Array) -> Array:
-    """The step after two steps, if they go on changing half as much."""
+    """The step after two steps, if their change continues by half."""
     return last + 0.5 * (last - before)
 
 
 @njit(cache=True, nogil=True)
 def _fade_out(q, root, turns, spins, shift, drift, start, dt, fade):
-    """Add what is left of the offsets at times start, start + dt, ..."""
+    """Add the remaining offsets at times start, start + dt, ..."""
     for n in range(q.shape[0]):
         t = start + n * dt
         for c in range(root.shape[1]):

@@ -1,8 +1,7 @@
-"""Players: motion that is made while it is watched.
+"""Players: motion that is generated while it is played.
 
-Everything endless or steerable speaks this protocol: parametric motions, motion graphs, fat
-graphs, dances and crowds. A player yields frames and takes controls between them; what it
-holds does not grow with what it has played.
+One protocol for parametric motions, motion graphs, fat graphs, dances and crowds. A player
+yields frames and takes controls between them; its memory does not grow with time.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Provenance, Skeleton, Source
 from motionloom.motion.provenance import merged
 
-_BLOCK = 1024  # frames read at once where nobody steers
+_BLOCK = 1024  # frames read at once
 
 
 class Pose(NamedTuple):
-    """One frame: local rotations ``wxyz`` of shape (J, 4) and the root's place (3,).
+    """One frame: local rotations ``wxyz`` of shape (J, 4) and the root position (3,).
 
     Examples
     --------
@@ -39,20 +38,20 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameBlock:
-    """Frames that a player gave, n of them.
+    """n consecutive frames of a player.
 
     Attributes
     ----------
     rotations : ndarray of float32, shape (n, J, 4)
     root : ndarray of float32, shape (n, 3)
     contacts : ndarray of bool, shape (n, 4)
-        Which foot parts stand, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        Foot contacts in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
     start : int
-        Number of its first frame, counted from the player's first.
+        Number of the first frame, counted from the player's first.
     sources : tuple of Source
-        What the frames are made of; their `start` and `end` are counted likewise.
+        Provenance; `start` and `end` are counted likewise.
     seams : tuple of int
-        Middles of hand-overs, counted likewise.
+        Middles of transitions, counted likewise.
 
     Examples
     --------
@@ -74,13 +73,13 @@ class FrameBlock:
 
     @classmethod
     def empty(cls, joints: int, start: int = 0) -> FrameBlock:
-        """No frames of so many joints."""
+        """A block without frames."""
         poses = np.empty((0, joints, 4), np.float32), np.empty((0, 3), np.float32)
         return cls(*poses, np.empty((0, 4), bool), start)
 
     @classmethod
     def joined(cls, parts: Sequence[FrameBlock]) -> FrameBlock:
-        """One stretch for several that follow each other, at least one."""
+        """One block from several consecutive ones, at least one."""
         parts = [part for part in parts if len(part)] or parts[:1]
         if len(parts) == 1:
             return parts[0]
@@ -97,8 +96,8 @@ class FrameBlock:
 class Player(ABC):
     """Frames one after the other, steered in between.
 
-    A kind of player gives `skeleton`, `fps`, the names of its `controls`, `_read`, and, if it
-    has controls, `_steer`.
+    A subclass has `skeleton`, `fps`, the names of its `controls`, `_read`, and, if it has controls,
+    `_steer`.
 
     Examples
     --------
@@ -116,22 +115,22 @@ class Player(ABC):
     controls: ClassVar[tuple[str, ...]] = ()
 
     def read(self, count: int) -> FrameBlock:
-        """The next `count` frames; fewer only where the motion ends."""
+        """The next `count` frames; fewer only at the end of the motion."""
         if count < 0:
             raise InvalidInput(f"count must be zero or more; got {count}")
         return self._read(count)
 
     @abstractmethod
     def _read(self, count: int) -> FrameBlock:
-        """The same for a count that was checked; none, too, may be asked for."""
+        """`read` with a checked count, which may be zero."""
 
     def steer(self, **controls: Any) -> None:
-        """Change where it goes from the next frame on.
+        """Change the controls from the next frame on.
 
         Raises
         ------
         InvalidInput
-            If the player has no such control; the message names those it has.
+            If the player has no such control.
         """
         for name in controls:
             if name not in self.controls:
@@ -141,10 +140,7 @@ class Player(ABC):
             self._steer(**controls)
 
     def _steer(self, **controls: Any) -> None:  # noqa: B027 - only those with controls need it
-        """Take controls whose names were checked, one at least: all of them, or raise.
-
-        A player without any needs none.
-        """
+        """Apply controls, at least one, whose names were checked: all of them, or raise."""
 
     def frames(self) -> Iterator[Pose]:
         """Poses one by one; `steer` may be called between them."""
@@ -172,7 +168,7 @@ class Player(ABC):
         Parameters
         ----------
         seconds, frames : optional
-            How much; one of the two.
+            Duration; one of the two.
         name : str
         """
         count = frame_count(seconds, frames, self.fps)
@@ -192,7 +188,7 @@ class Player(ABC):
 
 
 def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
-    """Frames that are asked for in seconds or in frames; one of the two must be given.
+    """Number of frames of a duration in seconds or in frames; one of the two must be given.
 
     Examples
     --------
@@ -203,6 +199,6 @@ def frame_count(seconds: float | None, frames: int | None, fps: float) -> int:
         raise InvalidInput("give either seconds or frames")
     count = frames if seconds is None else seconds * fps
     if count is None or not np.isfinite(count) or round(count) < 1:
-        asked = f"{frames} frames" if seconds is None else f"{seconds} seconds"
-        raise InvalidInput(f"there must be at least one frame to play; got {asked}")
+        given = f"{frames} frames" if seconds is None else f"{seconds} seconds"
+        raise InvalidInput(f"there must be at least one frame to play; got {given}")
     return round(count)

@@ -1,19 +1,18 @@
-"""Poses mixed: N motions at once, at times between their frames.
+"""Averages of poses: N motions at once, at times between their frames.
 
-A mixed rotation is the weighted sum of unit quaternions, scaled to unit length. That is the
-point of the sphere with the least weighted squared distance to all of them; for two it lies
-on the great arc between them, and for rotations near each other it is within their cubes of
-every other average in use (the eigenvector average of Markley et al. 2007, the iterated
-logarithms of Buss & Fillmore 2001). Unlike those it costs nothing, takes the slightly
-negative weights of extrapolation, and is smooth in the weights.
+An averaged rotation is the normalized weighted sum of unit quaternions. That is the point of the
+sphere with the least weighted squared distance to all of them; for two it lies on the great arc
+between them, and for nearby rotations it differs from the other averages in use (the eigenvector
+average of Markley et al. 2007, the iterated logarithms of Buss & Fillmore 2001) only in the third
+order. Unlike those it costs nothing, takes the slightly negative weights of extrapolation, and is
+smooth in the weights.
 
-A quaternion and its negative are one rotation, so signs must be chosen first. They are
-chosen once, for whole clips: along each clip neighbouring frames lie in one hemisphere, and
-each clip's joints are flipped as a whole to lie with those of the first. What is mixed is
-then smooth in time and in the weights alike.
+A quaternion and its negative are one rotation, so signs are chosen first, once for whole clips:
+along each clip consecutive frames lie in one hemisphere, and each clip's joints are flipped as a
+whole towards those of the first. The average is then smooth in time and in the weights.
 
-Between frames clips are followed by cubic curves (Catmull & Rom 1974) through the frames, so
-that played slower they do not jerk at every frame.
+Between frames, clips are interpolated by cubic curves (Catmull & Rom 1974), so that slow playback
+does not jerk at every frame.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ from motionloom.ragged import offsets_of
 
 @dataclass(frozen=True, eq=False)
 class Clips:
-    """Motions of one skeleton and one rate, laid out to be mixed.
+    """Motions with one skeleton and frame rate, laid out for averaging.
 
     Attributes
     ----------
     skeleton : Skeleton
     fps : float
     rotations : ndarray of float32, shape (F, J, 4)
-        Frames of all clips, one after the other; signs chosen for mixing.
+        Frames of all clips, concatenated; signs chosen.
     root : ndarray of float32, shape (F, 3)
     offsets : ndarray of int64, shape (N + 1,)
         Clip n has rows ``offsets[n]`` to ``offsets[n + 1]``.
@@ -61,15 +60,15 @@ class Clips:
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> Clips:
-        """Clips of motions that share skeleton and rate.
+        """Clips of motions that share skeleton and frame rate.
 
         Raises
         ------
         InvalidInput
-            If there are none, one has no frames, or skeletons or rates differ.
+            If there are none, one has no frames, or skeletons or frame rates differ.
         """
         if not motions:
-            raise InvalidInput("clips are made of at least one motion; got none")
+            raise InvalidInput("motions must hold at least one motion; got none")
         first = motions[0]
         for n, motion in enumerate(motions):
             if not len(motion):
@@ -113,12 +112,12 @@ class Clips:
         )
 
     def in_one_hemisphere(self, times: ArrayLike, turns: ArrayLike | None = None) -> Clips:
-        """The same with every clip's joints on the side of those of the first clip.
+        """Every clip's joints flipped towards those of the first clip.
 
         Parameters
         ----------
         times : array_like, shape (T, N)
-            Frames that happen together.
+            Corresponding frames.
         turns : array_like, shape (T, N), optional
             Yaw by which each clip will be turned there.
         """
@@ -147,22 +146,21 @@ def blend_poses(
     transforms: ArrayLike | None = None,
     place: ArrayLike | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Weighted means of poses of several clips.
+    """Weighted averages of poses of several clips.
 
     Parameters
     ----------
     clips : Clips
     active : array_like of int, shape (n,)
-        The clips that take part; others cost nothing.
+        The clips that are averaged; others cost nothing.
     weights : array_like, shape (n,) or (T, n)
-        Sum up to 1.
+        Sum to 1.
     times : array_like, shape (T, n)
-        Frame of each clip, between frames too; beyond its ends the clip stands still.
+        Frame of each clip, also between frames; clamped to its ends.
     transforms : array_like, shape (T, n, 3), optional
-        Where each clip stands on the floor, ``x, z, yaw``: that is taken away before they
-        are mixed. Default: they are mixed where they are.
+        Planar transforms ``x, z, yaw`` that are undone before averaging. Default: none.
     place : array_like, shape (T, 3), optional
-        Where the result is put on the floor.
+        Planar transform of the result.
 
     Returns
     -------
@@ -202,7 +200,7 @@ def blend_poses(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def blend_kernel(rotations, root, offsets, active, weights, times, transforms, place, out_q, out_p):
-    """Kernel of `blend_poses`: checks nothing, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
+    """Kernel of `blend_poses`: no checks, fills `out_q` (T, J, 4) and `out_p` (T, 3)."""
     joints = rotations.shape[1]
     width = 4 * joints
     flat = rotations.reshape(rotations.shape[0], width)
@@ -220,7 +218,7 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
                 continue
             clip = active[i]
             _cubic(times[t, i], offsets[clip], offsets[clip + 1], rows, taps)
-            # The root apart: it is turned back to where all clips stand alike.
+            # The root separately: its planar transform is undone.
             q0, q1, q2, q3 = 0.0, 0.0, 0.0, 0.0
             x, y, z = 0.0, 0.0, 0.0
             for k in range(4):
@@ -266,7 +264,7 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
                 scale = np.float32(1.0 / np.sqrt(size))
                 for k in range(4):
                     total[a + k] *= scale
-            else:  # opposite rotations in equal parts: any of them is as good
+            else:  # opposite rotations of equal weight: take the first frame
                 for k in range(4):
                     total[a + k] = flat[offsets[active[0]], a + k]
 
@@ -304,7 +302,7 @@ def slerp_poses(a, b, shares):
             sign = 1.0 if dot >= 0.0 else -1.0
             angle = np.arccos(min(abs(dot), 1.0))
             sine = np.sin(angle)
-            if sine < 1e-4:  # straight line and arc differ by less than rounding there
+            if sine < 1e-4:  # chord and arc differ by less than rounding
                 part_a, part_b = 1.0 - share, sign * share
             else:
                 part_a = np.sin((1.0 - share) * angle) / sine

@@ -1,13 +1,13 @@
-"""Registration: which frames of all members of a family belong together.
+"""Registration: corresponding frames of all members of a family.
 
-Motions that are far apart have no obvious time correspondence: of two reaches to opposite
-sides the frames at the apex are the most different, and an alignment of the two avoids
-matching them. So far motions are registered by way of those in between (Kovar & Gleicher
-2004, section 4.1). The cheapest path from the query to every member of the match graph is
-found (Dijkstra 1959); along each of its edges, which join near motions only, a new time
-alignment is made by dynamic programming in the valid region of their distance matrix, and a
-strictly increasing timewarp is fitted to it. Walking down the path, warp after warp, gives
-the frame of every member for every frame of the query: the registration curve.
+Motions that differ much have no obvious time correspondence: of two reaches to opposite sides the
+frames at the apex differ most, and an alignment of the two avoids matching them. So distant
+motions are registered by way of those in between (Kovar & Gleicher 2004, section 4.1). The
+cheapest path from the query to every member of the match graph is found (Dijkstra 1959); along
+each of its edges, which join similar motions only, a time alignment is computed by dynamic
+programming in the valid region of their distance matrix, and a strictly increasing timewarp is
+fitted to it. The composition of the timewarps along the path gives the frame of every member for
+every frame of the query: the registration curve.
 
 Along the same edges members are aligned on the floor, and foot contacts are matched.
 
@@ -47,7 +47,7 @@ from motionloom.settings import Settings, setting
 
 Array = NDArray[np.float64]
 
-_SUM = 1e-6  # how far from 1 weights may sum up to
+_SUM = 1e-6  # tolerance of the sum of weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class BlendSettings(Settings):
 
 @dataclass(frozen=True, eq=False)
 class Registration:
-    """N examples, and which of their frames belong together.
+    """N examples, and their corresponding frames.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class Registration:
     parents : tuple of int
         The example by way of which each is registered; -1 for the query.
     curve : RegistrationCurve
-        Times and places of all examples; its points are the frames of the query.
+        Times and planar transforms of all examples; its points are the frames of the query.
     clips : Clips
-        Poses of all examples, ready to be mixed.
+        Poses of all examples, ready for averaging.
     contacts : MatchedContacts
     left_out : tuple of str
-        Examples that were left out because their feet cannot be matched.
+        Examples left out because their foot contacts cannot be matched.
 
     Examples
     --------
@@ -107,12 +107,12 @@ class Registration:
 
     @property
     def skeleton(self) -> Skeleton:
-        """The skeleton of all examples."""
+        """Skeleton of all examples."""
         return self.clips.skeleton
 
     @property
     def fps(self) -> float:
-        """The rate of all examples."""
+        """Frame rate of all examples."""
         return self.clips.fps
 
     @property
@@ -126,7 +126,7 @@ class Registration:
         Raises
         ------
         InvalidInput
-            If they are not one number per example, not finite, or do not sum up to 1.
+            If they are not one number per example, not finite, or do not sum to 1.
         """
         try:
             given = np.asarray(weights, np.float64)
@@ -141,11 +141,11 @@ class Registration:
         with np.errstate(invalid="ignore"):  # inf - inf
             total = float(given.sum())
         if not abs(total - 1.0) <= _SUM:  # NaN, too
-            raise InvalidInput(f"weights must be finite and sum up to 1; they sum up to {total:g}")
+            raise InvalidInput(f"weights must be finite and sum to 1; they sum to {total:g}")
         return given
 
     def frames_at(self, point: float) -> Array:
-        """Frame (N,) of each example that belongs to frame `point` of the query.
+        """Frame (N,) of each example that corresponds to frame `point` of the query.
 
         Examples
         --------
@@ -174,10 +174,10 @@ class Registration:
         )
 
     def keyed(self, points: Sequence[float]) -> Registration:
-        """The same, with whole frames of every example at some points of the curve.
+        """The registration with whole frames of every example at some points of the curve.
 
-        What is looked at in one frame, the apex of a kick, is then a captured frame of every
-        example. Times change by half a frame at most.
+        A parameter measured at one frame, the apex of a kick, is then measured on a captured
+        frame of every example. Times change by half a frame at most.
         """
         curve, last = self.curve, len(self.curve) - 1
         keys = np.array([0.0, *sorted(point for point in points if 0.0 < point < last), last])
@@ -190,14 +190,14 @@ class Registration:
         slopes = np.gradient(shifts, axis=0)
         times = curve.times + shifts
         if np.any(np.diff(times, axis=0) <= 0.0):
-            return self  # two keys within a frame or two: leave them where they are
+            return self  # two keys within a frame or two: unchanged
         moved = RegistrationCurve.through(
             times, np.maximum(curve.speeds + slopes, 1e-3), curve.transforms
         )
         return replace(self, curve=moved)
 
     def placed(self, number: int) -> Motion:
-        """Example `number` where a blend of it alone begins: as the query does."""
+        """Example `number`, moved to the start of the query like a blend of it alone."""
         places = PlanarTransform.from_array(self.curve.transforms[0, [0, number]])
         return (places[0] @ places[1].inverse()).apply_to_motion(self.examples[number].motion)
 
@@ -217,21 +217,21 @@ def register(
     Parameters
     ----------
     motions : Library, mapping, or sequence of Motion
-        Where the family's motions are. Without a family: the motions themselves, the one
-        first that all are registered with; each is then reached by way of the nearest.
+        The family's motions by name. Without a family: the motions themselves, the query first;
+        each is then registered by way of the nearest.
     family : Family, optional
         From `Library.family`.
     query : Motion, optional
-        The whole motion that the query is cut from, where it is not in the library.
+        The whole motion that the query is cut from, if it is not in the library.
     skeleton : Skeleton, optional
-        What all examples are brought onto. Default: the skeleton of the query.
+        Skeleton of all examples. Default: that of the query.
     fps : float, optional
-        Their rate. Default: that of the query.
+        Frame rate of all examples. Default: that of the query.
     distance : str or FrameDistance
-        What time alignments are made with.
+        Frame distance of the time alignments.
     leave_out_unmatched : bool
-        Leave out examples whose foot contacts cannot be matched with the query's, and name
-        them in `Registration.left_out`. Default: raise.
+        Leave out examples whose foot contacts cannot be matched with the query's, and list them in
+        `Registration.left_out`. Default: raise.
 
     Returns
     -------
@@ -255,7 +255,7 @@ def register(
         examples = family_examples(motions, family, query=query, skeleton=skeleton, fps=fps)  # type: ignore[arg-type]
     else:
         if not isinstance(motions, Sequence):
-            raise InvalidInput("give the family to register, or a sequence of motions")
+            raise InvalidInput("motions must be a sequence where no family is given")
         _at_least_two(len(motions), "the sequence of motions")
         clips = list(motions) if skeleton is None else [m.retarget(skeleton) for m in motions]
         examples = clip_examples(clips, fps=fps)
@@ -278,13 +278,13 @@ def register(
         raise InvalidInput(_wrong_foot(examples, unmatched))
     transforms = _transforms(examples, parents, order, times)
     kept = [n for n in range(len(examples)) if n not in unmatched]
-    _at_least_two(len(kept), "what is left once examples with unmatched feet are left out")
+    _at_least_two(len(kept), "the family without examples with unmatched feet")
     whole = _registered(examples, parents, order, times, speeds, transforms, kept)
     return replace(whole, left_out=tuple(examples[n].text for n in sorted(unmatched)))
 
 
 def _registered(examples, parents, order, times, speeds, transforms, kept) -> Registration:
-    """What is registered of the examples `kept`, numbered anew."""
+    """Registration of the examples `kept`, renumbered."""
     number = {n: k for k, n in enumerate(kept)}
     start = examples[0].motion.root[:, [0, 2]].astype(np.float64)
     place = PlanarTransform(start[:, 0], start[:, 1], 0.0)
@@ -295,7 +295,7 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
     clips = Clips.of([example.motion for example in chosen])
     return Registration(
         tuple(chosen),
-        # An example whose parent was left out keeps its times; they lead to the query anyway.
+        # An example whose parent was left out keeps its times, which refer to the query.
         tuple(number.get(parents[n], 0) if n else -1 for n in kept),
         curve,
         clips.in_one_hemisphere(curve.times, -places[..., 2]),
@@ -309,7 +309,7 @@ def _registered(examples, parents, order, times, speeds, transforms, kept) -> Re
 
 
 def _edge_warp(matrix: Array) -> Timewarp:
-    """The timewarp of two near motions, from their matrix of distances."""
+    """The timewarp of two similar motions, from their distance matrix."""
     found = align_in_region(matrix, _with_ends(valid_region(matrix)))
     if found is None:
         found = align_in_region(matrix)
@@ -318,14 +318,14 @@ def _edge_warp(matrix: Array) -> Timewarp:
 
 
 def _with_ends(region: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The region and the first and last frames: both motions begin and end together."""
+    """The region with the first and last cells: both motions begin and end together."""
     region = region.copy()
     region[0, 0] = region[-1, -1] = True
     return region
 
 
 def _times(examples, parents, order, warps) -> tuple[Array, Array]:
-    """Frames (K, N) that happen together, by way of the tree, and their speeds."""
+    """Corresponding frames (K, N) along the tree, and their speeds."""
     points = np.arange(len(examples[0]), dtype=np.float64)
     times, speeds = np.empty((2, len(points), len(examples)))
     chained: dict[int, Timewarp] = {}
@@ -336,12 +336,12 @@ def _times(examples, parents, order, warps) -> tuple[Array, Array]:
         whole = warps[n] if parents[n] == 0 else chained[parents[n]].then(warps[n])
         chained[n] = whole
         times[:, n], speeds[:, n] = whole(points), whole.speed(points)
-        times[0, n], times[-1, n] = 0.0, len(examples[n]) - 1.0  # to the bit
+        times[0, n], times[-1, n] = 0.0, len(examples[n]) - 1.0  # exactly
     return times, speeds
 
 
 def _transforms(examples, parents, order, times) -> dict[int, PlanarTransform]:
-    """For every example the K transforms that align it with the query, along the tree."""
+    """For every example the planar transforms (K) to the query, along the tree."""
     transforms = {0: PlanarTransform.identity(len(times))}
     for n in order:
         parent = parents[n]
@@ -364,9 +364,9 @@ def _tree(count: int, edges: Sequence[Edge], examples: Sequence[Example]) -> tup
 
 
 def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
-    """Edges of the least spanning tree over the costs of all alignments.
+    """Edges of the minimum spanning tree over the costs of all alignments.
 
-    On the way from one motion to another it has the least largest step.
+    Between any two motions its path has the smallest largest step.
     """
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -386,7 +386,7 @@ def _nearest_tree(measure: FrameDistance, prepared: Sequence) -> list[Edge]:
 
 
 def _outwards(parents: Sequence[int]) -> list[int]:
-    """Examples with parents before their children."""
+    """Examples, parents before children."""
     order, rest = [0], set(range(1, len(parents)))
     while rest:
         ready = sorted(n for n in rest if parents[n] not in rest)
@@ -398,8 +398,8 @@ def _outwards(parents: Sequence[int]) -> list[int]:
 def _at_least_two(count: int, what: str) -> None:
     if count < 2:
         raise InvalidInput(
-            f"a blend needs at least two examples; {what} has {count}. Search wider: a larger "
-            "max_distance, more tiers, another method"
+            f"a blend needs at least two examples; {what} has {count}. Use a larger max_distance, "
+            "more tiers, or another method"
         )
 
 
@@ -410,7 +410,7 @@ def _wrong_foot(examples: Sequence[Example], unmatched: dict[int, tuple[str, flo
     ]
     shown = ", ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
     return (
-        f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: a "
-        f"foot stands in one while it does not in the other: {shown}. Leave them out with "
-        "leave_out_unmatched=True (--leave-out-unmatched)"
+        f"{len(rows)} of {len(examples)} examples cannot be blended with {examples[0].text}: foot "
+        f"contacts do not match: {shown}. Leave them out with leave_out_unmatched=True "
+        "(--leave-out-unmatched)"
     )

@@ -1,27 +1,23 @@
-"""The curve along which a family is registered: times, and places on the floor.
+"""The registration curve of a family: corresponding times and planar transforms.
 
 At every point `u` of the curve there is a frame of each example, ``t_1(u) .. t_N(u)``, and a
-place on the floor for each, ``G_1(u) .. G_N(u)``: put back to the origin from these, the
-examples stand and face alike. Between the knots ``u = 0, 1, 2, ...`` times are cubic, strictly
-increasing; places are straight.
+planar transform of each, ``G_1(u) .. G_N(u)``: with these undone, the examples have the same
+position and heading. Between the knots ``u = 0, 1, 2, ...`` times are strictly increasing cubics
+and transforms are linear.
 
-For weights `w`, time passes at the weighted mean of the examples' speeds, so that the blend
-at `u` is at its frame ``w_1 t_1(u) + ... + w_N t_N(u)``, and the blend's own place transforms by
-the weighted mean of the examples' twists: a walk to the left and a walk ahead become a walk a
-little to the left, along a bent path and not a sheared one.
+For weights `w`, time passes at the weighted mean of the examples' speeds, so that the blend at
+`u` is at its frame ``w_1 t_1(u) + ... + w_N t_N(u)``, and the blend's own transform moves by the
+weighted mean of the examples' twists: a walk to the left and a walk ahead become a walk along a
+bent path, not a sheared one.
+
+The transforms of two similar motions bring their poses closest at each time. Feet in contact in
+both count most, so that a blend's feet stay in place; legs and trunk count more than arms. The
+transforms are smoothed in time.
 
 References
 ----------
 .. [1] L. Kovar, M. Gleicher. Flexible automatic motion blending with registration curves.
    Symposium on Computer Animation 2003, sections 3 and 4.
-
-How two near motions lie on each other on the floor, all along.
-
-At every moment the move along the floor is found that brings the one pose closest to the
-other. What stands counts most: where a foot stands in both, its place is made to agree, so
-that a blend's foot stands too. Legs and trunk count more than arms, which may be anywhere. The
-transforms are then smoothed in time; where they waver, a blend does not, as it moves against them
-by as much.
 """
 
 from __future__ import annotations
@@ -39,23 +35,23 @@ from motionloom.motion.rotations.planar_transform import PlanarTransform
 
 Array = NDArray[np.float64]
 
-_SLOWEST = 0.1  # the least speed of a blend's time; only extrapolated weights come near it
+_SLOWEST = 0.1  # least speed of a blend's time; only extrapolation comes near it
 
 
 @dataclass(frozen=True, eq=False)
 class RegistrationCurve:
-    """Times and places of N examples at K knots.
+    """Times and planar transforms of N examples at K knots.
 
     Attributes
     ----------
     times : ndarray, shape (K, N)
-        Frames that happen together; the first column is 0, 1, 2, ...
+        Corresponding frames; the first column is 0, 1, 2, ...
     speeds : ndarray, shape (K, N)
         Their derivatives, positive.
     transforms : ndarray, shape (K, N, 3)
-        Places on the floor, ``x, z, yaw``.
+        Planar transforms, ``x, z, yaw``.
     twists : ndarray, shape (K - 1, N, 3)
-        How places move from knot to knot.
+        Twists of the transforms from knot to knot.
     """
 
     times: Array
@@ -65,7 +61,7 @@ class RegistrationCurve:
 
     @classmethod
     def through(cls, times: Array, speeds: Array, transforms: Array) -> RegistrationCurve:
-        """The curve through `times` (K, N) with places `transforms` (K, N, 3)."""
+        """The curve through `times` (K, N) with planar transforms (K, N, 3)."""
         steps = np.diff(times, axis=0)
         # Slopes up to three times those of the chords keep a cubic monotone.
         most = 3.0 * np.minimum(
@@ -89,7 +85,7 @@ class RegistrationCurve:
         return RegistrationCurve(*(np.ascontiguousarray(part[:, numbers]) for part in parts))
 
     def at(self, active: NDArray[np.int64], point: float) -> tuple[Array, Array]:
-        """Frames (n,) and places (n, 3) of `active` examples (n,) at a point of the curve."""
+        """Frames (n,) and transforms (n, 3) of `active` examples (n,) at a point of the curve."""
         count = len(active)
         times, transforms, place = np.empty((1, count)), np.empty((1, count, 3)), np.empty((1, 3))
         knots = np.ascontiguousarray(self.transforms[:, 0])
@@ -100,7 +96,7 @@ class RegistrationCurve:
         return times[0], transforms[0]
 
     def track(self, active: NDArray[np.int64], weights: Array) -> Track:
-        """Time and place of the blend of `active` examples (n,) with `weights` (n,)."""
+        """Time and transform of the blend of `active` examples (n,) with `weights` (n,)."""
         knots = len(self.times)
         time, speed, place = np.empty(knots), np.empty(knots), np.empty((knots, 3))
         curve = (self.times, self.speeds, self.transforms, self.twists)
@@ -110,7 +106,7 @@ class RegistrationCurve:
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """Time (K,), its speed (K,) and place (K, 3) of one blend at the knots of a curve."""
+    """Time (K,), its speed (K,) and transform (K, 3) of one blend at the knots of a curve."""
 
     curve: RegistrationCurve
     active: NDArray[np.int64]
@@ -128,7 +124,7 @@ class Track:
         return _moments(self.time, self.speed, np.ascontiguousarray(points, np.float64))
 
     def states(self, points: Array) -> tuple[Array, Array, Array]:
-        """Frames (F, n) and places (F, n, 3) of the examples, place (F, 3) of the blend."""
+        """Frames (F, n) and transforms (F, n, 3) of the examples, transform (F, 3) of the blend."""
         points = np.ascontiguousarray(points, np.float64)
         frames, count = len(points), len(self.active)
         times, transforms = np.empty((frames, count)), np.empty((frames, count, 3))
@@ -160,7 +156,7 @@ def _blended(times, speeds, transforms, twists, active, weights, time, speed, pl
             x += weights[i] * twists[k, active[i], 0]
             z += weights[i] * twists[k, active[i], 1]
             yaw += weights[i] * twists[k, active[i], 2]
-        # Along an arc: the chord is shorter than the way by a sinc and half turned.
+        # Along an arc: the chord is shorter by a sinc factor and turned by half.
         half = 0.5 * yaw
         chord = np.sin(half) / half if abs(half) > 1e-6 else 1.0 - half * half / 6.0
         angle = place[k, 2] + half
@@ -236,7 +232,7 @@ def _states(times, speeds, transforms, active, knots, points, out_times, out_tra
 
 
 _SMOOTHING = 0.1  # seconds
-_HELD = 20.0  # a foot part that stands in both counts as so many joints
+_HELD = 20.0  # joints that a foot part in contact in both counts as
 _ARM = 0.2
 _ARM_PARTS = ("shoulder", "elbow", "wrist", "hand")
 
@@ -249,9 +245,9 @@ def edge_transforms(
     Parameters
     ----------
     onto, other : Example
-        Of one skeleton.
+        With one skeleton.
     times_onto, times_other : ndarray, shape (K,)
-        Frames that happen together.
+        Corresponding frames.
 
     Returns
     -------
@@ -266,7 +262,7 @@ def edge_transforms(
     ]
     weights = _weights(onto, other, times_onto, times_other)
     raw = PlanarTransform.aligning(places[0], places[1], weights)
-    # Smooth where the body is, not where the origin is: far from it a shift mixes with a turn.
+    # Smooth at the body, not at the origin: far from it, translation and rotation mix.
     roots = [place[:, 0] for place in places]
     offset = raw.apply(roots[1]) - roots[0]
     width = _SMOOTHING * onto.motion.fps
@@ -278,7 +274,7 @@ def edge_transforms(
 
 
 def at_times(values: Array, times: Array) -> Array:
-    """Values (T, ...) at times (K,) between frames, linearly: (K, ...)."""
+    """Values (T, ...) interpolated linearly at times (K,): (K, ...)."""
     times = np.clip(times, 0.0, len(values) - 1.0)
     before = np.minimum(times.astype(np.intp), max(len(values) - 2, 0))
     after = np.minimum(before + 1, len(values) - 1)
@@ -287,7 +283,7 @@ def at_times(values: Array, times: Array) -> Array:
 
 
 def _weights(onto: Example, other: Example, times_onto: Array, times_other: Array) -> Array:
-    """How much each point counts at each moment, (K, J + E)."""
+    """Weight of each point at each time, (K, J + E)."""
     skeleton = onto.motion.skeleton
     names = skeleton.point_names
     base = np.ones(len(names))

@@ -1,16 +1,15 @@
-"""From one motion into another, over a window of frames.
+"""Transitions: from one motion into another, over a window of frames.
 
-Both windows are brought together along the floor by the transform that makes their point clouds
-agree best. A weight eases from the first to the second; rotations follow the great arc
-between them.
+Both windows are aligned by the planar transform that brings their point clouds closest. A weight
+eases from the first to the second; rotations follow the great arc between them.
 
-The feet decide how the root goes. Where a foot stands in both windows it should be one and
-the same foot: it counts most in the alignment, and root positions are mixed, so that the
-foot stays. Where nothing holds the body, positions would drag it from one path to the other;
-then velocities are mixed, and the second motion goes on from where that leads.
+The feet decide the path of the root. A foot in contact in both windows should stay in place: it
+counts most in the alignment, and root positions are blended. Where no foot is held, blended
+positions would drag the body from one path to the other; then velocities are blended, and the
+second motion continues from there.
 
-All of it works on plain arrays in the first motion's coordinates: a transition is made once,
-kept, and moved along the floor as a whole each time it is played.
+Transitions are plain arrays in the first motion's coordinates: computed once, stored, and
+transformed as a whole each time they are played.
 
 References
 ----------
@@ -34,19 +33,18 @@ from motionloom.motion.feet.contacts import FOOT_PARTS, FOOT_ROLES
 from motionloom.motion.kinematics.forward import joint_positions
 from motionloom.motion.rotations.planar_transform import PlanarTransform
 
-_HELD = 20.0  # a foot part that stands in both windows counts as so many joints
+_HELD = 20.0  # joints that a foot part in contact in both windows counts as
 
 
 class Window(NamedTuple):
-    """A few frames of a motion.
+    """Consecutive frames of a motion.
 
     Attributes
     ----------
     rotations : ndarray of float32, shape (k, J, 4)
     root : ndarray of float32, shape (k, 3)
     contacts : ndarray of bool, shape (k, 4), or None
-        Which foot parts stand, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`, if
-        that is known.
+        Foot contacts, if known, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
 
     Examples
     --------
@@ -64,7 +62,7 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """The frames of a transition, and how the second motion goes on.
+    """The frames of a transition, and the transform of the second motion.
 
     Attributes
     ----------
@@ -74,10 +72,9 @@ class Transition:
     contacts : ndarray of bool, shape (k, 4)
         Those of the first motion, then those of the second.
     shares : ndarray, shape (k,)
-        How much of each frame is of the second motion; the last is 1.
-    transform : PlanarTransform
-        The planar transform that takes frames of the second motion to
-        where they go on.
+        Weight of the second motion in each frame; the last is 1.
+    transform : ndarray, shape (3,)
+        Planar transform ``x, z, yaw`` of the second motion after the transition.
 
     Examples
     --------
@@ -112,12 +109,12 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
     skeleton : Skeleton
         J joints, of both motions.
     a, b : Window
-        As many frames of each: those that are mixed, the first with the first.
+        The frames to blend, equally many, in order.
 
     Returns
     -------
     transition : Transition
-        As many frames; the last is that of `b`, moved along the floor.
+        As many frames; the last is that of `b`, transformed.
 
     Raises
     ------
@@ -159,9 +156,9 @@ def transition(skeleton: Skeleton, a: Window, b: Window) -> Transition:
 
 
 def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransform:
-    """The planar transform that brings window `b` closest to `a`.
+    """The planar transform (3,), ``x, z, yaw``, that brings window `b` closest to `a`.
 
-    All joints count alike, but foot parts that stand in both windows much more.
+    All joints count equally, but foot parts in contact in both windows count much more.
     """
     places = [
         joint_positions(w.rotations, w.root, skeleton.parents, skeleton.offsets) for w in (a, b)
@@ -177,7 +174,7 @@ def aligning_transform(skeleton: Skeleton, a: Window, b: Window) -> PlanarTransf
 
 
 def ease_weights(frames: int) -> NDArray[np.float64]:
-    """Share (frames,) of the second motion: rises smoothly from above 0 to 1 in the last frame.
+    """Weight (frames,) of the second motion: rises smoothly to 1 in the last frame.
 
     Examples
     --------
@@ -189,7 +186,7 @@ def ease_weights(frames: int) -> NDArray[np.float64]:
 
 
 def _by_velocities(first, second, mixed, shares, transform):
-    """Root path (k, 3) whose velocities are mixed, heights as in `mixed`; and the transform on."""
+    """Root path (k, 3) with blended velocities, heights of `mixed`; and the transform after it."""
     share = 0.5 * (shares[1:] + shares[:-1])[:, None]
     steps = (1.0 - share) * np.diff(first, axis=0) + share * np.diff(second, axis=0)
     root = first[0] + np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
@@ -205,5 +202,5 @@ def _standing(window: Window, frames: int) -> NDArray[np.bool_]:
 
 
 def _foot_joints(skeleton: Skeleton) -> list[int]:
-    """Points of the foot parts, in their order."""
+    """Points of the foot parts, in order."""
     return [int(point) for point in skeleton.points(list(FOOT_ROLES.values()))]

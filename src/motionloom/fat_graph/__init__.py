@@ -1,4 +1,4 @@
-"""Fat graphs: base poses, and between them motions that are steered continuously."""
+"""Fat graphs: base poses, and motions between them that are steered continuously."""
 
 from motionloom.fat_graph.base_poses import BasePoses, base_poses
 from motionloom.fat_graph.build import FatGraphSettings, fat_graph

@@ -1,11 +1,11 @@
-"""Base poses: poses that motions come by again and again.
+"""Base poses: poses that motions pass through again and again.
 
-The pose with most others within a radius is a base pose; so is the one with most others among
-what is left, and so on. Neighbours are found by an index, at most `k` of each frame, so that
-all of it takes about ``n log n`` time for n frames instead of ``n^2`` [1]_.
+The pose with the most others within a radius is a base pose; so is the one with the most among
+the rest, and so on. Neighbours are found by an index, at most `k` of each frame, so that the time
+is about ``n log n`` for n frames instead of ``n^2`` [1]_.
 
-What is left is measured in time, too: around every pass of a base pose a stretch is set aside,
-so that motions between base poses last long enough to be worth blending.
+Around every pass of a base pose a segment is excluded, so that motions between base poses are
+long enough to be blended.
 
 References
 ----------
@@ -33,16 +33,16 @@ NEIGHBOURS = 256
 
 @dataclass(frozen=True, eq=False)
 class BasePoses:
-    """B base poses, and when motions come by them.
+    """B base poses, and the frames at which motions pass them.
 
     Attributes
     ----------
     rows : ndarray of int64, shape (B,)
-        Row of each base pose; the one with most neighbours first.
+        Row of each base pose; the one with the most neighbours first.
     counts : ndarray of int64, shape (B,)
-        How many neighbours each has.
+        Number of neighbours of each.
     passes : ndarray of int64, shape (P, 2)
-        Row and base pose of each time that a motion comes by one, in the order of rows.
+        Row and base pose of each pass, in the order of rows.
 
     Examples
     --------
@@ -76,21 +76,20 @@ def base_poses(
     rows : Ragged
         Feature vectors (n, D) of the frames of each motion.
     radius : float
-        How far neighbours may be, in the unit of the rows.
+        Largest distance of neighbours, in the unit of the rows.
     apart : int
-        Rows between a pass of one base pose and another base pose, at least.
+        Least number of rows between a pass of one base pose and another base pose.
     k : int
-        Neighbours that are counted at most; of two poses with as many, the one whose
-        neighbours are nearer wins.
+        Neighbours that are counted, at most; of two poses with equally many, the one with the
+        nearer neighbours wins.
     most : int
-        Base poses to find at most.
+        At most this many base poses.
     least : int
-        Passes that a base pose has at least.
+        Least number of passes of a base pose.
 
     Examples
     --------
-    Something that goes to and fro comes by its turning points most slowly, by one and by the
-    other:
+    An oscillation is slowest at its turning points:
 
     >>> swing = np.cos(np.arange(120) * np.pi / 30)[:, None]
     >>> found = base_poses(Ragged.from_rows([swing]), radius=0.05, apart=10, most=2, least=2)
@@ -126,7 +125,7 @@ def base_poses(
 
 
 def _all_passes(members: list[tuple[Ints, NDArray[np.float64]]], bounds: Ints, apart: int) -> Ints:
-    """Row and base pose of every pass; where two are too near each other, the nearer pose's."""
+    """Row and base pose of every pass; of two that are too near each other, the nearer pose's."""
     every = []
     for number, (near, away) in enumerate(members):
         visits, gaps = _visits(near, away, bounds, apart)
@@ -146,7 +145,7 @@ def _all_passes(members: list[tuple[Ints, NDArray[np.float64]]], bounds: Ints, a
 def _visits(
     near: Ints, away: NDArray[np.float64], bounds: Ints, apart: int
 ) -> tuple[Ints, NDArray[np.float64]]:
-    """Of rows near a pose the nearest of each stretch of them, and how near it is."""
+    """Of rows near a pose, the nearest of each run of consecutive rows, and its distance."""
     order = np.argsort(near)
     near, away = near[order], away[order]
     motion = np.searchsorted(bounds, near, side="right")
@@ -157,7 +156,7 @@ def _visits(
 
 
 def _set_aside(free: NDArray[np.bool_], near: Ints, bounds: Ints, apart: int) -> None:
-    """No base pose within `apart` rows of these in the same motion."""
+    """Exclude rows within `apart` of these in the same motion."""
     motion = np.searchsorted(bounds, near, side="right")
     low = np.maximum(near - apart, bounds[motion - 1])
     high = np.minimum(near + apart + 1, bounds[motion])

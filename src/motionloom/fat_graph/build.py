@@ -1,4 +1,4 @@
-"""Making a fat graph: base poses, clips between them, fat edges, no dead ends."""
+"""Building a fat graph: base poses, clips between them, fat edges, dead ends removed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Array = NDArray[np.float64]
 
 _APART = 0.3  # seconds between base poses, at least
 _LONGEST = 2.5  # seconds between base poses, at most
-_DURATIONS = 1.4  # clips of one edge are at most so many times longer or shorter than the middle
-_SAMPLES = 60  # blends by which an edge learns its parameters
+_DURATIONS = 1.4  # largest ratio of a clip's duration to the median of its edge
+_SAMPLES = 60  # samples of an edge
 _SPACING = 0.005  # radians and m/s between them
-_WAY = 0.3  # metres in a second: who goes less has no direction
+_WAY = 0.3  # m/s: a slower body has no direction of travel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ def _fat_edges(
     examples: int,
     seed: int,
 ) -> tuple[list[FatEdge], dict[str, int]]:
-    """All edges with two clips or more, and how many clips were left out."""
+    """All edges with two clips or more, and the number of clips left out."""
     groups: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
     for (row, pose), (next_row, target) in zip(found.passes[:-1], found.passes[1:], strict=True):
         (motion, first), (other, last) = _place(row, rows), _place(next_row, rows)
@@ -161,7 +161,7 @@ def _fat_edges(
 def _of_like_duration(
     clips: Sequence[tuple[int, int, int]],
 ) -> list[list[tuple[int, int, int]]]:
-    """Clips in groups of about one duration, the largest group first."""
+    """Clips in groups of similar duration, the largest group first."""
     left, groups = list(clips), []
     while left:
         lengths = np.array([last - first for _, first, last in left], np.float64)
@@ -212,7 +212,7 @@ def _turn_and_speed(clip: Motion) -> Array:
 
 
 def _spread_out(values: Array, count: int) -> list[int]:
-    """Numbers of so many rows far from each other; the one in the middle is the first."""
+    """Numbers of `count` rows far from each other, the central one first."""
     scaled = (values - values.mean(axis=0)) / np.maximum(values.std(axis=0), 1e-6)
     chosen = [int(np.argmin((scaled**2).sum(axis=1)))]
     gaps = np.linalg.norm(scaled - scaled[chosen[0]], axis=1)
@@ -224,7 +224,7 @@ def _spread_out(values: Array, count: int) -> list[int]:
 
 
 def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[FatEdge]]:
-    """Base poses and edges of the largest part in which everything leads to everything."""
+    """Base poses and edges of the largest strongly connected component."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -245,7 +245,7 @@ def _connected(count: int, edges: Sequence[FatEdge]) -> tuple[list[int], list[Fa
 
 
 def _offsets(motions: Sequence[Motion], found: BasePoses, rows: Ragged) -> Array:
-    """Mean angle (B,) from where the hips face to where the body goes, in each base pose."""
+    """Mean angle (B,) between heading and direction of travel, in each base pose."""
     sums = np.zeros(len(found), np.complex128)
     headings = [motion.headings() for motion in motions]
     half = max(round(0.5 * motions[0].fps), 1)

@@ -1,7 +1,7 @@
-"""The fat graph: base poses, and fat edges that lead from one to another.
+"""The fat graph: base poses, and fat edges between them.
 
-A fat edge is a family of clips from one base pose to another, registered with each other: one
-motion that is asked for by how far it turns and how fast it goes.
+A fat edge is a family of registered clips from one base pose to another: one parametric motion
+with the parameters turn and speed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Clip:
 
 @dataclass(frozen=True, eq=False)
 class FatEdge:
-    """Clips from one base pose to another, as one motion asked for by turn and speed.
+    """Clips from one base pose to another, as one motion with the parameters turn and speed.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class FatEdge:
     clips : tuple of Clip
         The examples that are blended.
     members : int
-        Clips that were found, of which the examples are some.
+        Number of clips found, of which the examples are some.
     parametric : ParametricMotion
         By ``turn`` in radians and ``average_speed`` in m/s.
 
@@ -69,38 +69,38 @@ class FatEdge:
 
     @cached_property
     def turns(self) -> tuple[float, float]:
-        """Least and largest turn that blends reach, radians."""
+        """Least and largest turn in reach, radians."""
         turns = self.parametric.accessible[:, 0]
         return float(turns.min()), float(turns.max())
 
     @cached_property
     def speeds(self) -> tuple[float, float]:
-        """Least and largest speed that blends reach, m/s."""
+        """Least and largest speed in reach, m/s."""
         speeds = self.parametric.accessible[:, 1]
         return float(speeds.min()), float(speeds.max())
 
     @property
     def seconds(self) -> float:
-        """How long it is, on average."""
+        """Mean duration."""
         registration = self.parametric.registration
         return float(np.mean(registration.clips.lengths - 1)) / registration.fps
 
 
 @dataclass(frozen=True, eq=False)
 class FatGraph:
-    """Base poses and fat edges; made by `motionloom.fat_graph.fat_graph`.
+    """Base poses and fat edges; built by `motionloom.fat_graph.fat_graph`.
 
     Attributes
     ----------
     motions : tuple of Motion
-        On one skeleton and at one rate.
+        With one skeleton and frame rate.
     poses : tuple of (str, int)
         Motion and frame of each base pose.
     offsets : ndarray, shape (B,)
-        By how much the body goes more to its left than its hips face, in each base pose.
+        Angle from heading to direction of travel, to the left, in each base pose.
     edges : tuple of FatEdge
     removed : dict
-        Why base poses and clips were left out, and how many.
+        Number of base poses and clips left out, by reason.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class FatGraph:
 
     @property
     def skeleton(self) -> Skeleton:
-        """That of all motions."""
+        """Skeleton of all motions."""
         return self.motions[0].skeleton
 
     @property
@@ -137,11 +137,11 @@ class FatGraph:
         return float(ranges[:, 0].min()), float(ranges[:, 1].max())
 
     def leaving(self, pose: int) -> list[int]:
-        """Numbers of the edges that lead away from a base pose; there is one at least."""
+        """Numbers of the edges that leave a base pose; at least one."""
         return [number for number, edge in enumerate(self.edges) if edge.source == pose]
 
     def info(self) -> dict[str, Any]:
-        """The graph in figures."""
+        """Figures of the graph as plain data."""
         return {
             "motions": len(self.motions),
             "frames": sum(map(len, self.motions)),
@@ -164,21 +164,21 @@ class FatGraph:
     def player(
         self, *, direction: float | None = 0.0, speed: float | None = None, start: int = 0
     ) -> FatPlayer:
-        """Endless motion that goes where it is told; see `FatPlayer`.
+        """Endless motion with a given direction and speed; see `FatPlayer`.
 
         Parameters
         ----------
         direction : float or None
-            Heading to go in, radians; None: straight on.
+            Heading, radians; None: straight on.
         speed : float or None
-            m/s. None: as fast as it is usual.
+            m/s. None: the usual speed.
         start : int
-            Base pose to begin with.
+            Base pose to start with.
         """
         from motionloom.fat_graph.player import FatPlayer
 
         return FatPlayer(self, direction=direction, speed=speed, start=start)
 
     def quality(self, motion: Motion) -> QualityReport:
-        """How well a motion made from this graph behaves, held against the graph's motions."""
+        """Quality of a motion made from this graph, relative to the graph's motions."""
         return quality_report(motion, sources=self.motions)

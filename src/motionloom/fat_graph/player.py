@@ -1,17 +1,16 @@
-"""A fat graph, played: it goes where it is told, as fast as it is told, and never ends.
+"""Playback of a fat graph: endless motion with a given direction and speed.
 
-The player is on one fat edge at a time. Which way it turns and how fast it goes on it may be
-changed in any frame: blend weights run after what is wanted. At the end of an edge it is in a
-base pose, where the next edge begins; what the two poses differ by fades
-(`motionloom.blending.inertialization`). A turn that no blend makes is helped by bending the way a
-little, as far as feet can follow. Which edge is next is decided by what it costs to be as slow or
-as fast as wanted from there on, so that a way from standing to running is found if there is
-one. Controls, each for ``steer``:
+The player is on one fat edge at a time. Turn and speed on it may change in any frame: blend
+weights follow their targets. An edge ends in a base pose, where the next edge begins; the offset
+between the two poses fades (`motionloom.blending.inertialization`). A turn that no blend reaches
+is helped by bending the path a little, as far as feet can follow. The next edge is chosen by the
+cost of keeping the wanted speed from there on, so that a route from standing to running is found
+if there is one. Controls of ``steer``:
 
 ``direction``
-    Heading to go in, radians from +Z towards +X; None: straight on.
+    Heading, radians from +Z towards +X; None: straight on.
 ``speed``
-    m/s; None: as it comes.
+    m/s; None: any.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_FORESIGHT = 0.9  # what an edge counts against the one before it
-_LATE = 0.8  # behind this share of an edge, a new wish is left to the next
-_BEND = 0.35  # rad/s by which the way is bent at most, where no blend turns as far as wanted
-_SEEN = 3  # frames of the next edge by which the seam is made
+_FORESIGHT = 0.9  # discount of each further edge
+_LATE = 0.8  # after this share of an edge, new controls apply to the next
+_BEND = 0.35  # rad/s by which the path is bent at most, if no blend turns enough
+_SEEN = 3  # frames of the next edge that the seam needs
 
 
 class FatPlayer(Player):
-    """Plays a fat graph; `FatGraph.player` makes one.
+    """Player of a fat graph; see `FatGraph.player`.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ class FatPlayer(Player):
     direction, speed : float or None
         As in `steer`.
     start : int
-        Base pose to begin with, over the origin and going along +Z.
+        Base pose to start with, at the origin and moving along +Z.
 
     Examples
     --------
@@ -77,7 +76,7 @@ class FatPlayer(Player):
             raise InvalidInput(f"base poses are 0 to {len(graph.poses) - 1}; got {start}")
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
         self._clips = {clip.text: clip for edge in graph.edges for clip in edge.clips}
-        self._wish = {
+        self._controls = {
             "direction": _number(direction, "direction"),
             "speed": _number(speed, "speed"),
         }
@@ -85,9 +84,9 @@ class FatPlayer(Player):
         self._foot_lock = StreamingFootLock(self.skeleton, self.fps)
         self._played = 0
         self._costs = self._costs_to_go()
-        self._last: FrameBlock | None = None  # the last frame, before feet were planted
-        self._ready: FrameBlock | None = None  # frames of the edge that were looked at already
-        self._facing = 0.0  # where the body went when the edge began
+        self._last: FrameBlock | None = None  # the last frame, before the foot lock
+        self._ready: FrameBlock | None = None  # frames of the edge already read
+        self._facing = 0.0  # direction of travel at the start of the edge
         self._enter(start)
 
     def _read(self, count: int) -> FrameBlock:
@@ -111,7 +110,7 @@ class FatPlayer(Player):
         return replace(whole, rotations=rotations, root=root, seams=tuple(seams))
 
     def _steer(self, **controls: Any) -> None:
-        self._wish |= {name: _number(value, name) for name, value in controls.items()}
+        self._controls |= {name: _number(value, name) for name, value in controls.items()}
         if "speed" in controls:
             self._costs = self._costs_to_go()
         gone = min(self._frames_on_edge / max(self._edge.seconds * self.fps, 1.0), 1.0)
@@ -121,7 +120,7 @@ class FatPlayer(Player):
     # --- one edge after the other -------------------------------------------------------
 
     def _next(self, count: int) -> FrameBlock:
-        """Up to so many frames of the edge, where it lies; none at its end."""
+        """Up to `count` frames of the edge, transformed; none at its end."""
         part = self._ready
         if part is not None and len(part) > count:
             self._ready = _cut(part, count, len(part))
@@ -136,7 +135,7 @@ class FatPlayer(Player):
         return replace(part, start=self._played, sources=sources)
 
     def _enter(self, pose: int) -> None:
-        """Begin the edge that serves best from a base pose."""
+        """Begin the best edge from a base pose."""
         if self._last is not None:
             heading = float(self._pose(self._last).headings()[0])
             self._facing = heading + float(self.graph.offsets[pose])
@@ -165,7 +164,7 @@ class FatPlayer(Player):
         return ahead @ PlanarTransform.to_origin(self._pose(first))
 
     def _moved(self, part: FrameBlock) -> FrameBlock:
-        """Frames of the blend where they lie, on a way that is bent about the body."""
+        """Frames of the blend, transformed and bent about the body."""
         transforms = np.empty((len(part), 3))
         for k, place in enumerate(part.root):
             x, _, z = self._transform.apply(place)
@@ -177,7 +176,7 @@ class FatPlayer(Player):
         return replace(part, rotations=rotations, root=root)
 
     def _pose(self, one: FrameBlock) -> Motion:
-        """The first frame of a stretch as a motion."""
+        """The first frame of a block as a motion."""
         return Motion(self.skeleton, one.rotations[:1], one.root[:1], self.fps)
 
     def _captured(self, source: Source) -> Source:
@@ -193,23 +192,23 @@ class FatPlayer(Player):
     # --- where to go --------------------------------------------------------------------
 
     def _wanted_turn(self) -> float:
-        direction = self._wish["direction"]
+        direction = self._controls["direction"]
         if direction is None:
             return 0.0
         return float(np.angle(np.exp(1j * (direction - self._facing))))
 
     def _aim(self, gone: float) -> None:
-        """Wish anew on the way: what is left of the edge must do it."""
+        """Change the weights during an edge: the rest of it must make up the turn."""
         turned = self._turn + self._bend * self._edge.seconds * self.fps
         wanted = (self._wanted_turn() - gone * turned) / (1.0 - gone)
         self._blend.steer(weights=self._weights(wanted))
 
     def _weights(self, wanted: float) -> Array:
-        """Blend weights for a turn of the way, and the wanted speed."""
+        """Blend weights for a turn of the path and the wanted speed."""
         edge, offsets = self._edge, self.graph.offsets
         hips = wanted + float(offsets[edge.source] - offsets[edge.target])
         turn = float(np.clip(hips, *edge.turns))
-        speed = self._wish["speed"]
+        speed = self._controls["speed"]
         slow, fast = edge.speeds
         speed = 0.5 * (slow + fast) if speed is None else float(np.clip(speed, slow, fast))
         self._turn = turn - (hips - wanted)
@@ -227,13 +226,13 @@ class FatPlayer(Player):
         return min(edges, key=cost)
 
     def _cost(self, edge: FatEdge) -> float:
-        """How much an edge fails the wanted speed, times how long; examples are worth a little."""
-        speed = self._wish["speed"]
+        """Deviation from the wanted speed times duration; more examples cost less."""
+        speed = self._controls["speed"]
         off = 0.0 if speed is None else abs(speed - float(np.clip(speed, *edge.speeds)))
         return (off + 0.1 / np.sqrt(edge.members)) * edge.seconds
 
     def _costs_to_go(self) -> Array:
-        """What it costs (B,) to go on from each base pose, by value iteration."""
+        """Cost (B,) of continuing from each base pose, by value iteration."""
         costs = np.zeros(len(self.graph.poses))
         own = [(edge.source, edge.target, self._cost(edge)) for edge in self.graph.edges]
         for _ in range(100):
@@ -247,7 +246,7 @@ class FatPlayer(Player):
 
 
 def _cut(part: FrameBlock, first: int, last: int) -> FrameBlock:
-    """Frames ``[first, last)`` of a stretch."""
+    """Frames ``[first, last)`` of a block."""
     low, high = part.start + first, part.start + last
     cuts = (source.cut(low, high) for source in part.sources)
     return FrameBlock(

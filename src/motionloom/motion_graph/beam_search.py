@@ -1,4 +1,4 @@
-"""The best branch through a motion graph, by a beam search in order of progress."""
+"""Beam search for the route of least cost through a motion graph, in order of progress."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.graph import MotionGraph
 
 _WIDTH = 96  # branches followed at each stage
-_STARTS = 200  # places to begin that are tried
+_STARTS = 200  # start frames that are tried
 _HORIZON = 4.0  # seconds that a motion is followed before it must be left
-_SMOOTHING = 0.2  # seconds: what a body sways while it walks is no progress
+_SMOOTHING = 0.2  # seconds: the sway of a walking body is no progress
 _STAGE = 0.25  # metres of a stage along a path
 _STAGE_SECONDS = 0.15
-_LOOK_AHEAD = 0.7  # metres along a path, or seconds along a guide, that a walker steers for
-_STEERS = 2.5  # 1/s: how fast it turns there
-_MOST = 0.35  # rad/s: more than this one sees
+_LOOK_AHEAD = 0.7  # metres along a path, or seconds along a guide, of the point steered for
+_STEERS = 2.5  # 1/s: rate of turning towards it
+_MOST = 0.35  # rad/s: faster turning would be visible
 _ONSET = 0.15  # seconds to full turning
-_SLOWEST = 0.25  # m/s: whoever gets along a path more slowly is given up
+_SLOWEST = 0.25  # m/s: slower progress along a path is abandoned
 
-# Costs of a frame, in square metres: of being there at all, of a motion without the wanted
-# label, of being away from the guide, of turning by 1 rad/s; and of the last frame being away
-# from the goal.
+# Costs of a frame, in square metres: constant, motion without the wanted label, distance from
+# the guide, turning by 1 rad/s; and of the last frame: distance and heading from the goal.
 _TIME, _LABEL, _GUIDE, _TURN, _GOAL, _FACING = 0.002, 1.0, 0.02, 0.03, 30.0, 8.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Ground:
-    """Floor paths ``z + ix`` and headings of all motions, one after the other."""
+    """Floor paths ``z + ix`` and headings of all motions, concatenated."""
 
     floor: NDArray[np.complex128]
     headings: NDArray[np.float64]
@@ -61,7 +60,7 @@ class _Ground:
 
 @dataclass
 class _Branch:
-    """A branch so far: at a frame of a motion, in the middle of the transition that led there."""
+    """A partial route: at a frame of a motion, in the middle of the transition that led there."""
 
     cost: float
     motion: int
@@ -82,23 +81,23 @@ def best_route(
     start: tuple[int, int] | None,
     progress: Progress | None = None,
 ) -> Route:
-    """The route that costs least, as far as the beam sees.
+    """The route of least cost among those that the beam keeps.
 
     Parameters
     ----------
     graph : MotionGraph
     goal : Goal
     rng : Generator
-        Draws the places to begin.
+        Draws the start frames.
     start : (int, int), optional
-        Motion and frame to begin with; default: any.
+        Motion and frame to start from. Default: any.
     progress : callable, optional
         Called with the number of branches followed since the last call.
 
     Raises
     ------
     InvalidInput
-        If no route gets there.
+        If no route reaches the goal.
     """
     ground = _Ground.of(graph)
     stages: dict[int, list[_Branch]] = {}
@@ -128,8 +127,8 @@ def best_route(
                 stages[place].append(one)
     if best is None:
         raise InvalidInput(
-            "no route through the graph serves this: its motions do not go that far. Add motions "
-            "that walk, or start elsewhere"
+            "no route through the graph reaches the goal: its motions do not go that far. Add "
+            "walking motions, or start elsewhere"
         )
     return _route(graph, ground, goal, *best)
 
@@ -159,7 +158,7 @@ def _beginnings(graph, ground: _Ground, goal: Goal, rng, start) -> list[_Branch]
 
 
 def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
-    """Cost and frame at which a branch comes to its end, if it does; and the branches on."""
+    """Cost and frame at which a branch ends, if it does; and the branches that continue it."""
     half = graph.transitions.blend // 2
     frames, which = graph.departures(branch.motion, branch.free)
     trace = _traced(graph, ground, goal, branch)
@@ -202,7 +201,7 @@ def _followed(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch):
 
 
 class _Trace(NamedTuple):
-    """What happens along a stretch, frame by frame; `stop` is the frame at which it ends or -1."""
+    """What happens along a segment, frame by frame; `stop` is the frame at which it ends, or -1."""
 
     costs: NDArray[np.float64]
     progress: NDArray[np.float64]
@@ -232,7 +231,7 @@ def _traced(graph: MotionGraph, ground: _Ground, goal: Goal, branch: _Branch) ->
 def _trace(
     floor, shift, yaw, turning, progress, time, path, step, guide, label_mismatch, frames, dt
 ):  # fmt: skip
-    """Kernel of `_traced`: the stretch `floor`, moved, and steered along the path."""
+    """Kernel of `_traced`: the path `floor`, transformed and steered along the goal path."""
     count = len(floor)
     costs, along = np.empty(count), np.empty(count)
     turns, turned = np.zeros(count), np.zeros(count)
@@ -268,7 +267,7 @@ def _trace(
             total += _GUIDE * (away.real**2 + away.imag**2)
         costs[k], along[k], places[k] = total, progress, place
         turned[k] = bend
-        turns[k] = turning  # of the first frame, that of the branch before: it is its last
+        turns[k] = turning  # in the first frame, that of the parent branch
         if (len(path) > 0 and progress >= length) or (frames > 0 and time + k + 1 >= frames):
             stop = k
             break
@@ -277,7 +276,7 @@ def _trace(
 
 @njit(cache=True)
 def _turning(turning, gone, aim, dt):
-    """Radians by which a walker who is going `gone` turns in this frame, towards `aim`."""
+    """Radians by which a walker moving by `gone` turns in this frame, towards `aim`."""
     wanted = 0.0
     if abs(gone) > 0.3 * dt and abs(aim) > 0.2:
         off = np.angle(aim * np.conj(gone))
@@ -295,7 +294,7 @@ def _transforms(ground: _Ground, branch: _Branch, trace: _Trace, steps: NDArray[
 
 
 def _label_costs(goal: Goal, segments: NDArray[np.int64], motion: int) -> NDArray[np.float64]:
-    """Cost of each frame for what labels say; behind the last of them, none."""
+    """Cost of each frame whose motion lacks the wanted label; zero after the last label."""
     if not len(goal.label_ends):
         return np.zeros(len(segments))
     column = np.append(goal.label_mismatch[:, motion].astype(np.float64), 0.0)
@@ -312,7 +311,7 @@ def _final(goal: Goal, place: complex, facing: float) -> float:
 
 
 def _fittest(branches: list[_Branch]) -> list[_Branch]:
-    """The best branches of a stage, at most two that came the same last step."""
+    """The best branches of a stage, at most two that end with the same transition."""
     branches.sort(key=lambda branch: branch.cost)
     seen: dict[int, int] = {}
     kept = []
@@ -327,7 +326,7 @@ def _fittest(branches: list[_Branch]) -> list[_Branch]:
 
 
 def _latest(goal: Goal, fps: float) -> float:
-    """The frame by which a branch must have come to its end."""
+    """The frame by which a route must have ended."""
     if len(goal.path):
         return fps * (len(goal.path) * STEP / _SLOWEST + _HORIZON)
     return float(goal.frames)

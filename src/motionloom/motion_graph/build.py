@@ -1,4 +1,4 @@
-"""Making a motion graph: motions brought together, transitions found, dead ends removed."""
+"""Building a motion graph: motions conformed, transitions found, dead ends removed."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ def connected(
     distance: str,
     labels: Mapping[str, tuple[str, ...]],
 ) -> MotionGraph:
-    """The graph of what was found, without dead ends and what cannot be reached."""
+    """The graph of the transitions found, without dead ends and unreachable parts."""
     transitions = found.transitions
     if not len(transitions):
         raise InvalidInput(
             f"no transitions were found among {len(motions)} motions at threshold "
-            f"{found.threshold:g}; raise max_distance or per_minute, add motions that are more "
-            "alike, or allow any foot contacts (match_feet=False)"
+            f"{found.threshold:g}; raise max_distance or per_minute, add more similar motions, or "
+            "allow any foot contacts (match_feet=False)"
         )
     kept = endless(transitions.leave, transitions.enter)
     abrupt = 0
     while kept.any() and found.smooth is not None:
-        # The motions that remain may be calmer than all of them together.
+        # The remaining motions may be calmer than the whole set.
         used = np.unique(transitions.source[kept, 0])
         limit = found.smooth * usual_acceleration([motions[number] for number in used])
         rough = transitions.accelerations > limit
@@ -101,9 +101,8 @@ def connected(
         kept = endless(transitions.leave, transitions.enter)
     if not kept.any():
         raise InvalidInput(
-            f"the {len(found.transitions)} transitions that were found have no cycle: every "
-            "route ends. Raise max_distance or per_minute, or add longer "
-            "motions"
+            f"the {len(found.transitions)} transitions found have no cycle: every route ends. "
+            "Raise max_distance or per_minute, or add longer motions"
         )
     left = transitions.select(kept)
     used = np.unique(left.source[:, 0])
@@ -127,7 +126,7 @@ def connected(
 
 
 def _idle_frames(motions: Sequence[Motion], transitions: Transitions) -> int:
-    """Frames before the first arrival and behind the last departure of each motion."""
+    """Frames before the first arrival and after the last departure of each motion."""
     idle = 0
     for number, motion in enumerate(motions):
         first = transitions.target[transitions.target[:, 0] == number, 1].min(initial=len(motion))

@@ -1,24 +1,19 @@
-"""Sweet candidates: where one motion may be left for the other.
+"""Transition candidates: pairs of frames at which two motions are similar.
 
-Two ways to find them on an error function:
+The error function of two motions is the distance between every frame of one and every frame of
+the other. It is computed in bands of rows, so that two takes of an hour need no more memory than
+two of a minute. Two methods find candidates on it:
 
 ``sectors``
-    The least error of every sector of so many by so many frames, and three prunings: it must
-    be below a threshold; of neighbouring minima that are one sweet candidate one is kept; and the
-    mean error over the frames that will be blended must be below the threshold too, which
-    it is only where both motions go on alike.
+    The least error in every square sector, pruned by three conditions: it is below the threshold;
+    of neighbouring minima only one is kept; and the mean error over the frames to be blended is
+    below the threshold, too.
 ``minima``
     Every local minimum below the threshold (Kovar, Gleicher & Pighin 2002).
 
 References
 ----------
 .. [1] L. Kovar, M. Gleicher, F. Pighin. Motion graphs. SIGGRAPH 2002, section 3.2.
-
-The error function of two motions: how unlike every frame of one is to every of the other.
-
-It is worked on in bands of rows, so that two takes of an hour need no more room than two of a
-minute. A motion against itself is the same on both sides of the diagonal: only the half above
-it is computed.
 """
 
 from __future__ import annotations
@@ -33,14 +28,14 @@ from numpy.typing import NDArray
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput
 
-_CELLS = 4_000_000  # of a band: 32 MB in double precision
+_CELLS = 4_000_000  # cells of a band: 32 MB in double precision
 
 
 @dataclass(frozen=True)
 class Band:
     """Rows from `row` and columns from `column` on of an error function.
 
-    `inner` are the rows that no other band has; beside them lie those of the margin.
+    `inner` are the rows that belong to this band alone; the others are its margin.
     """
 
     row: int
@@ -57,18 +52,18 @@ def error_bands(
     multiple: int = 1,
     margin: int = 0,
 ) -> Iterator[Band]:
-    """Distances between all frames of two prepared motions, band by band.
+    """Distances between all frames of two motions, band by band.
 
     Parameters
     ----------
     distance : FrameDistance
     a, b : ndarray, shapes (M, D), (N, D)
-        What `distance.prepare` gave. Without `b`: `a` against itself, of which each band
-        starts at its own row.
+        Results of `distance.prepare`. Without `b`: `a` against itself, where each band starts at
+        its own row, as the error function is symmetric.
     multiple : int
-        Bands start at multiples of so many rows.
+        Bands start at multiples of this many rows.
     margin : int
-        So many rows of the bands before and behind are given too.
+        Rows of the neighbouring bands that are included.
 
     Examples
     --------
@@ -92,7 +87,7 @@ def error_bands(
 def error_function(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """The whole of it, shape (M, N), in single precision; for pictures and small motions."""
+    """The whole error function, shape (M, N), in single precision; for short motions."""
     columns = a if b is None else b
     out = np.empty((len(a), len(columns)), dtype=np.float32)
     for band in error_bands(distance, a, b):
@@ -105,7 +100,7 @@ def error_function(
 Method = Literal["sectors", "minima"]
 METHODS: tuple[Method, ...] = ("sectors", "minima")
 
-_PAIRED = 64  # pairs of frames compared at once, by the diagonal of a small grid
+_PAIRED = 64  # pairs of frames compared at once, as the diagonal of a small matrix
 
 Ints = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -113,21 +108,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TransitionCandidates:
-    """Pairs of frames at which two motions are alike, n of them.
+    """n candidates for transitions between two motions.
 
     Attributes
     ----------
     frames : ndarray of int64, shape (n, 2)
         Frame of the first motion, frame of the second.
     errors : ndarray, shape (n,)
-        Error there.
+        Frame distance there.
     means : ndarray, shape (n,)
-        Mean error over the frames that are blended.
+        Mean distance over the frames that are blended.
     sectors : ndarray of int64, shape (n, 2)
         Sector along the first motion, sector along the second.
     examined : int
-        Sectors that the error function has; of a motion against itself, those above and on
-        the diagonal.
+        Sectors of the error function; of a motion against itself, those on and above the diagonal.
     """
 
     frames: Ints
@@ -141,11 +135,11 @@ class TransitionCandidates:
 
     @property
     def scores(self) -> Array:
-        """The least threshold that each candidate holds, shape (n,)."""
+        """The least threshold that each candidate passes, shape (n,)."""
         return np.maximum(self.errors, self.means)
 
     def select(self, mask: NDArray[Any]) -> TransitionCandidates:
-        """Those where `mask` (n,) is true, or those numbered."""
+        """Candidates by mask (n,) or by index."""
         return replace(
             self,
             frames=self.frames[mask],
@@ -157,7 +151,7 @@ class TransitionCandidates:
 
 @dataclass(frozen=True)
 class Pruning:
-    """How many candidates were left after each condition, as the tables of the field have it."""
+    """Number of candidates left after each condition."""
 
     sectors: int
     below_threshold: int
@@ -175,31 +169,28 @@ def transition_candidates(
     blend: int = 12,
     apart: int = 15,
 ) -> TransitionCandidates:
-    """All candidates of two motions before a threshold is set.
+    """All candidates of two motions, before a threshold is applied.
 
     Parameters
     ----------
     distance : FrameDistance
     a, b : ndarray, shapes (M, D), (N, D)
-        What `distance.prepare` gave. Without `b`: `a` against itself, where candidates nearer
-        than `apart` frames to the diagonal lead nowhere and are left out, and of each candidate
-        and its mirror image the one with the earlier frame first is given.
+        Results of `distance.prepare`. Without `b`: `a` against itself; candidates within `apart`
+        frames of the diagonal are left out, and of each candidate and its mirror image the one with
+        the earlier frame first is returned.
     method : {"sectors", "minima"}
     sector : int
         Frames along each side of a sector.
     blend : int
-        Frames that are blended, around the candidate; all of them must lie in both motions.
+        Frames that are blended around a candidate; all of them must lie in both motions.
     apart : int
-
-    Returns
-    -------
-    candidates : TransitionCandidates
+        Least distance from the diagonal, in frames.
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     found: list[tuple[Ints, Array]] = []
     columns = len(a if b is None else b)
-    margin = 0 if method == "sectors" else 1  # a minimum is told by the rows beside it
+    margin = 0 if method == "sectors" else 1  # a minimum is found by its neighbouring rows
     for band in error_bands(distance, a, b, multiple=sector, margin=margin):
         cells = np.where(np.isnan(band.cells), np.inf, band.cells)
         _forbid(cells, band.row, band.column, len(a), columns, blend, apart if b is None else None)
@@ -227,16 +218,15 @@ def pruned(
     method: Method = "sectors",
     blend: int = 12,
 ) -> tuple[TransitionCandidates, Pruning]:
-    """TransitionCandidates that hold a threshold, and how many each condition left.
+    """Candidates below a threshold, and the number that each condition left.
 
     Parameters
     ----------
     candidates : TransitionCandidates
-        What `candidates` gave.
     threshold : float
-        In the distance's unit.
+        In the unit of the distance.
     method, blend
-        As for `candidates`.
+        As in `transition_candidates`.
     """
     first = candidates.select(candidates.errors <= threshold)
     second = first if method == "minima" else first.select(~_doubled(first, blend))
@@ -245,7 +235,7 @@ def pruned(
 
 
 def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
-    """Put infinity where no blend fits, or where a motion would meet itself."""
+    """Set cells to infinity where no blend fits, or where a motion would meet itself."""
     before, after = blend // 2, blend - blend // 2
     i = np.arange(row, row + cells.shape[0])
     j = np.arange(column, column + cells.shape[1])
@@ -256,7 +246,7 @@ def _forbid(cells, row, column, rows, columns, blend, apart) -> None:
 
 
 def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
-    """MotionFrame and error of the least cell of each sector that has one."""
+    """Frames and error of the least cell of each sector that has a finite one."""
     high, wide = (-(-side // sector) for side in cells.shape)
     padded = np.full((high * sector, wide * sector), np.inf, dtype=cells.dtype)
     padded[: cells.shape[0], : cells.shape[1]] = cells
@@ -271,7 +261,7 @@ def _sector_minima(cells: Array, sector: int) -> tuple[Ints, Array]:
 
 
 def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
-    """MotionFrame and error of cells of the inner rows that none of their neighbours is below."""
+    """Frames and error of the local minima in the inner rows."""
     from scipy.ndimage import minimum_filter
 
     least = np.isfinite(cells) & (cells <= minimum_filter(cells, size=3, mode="nearest"))
@@ -283,7 +273,7 @@ def _local_minima(cells: Array, inner: slice) -> tuple[Ints, Array]:
 def mean_errors(
     distance: FrameDistance, a: NDArray[Any], b: NDArray[Any], frames: Ints, blend: int
 ) -> Array:
-    """Mean error over the `blend` frames around each of `frames` (n, 2), shape (n,)."""
+    """Mean distance over the `blend` frames around each of `frames` (n, 2), shape (n,)."""
     if not len(frames):
         return np.zeros(0)
     steps = np.arange(-(blend // 2), blend - blend // 2)
@@ -296,11 +286,11 @@ def mean_errors(
 
 
 def _doubled(candidates: TransitionCandidates, near: int) -> NDArray[np.bool_]:
-    """TransitionCandidates that a neighbouring sector has too, shape (n,).
+    """Candidates that a neighbouring sector has too, shape (n,).
 
     With the first motion from left to right and the second from top to bottom, candidates are
-    visited from top right to bottom left: one that has another within `near` frames in a
-    sector still to come is left out, so that of each cluster the one at bottom left stays.
+    visited from top right to bottom left. One that has another within `near` frames in a sector not
+    yet visited is dropped, so that of each cluster the one at the bottom left stays.
     """
     at = {(int(i), int(j)): k for k, (i, j) in enumerate(candidates.sectors)}
     out = np.zeros(len(candidates), dtype=bool)

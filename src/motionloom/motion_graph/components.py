@@ -1,10 +1,9 @@
-"""What of a graph can be played for ever: its largest strongly connected part.
+"""Strongly connected components of a motion graph: the part that can be played endlessly.
 
-Nodes are places in motions: a *departure*, the first frame of a motion that is blended away,
-and an *arrival*, the first frame that is purely of the motion that was blended into. Playing
-on leads from each node of a motion to the next one; a transition leads from its departure to
-its arrival. In a strongly connected part every node can be reached from every other: whoever
-stays inside never comes to an end.
+Nodes are frames of motions: a *departure*, the first frame of a motion that is blended away, and
+an *arrival*, the first frame that belongs to the target motion alone. Playing leads from each
+node of a motion to the next; a transition leads from its departure to its arrival. In a strongly
+connected component every node can be reached from every other, so playback never ends.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Departures and arrivals of n transitions, and the way between them.
+    """Departures and arrivals of n transitions, and the edges between them.
 
     Attributes
     ----------
     motion, frame : ndarray of int64, shape (2 n,)
-        MotionFrame of each node: first all departures, then all arrivals.
+        First all departures, then all arrivals.
     edges : ndarray of int64, shape (E, 2)
-        From node to node; the first n are the transitions, the rest is playing on.
+        The first n are the transitions, the others lead along a motion.
     """
 
     motion: Ints
@@ -40,7 +39,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
     Parameters
     ----------
     leave, enter : ndarray of int64, shape (n, 2)
-        Motion and frame of each departure, and of each arrival.
+        Motion and frame of each departure and of each arrival.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
     count = len(leave)
     place = np.concatenate([leave, enter]).reshape(-1, 2)
     departs = np.arange(2 * count) < count
-    # Of a departure and an arrival at one frame the arrival comes first: it can still leave.
+    # At one frame, an arrival comes before a departure: the motion can still be left.
     order = np.lexsort((departs, place[:, 1], place[:, 0]))
     along = place[order[1:], 0] == place[order[:-1], 0]
     play = np.stack([order[:-1], order[1:]], axis=1)[along]
@@ -61,13 +60,13 @@ def nodes_of(leave: Ints, enter: Ints) -> Nodes:
 
 
 def endless(leave: Ints, enter: Ints) -> NDArray[np.bool_]:
-    """Which transitions lie in the largest strongly connected part, shape (n,).
+    """Mask (n,) of the transitions in the largest strongly connected component.
 
-    The part with the most transitions; none at all where there is no cycle.
+    The largest is the one with the most transitions; without a cycle the mask is all false.
 
     Examples
     --------
-    The second leads to where nothing leaves:
+    The second transition leads to a motion that nothing leaves:
 
     >>> endless(np.array([[0, 30], [0, 20]]), np.array([[0, 12], [1, 0]]))
     array([ True, False])

@@ -1,10 +1,9 @@
-"""What people change about a library's motion graphs: transitions ruled out, or insisted on.
+"""Edits of motion graphs: transitions removed or locked by hand.
 
-No distance knows what looks right. A transition that somebody has watched and *removed* is in
-no graph of the library any more, however it is built; one that was *locked* is in all of them
-that hold its two motions, whatever the threshold. What leads to a dead end after that is left
-out as ever. Edits are kept with the library, by names and frames, beside the graphs: they
-outlive graphs that are built anew.
+No distance measures what looks right. A *removed* transition is in no graph of the library,
+however it is built; a *locked* one is in every graph with its two motions, whatever the
+threshold. Dead ends are removed afterwards. Edits are stored with the library by names and
+frames, so they apply to graphs that are built again.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _WRITTEN = re.compile(r"^\s*(.+):(\d+)\s*,\s*(.+):(\d+)\s*$")
 
 @dataclass(frozen=True, order=True)
 class TransitionKey:
-    """A directed transition by what it joins: motion and frame, motion and frame."""
+    """A directed transition, identified by the motion and frame that it leaves and enters."""
 
     source: str
     source_frame: int
@@ -45,25 +44,25 @@ class TransitionKey:
 
     @property
     def text(self) -> str:
-        """As the command line writes it: ``NAME:FRAME,NAME:FRAME``."""
+        """``NAME:FRAME,NAME:FRAME``, as on the command line."""
         return f"{self.source}:{self.source_frame},{self.target}:{self.target_frame}"
 
     @classmethod
     def of(cls, text: str) -> TransitionKey:
-        """The other way round.
+        """The transition that a text describes.
 
         >>> TransitionKey.of("walk_p0:30,walk_p1:42").target
         'walk_p1'
         """
         found = _WRITTEN.match(text)
         if found is None:
-            raise InvalidInput(f"a transition is written NAME:FRAME,NAME:FRAME; got {text!r}")
+            raise InvalidInput(f"transition must be NAME:FRAME,NAME:FRAME; got {text!r}")
         return cls(found[1], int(found[2]), found[3].strip(), int(found[4]))
 
 
 @dataclass(frozen=True)
 class Edits:
-    """Transitions that are ruled out, and those that must be there.
+    """Transitions that are removed, and those that are locked.
 
     Examples
     --------
@@ -81,9 +80,9 @@ class Edits:
         return bool(self.removed or self.locked)
 
     def after(self, action: str, key: TransitionKey) -> Edits:
-        """With one more edit: ``remove``, ``lock``, or ``restore`` as it was found."""
+        """These edits and one more: ``remove``, ``lock``, or ``restore`` to undo either."""
         if action not in ACTIONS:
-            raise InvalidInput(f"transitions are edited by {', '.join(ACTIONS)}; got {action!r}")
+            raise InvalidInput(f"action must be one of {', '.join(ACTIONS)}; got {action!r}")
         removed, locked = self.removed - {key}, self.locked - {key}
         if action == "remove":
             removed |= {key}
@@ -94,18 +93,18 @@ class Edits:
 
 @dataclass(frozen=True, eq=False)
 class EditedGraph:
-    """A motion graph, and all transitions there are besides those it plays.
+    """A motion graph with the edits of its library, and all transitions, also those not played.
 
     Attributes
     ----------
     graph : MotionGraph
-        What can be played.
+        The playable graph.
     motions : tuple of Motion
-        All that were asked for.
+        All motions that were chosen.
     transitions : Transitions
-        All n: found, and locked; their motions are numbered as in `motions`.
+        All n transitions, found or locked; their motions are numbered as in `motions`.
     states : ndarray of uint8, shape (n,)
-        Index of each in `STATES`.
+        Index into `STATES` of each transition.
     """
 
     STATES: ClassVar = ("played", "locked", "removed", "cut off")
@@ -116,7 +115,7 @@ class EditedGraph:
     states: NDArray[np.uint8]
 
     def key(self, number: int) -> TransitionKey:
-        """What a transition joins."""
+        """Motions and frames of a transition."""
         (a, i), (b, j) = self.transitions.source[number], self.transitions.target[number]
         return TransitionKey(self.motions[a].name, int(i), self.motions[b].name, int(j))
 
@@ -152,12 +151,12 @@ class EditedGraph:
 
     @cached_property
     def full_graph(self) -> MotionGraph:
-        """A graph with all transitions, dead ends too: to look at one, not to walk in."""
+        """A graph with all transitions, dead ends included: to show one of them, not to walk in."""
         return replace(self.graph, motions=self.motions, transitions=self.transitions)
 
 
 def library_edits(library: Store) -> Edits:
-    """The edits that a library keeps.
+    """The edits stored in a library.
 
     Examples
     --------
@@ -200,22 +199,23 @@ def edit(library: Store, action: str, transition: TransitionKey | str) -> Edits:
 def with_edits(
     graph: MotionGraph, edits: Edits, motions: Sequence[Motion], distance: FrameDistance
 ) -> EditedGraph:
-    """A graph as it was found, after edits.
+    """Apply edits to a graph.
 
     Parameters
     ----------
     graph : MotionGraph
+        As it was built.
     edits : Edits
-        Those of motions that are not here are passed over.
+        Edits of other motions are ignored.
     motions : sequence of Motion
-        All that the graph was made of, on one skeleton and at one rate.
+        All motions that the graph was built of, with one skeleton and frame rate.
     distance : FrameDistance
-        Tells the error of locked transitions that were not found.
+        Measures locked transitions that were not found.
 
     Raises
     ------
     InvalidInput
-        If so much was removed that whichever way one goes, the motion ends.
+        If the remaining transitions have no cycle.
     """
     number = {motion.name: k for k, motion in enumerate(motions)}
     known = np.array([number[name] for name in graph.names], np.int64)
@@ -238,8 +238,8 @@ def with_edits(
         made = connected(motions, left, graph.distance, graph.labels)
     except InvalidInput:
         raise InvalidInput(
-            f"{int(out.sum())} of {len(out)} transitions were removed by hand, and what is left "
-            "has no cycle: whichever way one goes, the motion ends. Restore some of them"
+            f"{int(out.sum())} of {len(out)} transitions were removed by hand, and the others "
+            "have no cycle: every route ends. Restore some of them"
         ) from None
     there = replace(
         graph.removed,
@@ -273,12 +273,12 @@ def _keys(transitions: Transitions) -> list[tuple[int, int, int, int]]:
 
 
 def _at(motions: Sequence[Motion], keys, distance: FrameDistance, blend: int) -> Transitions:
-    """Transitions at given places, one way; those too near to an end of a motion are not."""
+    """Transitions of the keys, in one direction, except those too near an end of a motion."""
     rows: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, i, b, j in sorted(keys):
         rows.setdefault((a, b), []).append((i, j))
     frames = {pair: np.array(pairs, np.int64) for pair, pairs in rows.items()}
     made = transitions_at(motions, distance, frames, blend).transitions
     number = {key: k for k, key in reversed(list(enumerate(_keys(made))))}
-    # Made both ways, and twice where a motion meets itself: each that is wanted, once.
+    # Computed in both directions, and twice for a motion with itself: keep each key once.
     return made.select(np.array(sorted(number[key] for key in keys & set(number)), np.int64))

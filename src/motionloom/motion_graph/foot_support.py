@@ -1,9 +1,9 @@
-"""FootSupport: which feet stand, and which comes next.
+"""Foot support: which feet are in contact, and which foot strikes next.
 
-Poses may be alike while the feet disagree: one walker is about to put down the left foot, the
-other has just done so. A transition there skips a step. So two frames may be joined only where
-the same feet stand in both, and where the foot that came down last before one is not the foot
-that comes down next after the other.
+Poses may be similar while the feet disagree: one walker is about to put down the left foot, the
+other has just done so. A transition there skips a step. Two frames may be joined only if the same
+feet are in contact in both, and if the last foot strike before one and the next strike after the
+other are of different feet.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from motionloom.motion.segment import intervals
 
 Mask = NDArray[np.bool_]
 
-_GAP = 0.15  # seconds: a foot off the ground for less than this has made no step
-_SHARE = 0.17  # of the blended frames in which a foot may stand in one motion only
+_GAP = 0.15  # seconds: a shorter lift of a foot is no step
+_SHARE = 0.17  # of the blended frames in which contacts may differ
 
 
 @dataclass(frozen=True, eq=False)
 class FootSupport:
-    """Feet of one motion of T frames.
+    """Foot contacts of one motion of T frames.
 
     Attributes
     ----------
     parts : ndarray of bool, shape (T, 4)
-        Which foot parts stand, in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
+        Contacts in the order of `motionloom.motion.feet.contacts.FOOT_PARTS`.
     standing : ndarray of bool, shape (T, 2)
-        Whether the left and the right foot stand.
+        Whether the left and the right foot are in contact.
     last, next : ndarray of int8, shape (T,)
-        The foot (0 left, 1 right) that came down last, up to and with a frame, and the one
-        that comes down next, behind it; -1 where there is none.
+        Foot (0 left, 1 right) of the last strike up to and including a frame, and of the next
+        strike after it; -1 if there is none.
     """
 
     parts: Mask
@@ -45,7 +45,7 @@ class FootSupport:
 
     @classmethod
     def of(cls, motion: Motion) -> FootSupport:
-        """FootSupport of a motion.
+        """Foot support of a motion.
 
         Examples
         --------
@@ -72,9 +72,9 @@ class FootSupport:
 
 
 def agreement(a: FootSupport, b: FootSupport, frames: NDArray[np.int64], blend: int) -> Mask:
-    """Whether no step is skipped or doubled at each of `frames` (n, 2), shape (n,).
+    """Whether a transition at each of `frames` (n, 2) keeps the sequence of steps, shape (n,).
 
-    Holds for going from the first motion to the second and for the way back.
+    Checked in both directions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The motion graph: a few motions, and where one may be left for another.
+"""The motion graph: motions, and transitions between them.
 
 References
 ----------
@@ -35,7 +35,7 @@ from motionloom.parallel import Progress
 if TYPE_CHECKING:
     from motionloom.motion_graph.player import GraphPlayer
 
-_REMEMBERED = 512  # transitions whose frames are kept ready
+_REMEMBERED = 512  # transitions whose frames are cached
 _FRAME = re.compile(r"[0-9]{1,15}")
 
 MotionFrame = tuple[str, int]
@@ -43,20 +43,20 @@ MotionFrame = tuple[str, int]
 
 @dataclass(frozen=True)
 class Removed:
-    """What a graph left out of what was found.
+    """What a graph leaves out of the transitions and motions found.
 
     Attributes
     ----------
     transitions : int
-        That lead to a dead end, or lie apart from the largest part.
+        Transitions at dead ends or outside the largest component.
     motions : tuple of str
-        That nothing leads to, or nothing leads away from.
+        Motions that cannot be reached or left.
     foot_support, abrupt : int
-        TransitionCandidates at which the feet disagree; transitions with too large accelerations.
+        Candidates with other feet in contact; transitions with too large accelerations.
     frames : int
-        Of the motions that remain, frames that are never played.
+        Frames of the remaining motions that are never played.
     by_hand : int
-        Transitions that somebody has ruled out.
+        Transitions removed by `motionloom.Library.edit_motion_graph`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Removed:
     by_hand: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The fields as plain data."""
         return {
             "transitions": self.transitions,
             "motions": list(self.motions),
@@ -86,22 +86,22 @@ class Removed:
 
 @dataclass(frozen=True, eq=False)
 class MotionGraph:
-    """Motions of one skeleton and rate, and transitions that never lead to a dead end.
+    """Motions with one skeleton and frame rate, and transitions without dead ends.
 
-    `lib.motion_graph(...)` and `motion_graph(motions)` make one.
+    Built by `Library.motion_graph` or `motion_graph(motions)`.
 
     Attributes
     ----------
     motions : tuple of Motion
     transitions : Transitions
-        Directed; every one of them can be reached from every other.
+        Directed; each can be reached from every other.
     distance : str
         Name of the frame distance.
     threshold : float
-        How alike the frames had to be.
+        Largest frame distance at a transition.
     removed : Removed
     prunings : dict
-        For each pair of motions, how many spots each condition left.
+        For each pair of motions, the number of candidates that each condition left.
     labels : mapping of str to tuple of str
         Labels of the motions by name.
 
@@ -133,7 +133,7 @@ class MotionGraph:
 
     @property
     def skeleton(self) -> Skeleton:
-        """That of all motions."""
+        """Skeleton of all motions."""
         return self.motions[0].skeleton
 
     @property
@@ -153,11 +153,11 @@ class MotionGraph:
 
     @cached_property
     def foot_supports(self) -> tuple[FootSupport, ...]:
-        """When the feet of each motion stand."""
+        """Foot contacts of each motion."""
         return tuple(FootSupport.of(motion) for motion in self.motions)
 
     def info(self) -> dict[str, Any]:
-        """The graph in figures."""
+        """Figures of the graph as plain data."""
         nodes = nodes_of(self.transitions.leave, self.transitions.enter)
         minutes = self.frames / self.fps / 60.0
         return {
@@ -179,7 +179,7 @@ class MotionGraph:
 
     @cached_property
     def _departures(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-        """For each motion the frames at which it can be left, ascending, and by which."""
+        """For each motion the frames at which it can be left, ascending, and their transitions."""
         motion, frame = self.transitions.leave.T
         found = []
         for number in range(len(self.motions)):
@@ -191,24 +191,24 @@ class MotionGraph:
     def departures(
         self, motion: int, start: int, end: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Frames in ``[start, end)`` at which a motion can be left, and by which transition."""
+        """Frames in ``[start, end)`` at which a motion can be left, and their transitions."""
         frames, which = self._departures[motion]
         first = np.searchsorted(frames, start)
         last = len(frames) if end is None else np.searchsorted(frames, end)
         return frames[first:last], which[first:last]
 
     def locate(self, place: MotionFrame | str) -> tuple[int, int]:
-        """Number of a motion and frame, from its name and a frame, or ``"NAME:FRAME"``.
+        """Number of a motion and frame, from ``(name, frame)`` or ``"NAME:FRAME"``.
 
         Raises
         ------
         InvalidInput
-            If the graph does not hold it.
+            If the graph has no such motion or frame.
         """
         name, frame = _named_frame(place)
         if name not in self.names:
             known = ", ".join(self.names[:8]) + (", ..." if len(self.names) > 8 else "")
-            raise InvalidInput(f"the graph holds no motion {name!r}; it holds {known}")
+            raise InvalidInput(f"the graph has no motion {name!r}; it has {known}")
         number = self.names.index(name)
         if not 0 <= frame < len(self.motions[number]):
             raise InvalidInput(
@@ -248,12 +248,12 @@ class MotionGraph:
         ----------
         seed : int or Generator
         start : (name, frame) or "NAME:FRAME", optional
-            Default: drawn by the seed.
+            Default: drawn at random.
         automatic : bool
-            Whether it takes transitions of its own accord; else only when told to
-            (``steer(transition=True)``) and before a dead end.
+            Whether transitions are taken at random; else only on ``steer(transition=True)`` and
+            before a dead end.
         planted : bool
-            Whether standing feet are held where they stand.
+            Whether feet in contact are held in place.
         """
         from motionloom.motion_graph.player import GraphPlayer
 
@@ -361,7 +361,7 @@ class MotionGraph:
             scratch.write_text(text, encoding="utf-8")
 
     def quality(self, motion: Motion) -> QualityReport:
-        """How well a motion made from this graph behaves, held against the graph's motions."""
+        """Quality of a motion made from this graph, relative to the graph's motions."""
         return quality_report(motion, sources=self.motions)
 
 
@@ -369,12 +369,12 @@ def _named_frame(place: MotionFrame | str) -> tuple[str, int]:
     if isinstance(place, str):
         name, _, number = place.rpartition(":")
         if not name or not _FRAME.fullmatch(number):
-            raise InvalidInput(f"a place in a graph is NAME:FRAME; got {place!r}")
+            raise InvalidInput(f"a frame of a graph must be NAME:FRAME; got {place!r}")
         return name, int(number)
     try:
         name, frame = place
         return str(name), int(frame)
     except (TypeError, ValueError):
         raise InvalidInput(
-            f"a place in a graph is a name and a frame, or NAME:FRAME; got {place!r}"
+            f"a frame of a graph must be a name and a frame, or NAME:FRAME; got {place!r}"
         ) from None

@@ -1,4 +1,4 @@
-"""Transition files: ``.mogra``, plain text that other motion graph programs share.
+"""Transition files: ``.mogra``, a text format shared with other motion graph programs.
 
 ::
 
@@ -6,9 +6,9 @@
     357 211
     199 365
 
-A head for each pair of motions says how many transitions follow and between which two,
-counted from 0; each line holds a frame of the first and a frame of the second that are alike.
-Each may be taken both ways.
+A header for each pair of motions gives the number of transitions and the two motions, counted
+from 0; each line below it holds a frame of the first and a frame of the second. Each transition
+may be taken in both directions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from motionloom.motion_graph.graph import MotionGraph
 from motionloom.motion_graph.transitions import transitions_at
 
 _HEAD = "Transitions:"
-_DIGITS = 15  # numbers with more of them are no numbers of frames
+_DIGITS = 15  # longer numbers are no frame numbers
 
 TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 
@@ -37,7 +37,7 @@ TransitionCandidates = dict[tuple[int, int], NDArray[np.int64]]
 def write_mogra(graph: MotionGraph, path: str | Path) -> None:
     """Write the transitions of a graph; motions are numbered as in ``graph.names``.
 
-    Each is written once, for both ways; one that a graph has only one way too.
+    Each pair of frames is written once, also if the graph has it in one direction only.
     """
     candidates: dict[tuple[int, int], set[tuple[int, int]]] = {}
     transitions = graph.transitions
@@ -53,13 +53,13 @@ def write_mogra(graph: MotionGraph, path: str | Path) -> None:
 
 
 def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> TransitionCandidates:
-    """Frames that are alike, by pair of motions.
+    """Pairs of frames, by pair of motions.
 
     Parameters
     ----------
     path : str or Path
     lengths : sequence of int, optional
-        Frames of each motion: nothing may lie beyond.
+        Number of frames of each motion, to check the frames of the file.
 
     Returns
     -------
@@ -68,8 +68,8 @@ def read_mogra(path: str | Path, lengths: Sequence[int] | None = None) -> Transi
     Raises
     ------
     MotionFormatError
-        With file and line, where it is not such a file, holds fewer transitions than it says,
-        or names a motion or a frame that is not there.
+        If the file is not such a file, holds fewer transitions than its headers say, or names a
+        motion or frame that does not exist.
     """
     try:
         text = Path(path).read_text(encoding="ascii")
@@ -134,17 +134,18 @@ def graph_from_mogra(
     ----------
     path : str or Path
     motions : sequence of Motion
-        As the file numbers them; brought onto one skeleton and to one rate.
+        Numbered as in the file; conformed to one skeleton and frame rate.
     distance : str or FrameDistance
-        Tells the error of each transition.
+        Measures the error of each transition.
     blend_seconds : float
+        Duration of a transition.
     smooth : float, optional
-        Leave out transitions more abrupt than this; see `TransitionSettings`. Default: none.
+        Largest relative acceleration of a transition; see `TransitionSettings`. Default: no limit.
 
     Raises
     ------
     MotionFormatError, InvalidInput
-        If the file is wrong, or has no cycle.
+        If the file is invalid, or its transitions have no cycle.
     """
     if not blend_seconds > 0.0:
         raise InvalidInput(f"blend_seconds must be positive; got {blend_seconds}")

@@ -1,8 +1,7 @@
-"""TransitionCandidates of all pairs of motions, wherever work runs.
+"""Transition candidates of all pairs of motions, in worker processes.
 
-The error function of every pair is looked through for frames that are alike: that is nearly
-all the work of making a motion graph. Workers are told which motions, read them from the
-library themselves, and give back the few frames that they found.
+Searching the error function of every pair is nearly all the work of building a motion graph.
+Workers get names of motions, read them from the library, and return the few candidates found.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from motionloom.motion_graph.candidates import TransitionCandidates, transition_
 from motionloom.parallel import Progress, one_thread
 from motionloom.store.store import Store
 
-_TASK_CELLS = 100_000_000  # of the error functions of one task, at most: some seconds of work
-_FEWEST_CELLS = 10_000_000  # of one task, so that handing it out costs little beside it
+_TASK_CELLS = 100_000_000  # cells of one task, at most: some seconds of work
+_FEWEST_CELLS = 10_000_000  # cells of one task, at least: dispatching it costs little beside
 _TASKS_PER_WORKER = 8
-_WORTH_A_POOL = 150_000_000  # cells; for fewer, processes take longer to start than to help
+_WORTH_A_POOL = 150_000_000  # cells; for fewer, starting processes takes longer
 
 Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class LibraryMotions:
-    """Motions of a library on the skeleton and at the rate of the first, by number."""
+    """Motions of a library by number, conformed to the first."""
 
     library: Store
     names: tuple[str, ...]
 
     def motions(self, numbers: Sequence[int]) -> dict[int, Motion]:
-        """Some of them."""
+        """Some of the motions."""
         self.library.fetch([self.names[0], *(self.names[n] for n in numbers)])
         first = self.library[self.names[0]]
         return {
@@ -56,19 +55,19 @@ def pair_candidates(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> dict[Pair, TransitionCandidates]:
-    """TransitionCandidates of every pair of motions, each motion with itself included.
+    """Candidates of every pair of motions, each motion with itself included.
 
     Parameters
     ----------
     motions : sequence of Motion
-        Of one skeleton and rate.
+        With one skeleton and frame rate.
     distance : FrameDistance
     options : dict
-        For `candidates`.
+        Options of `transition_candidates`.
     stored : LibraryMotions, optional
-        Where workers find the same motions. Without it all is done in this process.
+        Where workers find the same motions. Without it all work is done in this process.
     workers : int, optional
-        Processes. Default: one per core, or this one for little work.
+        Processes. Default: one per core, or none for little work.
     progress : callable, optional
         Called with the number of pairs done since the last call.
     """
@@ -93,7 +92,7 @@ def pair_candidates(
 
 
 class _Rows:
-    """Prepared rows of motions, by number; each made once where they are used."""
+    """Prepared rows of motions, by number; each computed once per process."""
 
     def __init__(
         self,
@@ -133,7 +132,7 @@ def _task_candidates(
 
 
 def _tasks(lengths: Sequence[int]) -> list[tuple[Pair, ...]]:
-    """All pairs in portions that one worker does at a time.
+    """All pairs, grouped into tasks for one worker each.
 
     Examples
     --------

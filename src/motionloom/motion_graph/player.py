@@ -1,17 +1,15 @@
-"""A motion graph, played: endless motion that is made while it is watched.
+"""Playback of a motion graph: endless motion, generated while it is played.
 
-What the player holds is a place in a motion, where that motion stands on the floor, and the
-transition that it will take next. Controls, each for ``player.steer``:
+The state of a player is a frame of a motion, the planar transform of that motion, and the next
+transition. Controls of ``player.steer``:
 
 ``transition``
-    True: take the next transition there is.
+    True: take the next possible transition.
 ``automatic``
-    Whether it takes transitions of its own accord. If not, it plays each motion as far as it
-    can without coming to a dead end.
+    Whether transitions are taken at random. If not, each motion is played as long as possible
+    without reaching a dead end.
 ``label``
-    Go to motions with this label on the shortest way and stay there; None: anywhere.
-
-Hours of motion to a BVH file, in little memory, and how good it is.
+    Go to motions with this label by the shortest path and stay there; None: anywhere.
 """
 
 from __future__ import annotations
@@ -49,13 +47,13 @@ if TYPE_CHECKING:
     from motionloom.motion_graph.routes import Route
 
 
-_HORIZON = 4.0  # seconds: at random, the next transition is within them where there is one
-_LOG = 10_000  # transitions that the log goes back
+_HORIZON = 4.0  # seconds within which the next random transition lies, if there is one
+_LOG = 10_000  # transitions in the log
 
 
 @dataclass(frozen=True)
 class PlayedTransition:
-    """A transition that was played: output frame of its middle, from where to where."""
+    """A transition that was played: frame of its middle in the output, source and target."""
 
     frame: int
     source: str
@@ -70,14 +68,14 @@ class PlayedTransition:
 
 
 class GraphPlayer(Player):
-    """Plays a motion graph; `MotionGraph.player` makes one.
+    """Player of a motion graph; see `MotionGraph.player`.
 
     Attributes
     ----------
     log : deque of PlayedTransition
-        The transitions of late, the oldest first.
+        The latest transitions, oldest first.
     transition_count : int
-        Transitions played in all.
+        Number of all transitions played.
 
     Examples
     --------
@@ -110,7 +108,7 @@ class GraphPlayer(Player):
         self._script = None if route is None else deque(route.transitions)
         self._turns = None if route is None else route.turns
         self._played = self.transition_count = 0
-        self._blended: int | None = None  # frames of the current transition already given
+        self._blended: int | None = None  # frames of the current transition played
         if route is not None:
             self._motion, self._frame = route.start
             self._transform = route.transform
@@ -188,7 +186,7 @@ class GraphPlayer(Player):
     # --- one part after the other ------------------------------------------------------
 
     def _next_part(self, count: int) -> FrameBlock:
-        """Frames of one motion up to where it is left, or of one transition; none at the end."""
+        """Frames of one motion up to its departure, or of one transition; none at the end."""
         if self._blended is None and self._frame >= self._end and self._next is not None:
             self._blended = 0
         return self._play(count) if self._blended is None else self._blend(count)
@@ -201,7 +199,7 @@ class GraphPlayer(Player):
         return int(self.graph.transitions.leave[self._next, 1])
 
     def _play(self, count: int) -> FrameBlock:
-        """Frames of the current motion, up to where it is left."""
+        """Frames of the current motion, up to its departure."""
         motion = self.graph.motions[self._motion]
         first, last = self._frame, min(self._frame + count, self._end)
         if first >= last:
@@ -240,7 +238,7 @@ class GraphPlayer(Player):
         turns = self._turns[self._played : self._played + len(root)]
         transforms = np.empty((len(root), 3))
         for k, turn in enumerate(turns):
-            if turn:  # about where the body is
+            if turn:  # about the body
                 here = self._transform.apply(root[k])
                 yaw = self._transform.yaw + turn
                 there = PlanarTransform(0.0, 0.0, yaw).apply(root[k])
@@ -256,7 +254,7 @@ class GraphPlayer(Player):
         self._next = self._choice()
 
     def _halves(self, number: int, part: slice, seam: int) -> tuple[Source, ...]:
-        """What a part of a transition is made of: of the first motion up to the seam."""
+        """Provenance of part of a transition: the first motion up to the seam, then the second."""
         graph, here = self.graph, self._played - part.start
         transitions, found = graph.transitions, []
         for (motion, frame), low, high in (
@@ -294,7 +292,7 @@ class GraphPlayer(Player):
         return motion, frame
 
     def _choice(self, *, now: bool = False) -> int | None:
-        """The transition to take next."""
+        """The next transition."""
         if self._script is not None:
             return self._script.popleft() if self._script else None
         frames, which = self.graph.departures(self._motion, self._frame)
@@ -312,21 +310,21 @@ class GraphPlayer(Player):
         return int(self._rng.choice(which, p=weights / weights.sum()))
 
     def _labelled(self, frames, which):
-        """Of these transitions those that serve the wanted label."""
+        """Those of the transitions that lead to the wanted label."""
         assert self._remaining_frames is not None
         target = self.graph.transitions.target[which, 0]
         labelled = [self._label in self.graph.labels.get(name, ()) for name in self.graph.names]
         stays = np.array(labelled)[target]
         if labelled[self._motion] and stays.any():
             return which[stays]
-        if labelled[self._motion]:  # play it out, then come back
+        if labelled[self._motion]:  # play to its end, then come back
             return which[frames == frames[-1]]
         rest = frames - self._frame + self._remaining_frames[which]
         return which[rest == rest.min()]
 
 
-_BLOCK = 3_000  # frames made, measured and written at once
-_SOURCES = 20_000  # that are reported at most
+_BLOCK = 3_000  # frames played, measured and written at once
+_SOURCES = 20_000  # reported at most
 
 
 @dataclass(frozen=True)
@@ -360,7 +358,7 @@ class WalkReport:
 
 
 class _QualityMeter:
-    """Quality of what is played, block by block."""
+    """Quality of the frames played, block by block."""
 
     def __init__(self, graph: MotionGraph) -> None:
         self._graph = graph

@@ -1,13 +1,9 @@
-"""Routes through a motion graph: along a path, to a place, as labels say, from pose to pose.
+"""Routes through a motion graph: along a path, to a goal, by labels, or from pose to pose.
 
-All but the last are one search. What has been walked so far is held against what is wanted,
-frame by frame; of all remaining to go on only the best are followed, in order of progress (along
-the path, or in time), and none that already costs more than the best complete one. So a way
-that is dear at first may still win, as long as it is among the best at every stage.
-
-How many frames it takes to get somewhere in a motion graph.
-
-What a walk shall do: keep to a path, be somewhere at a time, do what labels say.
+All but the last are found by one beam search: partial routes are compared with the goal frame by
+frame, only the best continue, in order of progress (along the path, or in time), and none that
+costs more than the best complete route. A route that is costly at first may still win as long as
+it is among the best at every stage.
 """
 
 from __future__ import annotations
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
 
 STEP = 0.05  # metres between the points of a path
 _MOVING = 0.3  # m/s
-_LONGEST = 3.0  # a detour is at most so many times the way
+_LONGEST = 3.0  # a detour is at most this many times the distance
 
 Floor = NDArray[np.complex128]
 
@@ -41,24 +37,24 @@ def _none() -> Floor:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What is wanted, as arrays; floor positions are ``z + ix``.
+    """The goal of a walk as arrays; floor positions are ``z + ix``.
 
     Attributes
     ----------
     path : ndarray of complex
-        Points every `STEP` metres; none: no path.
+        Points every `STEP` metres; empty: no path.
     guide : ndarray of complex, shape (frames,)
-        Where to be about when; none: anywhere.
+        Approximate position in each frame; empty: anywhere.
     frames : int
-        How long; 0: as long as the path takes.
+        Duration; 0: as long as the path takes.
     position : complex or None
-        Where to be at the end.
+        Position in the last frame.
     heading : float or None
-        Which way to face there.
+        Heading in the last frame.
     label_mismatch : ndarray of bool, shape (S, motions)
-        Motions that do not have the label of each stretch of time.
+        For each label of the timeline, the motions without it.
     label_ends : ndarray of int64, shape (S,)
-        The frame at which each of them ends.
+        The frame at which each label ends.
     """
 
     path: Floor = field(default_factory=_none)
@@ -71,9 +67,9 @@ class Goal:
 
 
 def path_goal(path: Any, seconds: float | None) -> Goal:
-    """Along floor positions (n, 2), x and z in metres."""
+    """Goal of walking along floor positions (n, 2), x and z in metres."""
     if seconds is not None:
-        raise InvalidInput("a walk along a path lasts as long as the path takes; leave out seconds")
+        raise InvalidInput("seconds cannot be given with a path: it takes as long as it takes")
     points = _numbers(path)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2:
         raise InvalidInput(
@@ -90,16 +86,16 @@ def path_goal(path: Any, seconds: float | None) -> Goal:
 
 
 def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
-    """To x, z (and a heading) at a time, from the origin, facing +Z."""
+    """Goal of reaching x, z (and a heading) in time, from the origin, facing +Z."""
     values = _numbers(goal)
     if values.shape not in ((2,), (3,)) or not np.isfinite(values).all():
         raise InvalidInput(f"goal must be x, z or x, z, heading; got {goal!r}")
     if seconds is None:
-        raise InvalidInput("say after how many seconds the goal shall be reached")
+        raise InvalidInput("a walk to a goal needs its duration: seconds")
     frames = max(round(seconds * graph.fps), 1)
     there = complex(values[1], values[0])
     heading = float(values[2]) if len(values) == 3 else None
-    # A curve from here to there that begins and ends in the directions faced (Hermite).
+    # A Hermite curve that begins and ends in the headings there.
     u = np.linspace(0.0, 1.0, frames)
     first = abs(there)
     last = abs(there) * (np.exp(1j * heading) if heading is not None else there / (first or 1.0))
@@ -109,7 +105,7 @@ def position_goal(goal: Any, seconds: float | None, graph: MotionGraph) -> Goal:
 
 
 def _numbers(given: Any) -> NDArray[np.float64]:
-    """What was given as an array; an empty one where it is not made of numbers."""
+    """`given` as an array; an empty one if it does not consist of numbers."""
     try:
         return np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -117,7 +113,7 @@ def _numbers(given: Any) -> NDArray[np.float64]:
 
 
 def usual_speed(graph: MotionGraph) -> float:
-    """Metres per second at which the graph's motions get along where they do, on average."""
+    """Median speed in m/s of the graph's motions while they move."""
     steps = np.concatenate([np.diff(motion.root[:, [0, 2]], axis=0) for motion in graph.motions])
     speeds = np.linalg.norm(steps, axis=1) * graph.fps
     moving = speeds[speeds > _MOVING]
@@ -125,10 +121,10 @@ def usual_speed(graph: MotionGraph) -> float:
 
 
 def _lengthened(guide: Floor, there: complex, length: float) -> Floor:
-    """The guide with bends to both sides, so that there is something to walk all the time."""
+    """The guide with bends to both sides, as long as the body walks in the given time."""
     if abs(there) < 1e-6 or length > _LONGEST * abs(there):
         return guide
-    u = np.linspace(0.0, np.pi, len(guide))  # level at both ends: there the guide knows better
+    u = np.linspace(0.0, np.pi, len(guide))  # level at both ends, where the guide is kept
     aside = 1j * there / abs(there) * np.sin(2.0 * u) * np.sin(u) ** 2
     low, high = 0.0, length
     for _ in range(30):
@@ -144,7 +140,7 @@ def label_goal(
     seconds: float | None,
     graph: MotionGraph,
 ) -> Goal:
-    """The same, doing what each label says for so many seconds, one after the other."""
+    """`goal` with a timeline of labels and their durations."""
     known = sorted({one for name in graph.names for one in graph.labels.get(name, ())})
     label_mismatch, ends, at = [], [], 0.0
     for item in labels:
@@ -159,7 +155,7 @@ def label_goal(
                 f"{', '.join(known) or '-'}"
             )
         if not (np.isfinite(length) and length > 0.0):
-            raise InvalidInput(f"label {label!r} must last for some time; got {length} s")
+            raise InvalidInput(f"the duration of label {label!r} must be positive; got {length} s")
         at += length
         label_mismatch.append([label not in graph.labels.get(name, ()) for name in graph.names])
         ends.append(round(at * graph.fps))
@@ -177,12 +173,12 @@ def label_goal(
 
 
 def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
-    """Frames from the beginning of each transition to a motion with `label`, shape (n,).
+    """Frames from the start of each transition to a motion with `label`, shape (n,).
 
     Raises
     ------
     InvalidInput
-        If no motion of the graph has it; the message lists the labels there are.
+        If no motion of the graph has the label.
     """
     wanted = [label in graph.labels.get(name, ()) for name in graph.names]
     if not any(wanted):
@@ -197,7 +193,7 @@ def frames_to(graph: MotionGraph, label: str) -> NDArray[np.float64]:
 
 
 def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.float64]:
-    """Frames from the beginning of each transition to a frame of a motion, shape (n,)."""
+    """Frames from the start of each transition to a frame of a motion, shape (n,)."""
     transitions = graph.transitions
     ahead = frame - transitions.enter[:, 1]
     direct = np.where((transitions.target[:, 0] == motion) & (ahead >= 0), ahead, np.inf)
@@ -205,13 +201,13 @@ def frames_to_place(graph: MotionGraph, motion: int, frame: int) -> NDArray[np.f
 
 
 def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Frames from each arrival to the goal, where `direct` (n,) have it without a transition."""
+    """Shortest paths in frames from each arrival; `direct` (n,) are those without a transition."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
     leave, enter = graph.transitions.leave, graph.transitions.enter
     count = len(leave)
-    # One node per arrival and one for the goal; edges backwards, from the goal to all.
+    # One node per arrival and one for the goal; edges reversed, from the goal to all.
     rows, columns, costs = [], [], []
     for k in range(count):
         frames, which = graph.departures(int(enter[k, 0]), int(enter[k, 1]))
@@ -222,7 +218,7 @@ def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArra
     rows.append(np.full(len(there), count))
     columns.append(there)
     costs.append(direct[there])
-    # A zero would mean no edge; half a frame does not change which way is shorter.
+    # A zero would mean no edge; half a frame does not change which path is shorter.
     weights = np.maximum(np.concatenate(costs), 0.5)
     matrix = coo_array(
         (weights, (np.concatenate(rows), np.concatenate(columns))), shape=(count + 1,) * 2
@@ -232,24 +228,23 @@ def _remaining_frames(graph: MotionGraph, direct: NDArray[np.float64]) -> NDArra
 
 @dataclass(frozen=True)
 class Route:
-    """Where to begin, which transitions to take, and where to end.
+    """A start frame, transitions, and an end frame.
 
     Attributes
     ----------
     start : (int, int)
         Motion and frame.
-    transform : PlanarTransform
-        Where that motion is put on the floor, ``x, z, yaw``.
+    transform : ndarray, shape (3,)
+        Planar transform of that motion, ``x, z, yaw``.
     transitions : tuple of int
     end_frame : int
-        The last motion is played up to, and without, this frame.
+        The last motion is played up to, but not including, this frame.
     frames : int
-        How many there are in all.
+        Number of frames.
     cost : float
-        What the search minimised, mean per frame.
+        Mean cost per frame.
     turns : ndarray, shape (frames,), optional
-        Radians by which the body is turned on the spot in each frame, to bend a straight
-        walk along a path.
+        Radians by which the body is turned in each frame, to bend a straight walk along a path.
     """
 
     start: tuple[int, int]
@@ -290,7 +285,7 @@ def _to_frame(
     start: MotionFrame | str | None,
     end: MotionFrame | str,
 ) -> Route:
-    """At random as long as there is time, then on the shortest way to the end pose."""
+    """At random while there is time, then by the shortest path to the end pose."""
     motion, frame = graph.locate(end)
     remaining = frames_to_place(graph, motion, frame)
     if not np.isfinite(remaining).any():
@@ -321,7 +316,7 @@ def _to_frame(
             break
         if not len(which) or not np.isfinite(rest[good]).any():
             raise InvalidInput(
-                f"no way leads from {graph.names[here[0]]}:{here[1]} to the end pose"
+                f"no route leads from {graph.names[here[0]]}:{here[1]} to the end pose"
             )
         pick = int(rng.choice(np.flatnonzero(good)))
         played += int(frames[pick] - here[1]) + graph.transitions.blend

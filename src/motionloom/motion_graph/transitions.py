@@ -1,14 +1,13 @@
-"""Transitions between the motions of a set: found, checked, and put into numbers.
+"""Transitions between the motions of a set.
 
-TransitionCandidates at which two motions are alike (see `sweet_spots`) become transitions if
+Transition candidates become transitions if
 
-- the feet agree, so that no step is skipped (see `footing`);
-- the transition, made, transforms no joint more abruptly than the motions themselves do.
+- the same feet are in contact, so that no step is skipped (see `foot_support`);
+- the transition moves no joint more abruptly than the motions themselves do.
 
-How alike they must be is said by a threshold, or by how many transitions per minute are wanted:
-then the threshold is the least one that gives as many. As stored are most like themselves, that
-may leave some that nothing leads to; for their sake it is loosened, step by step, where they
-meet others.
+The largest frame distance is given, or the least one that yields the wanted number of transitions
+per minute. As takes are most similar to themselves, that may cut off some motions; for these the
+limit is relaxed step by step.
 """
 
 from __future__ import annotations
@@ -40,24 +39,23 @@ from motionloom.parallel import Progress
 
 Ints = NDArray[np.int64]
 
-_LOOSER = np.array([1.25, 1.6, 2.0, 2.5, 3.0, 4.0])  # steps by which a threshold is loosened
+_LOOSER = np.array([1.25, 1.6, 2.0, 2.5, 3.0, 4.0])  # factors by which a threshold is relaxed
 
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Directed transitions, n of them.
+    """n directed transitions.
 
     Attributes
     ----------
     source, target : ndarray of int64, shape (n, 2)
-        Motion and frame that are alike: in the middle of the blend the first becomes the
-        second.
+        Motion and frame in the middle of the blend.
     errors, means : ndarray, shape (n,)
-        Error there, and over the blended frames on average.
+        Frame distance there, and its mean over the blended frames.
     transforms : ndarray, shape (n, 3)
-        The planar transform, ``x, z, yaw``, that stored the target to where the source is.
+        Planar transform ``x, z, yaw`` from the target motion to the source motion.
     accelerations : ndarray, shape (n,)
-        Largest acceleration of a joint on the way, m/s^2.
+        Largest acceleration of a joint during the transition, m/s^2.
     blend : int
         Frames that are blended.
 
@@ -86,11 +84,11 @@ class Transitions:
 
     @cached_property
     def enter(self) -> Ints:
-        """Motion and first frame that is purely of the target, shape (n, 2)."""
+        """Motion and first frame of the target alone, shape (n, 2)."""
         return self.target + np.array([0, self.blend - self.blend // 2], np.int64)
 
     def select(self, mask: NDArray[Any]) -> Transitions:
-        """Those where `mask` (n,) is true, or those numbered."""
+        """Transitions by mask (n,) or by index."""
         return replace(
             self,
             source=self.source[mask],
@@ -103,7 +101,7 @@ class Transitions:
 
     @classmethod
     def joined(cls, parts: Sequence[Transitions]) -> Transitions:
-        """Those of several, of at least one, one after the other."""
+        """Transitions of several, at least one, concatenated."""
 
         def every(name: str) -> NDArray[Any]:
             return np.concatenate([getattr(part, name) for part in parts])
@@ -121,7 +119,7 @@ class Transitions:
 
 @dataclass(frozen=True)
 class TransitionReport:
-    """Transitions, and what became of all the others."""
+    """Transitions found, and counts of those rejected."""
 
     transitions: Transitions
     threshold: float
@@ -141,7 +139,7 @@ def find_transitions(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> TransitionReport:
-    """All transitions between motions of one skeleton and rate, in both directions.
+    """All transitions between motions of one skeleton and frame rate, in both directions.
 
     Parameters
     ----------
@@ -206,19 +204,20 @@ def transitions_at(
     blend: int,
     smooth: float | None = None,
 ) -> TransitionReport:
-    """Transitions at given frames, both ways.
+    """Transitions at given frames, in both directions.
 
     Parameters
     ----------
     motions : sequence of Motion
-        Of one skeleton and rate.
+        With one skeleton and frame rate.
     distance : FrameDistance
     candidates : mapping of (int, int) to ndarray of int64, shape (n, 2)
-        Frames of each of at least one pair of motions; those too near to an end of theirs
-        for a blend are left out.
+        Frames for each pair of motions, at least one pair; those too near an end for a blend are
+        left out.
     blend : int
+        Frames that are blended.
     smooth : float, optional
-        As in `TransitionSettings`. Default: as it comes.
+        As in `TransitionSettings`. Default: no limit.
     """
     used = sorted({number for pair in candidates for number in pair})
     rows = {n: distance.prepare(motions[n]) for n in used}
@@ -244,7 +243,7 @@ def blended(
     target: Ints,
     blend: int,
 ) -> Transition:
-    """The frames of one transition, from `source` (2,) to `target` (2,): motion and frame."""
+    """The frames of one transition from `source` (2,) to `target` (2,), motion and frame each."""
     windows = []
     for motion, frame in (source, target):
         part = slice(int(frame) - blend // 2, int(frame) - blend // 2 + blend)
@@ -255,7 +254,7 @@ def blended(
 
 
 def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, options) -> float:
-    """The least threshold at which `wanted` candidates are left, or all that there are."""
+    """The least threshold that leaves `wanted` candidates, or all there are."""
     scores = {pair: found.scores for pair, found in good.items() if len(found)}
     if not scores:
         return 0.0
@@ -271,7 +270,7 @@ def _threshold(good: dict[tuple[int, int], TransitionCandidates], wanted: int, o
 
 
 def _cut_off(count: int, made: dict[tuple[int, int], Transitions]) -> set[int]:
-    """Motions that are not in the largest part that can be played for ever."""
+    """Motions outside the largest strongly connected component."""
     whole = Transitions.joined(list(made.values()))
     kept = endless(whole.leave, whole.enter)
     return set(range(count)) - {int(motion) for motion in whole.source[kept, 0]}
@@ -320,9 +319,10 @@ class _Maker:
         return planned.select(good)
 
     def _usual(self, source: int, target: int) -> float:
-        """What a transition between two motions is held against, m/s^2.
+        """Acceleration that a transition between two motions is compared with, m/s^2.
 
-        The whole set, and the livelier of the two: among runs a walk must not jerk as runs do.
+        That of the whole set or of the livelier of the two motions, whichever is less: among
+        runs, a walk must not jerk as runs do.
         """
         whole, each = self._accelerations
         return min(whole, max(each[source], each[target]))
@@ -334,7 +334,7 @@ class _Maker:
 
 
 def _usual(motions: Sequence[Motion]) -> float:
-    """Usual acceleration of those motions that are long enough to have any."""
+    """Usual acceleration of the motions of at least three frames."""
     moving = [motion for motion in motions if len(motion) > 2]
     return usual_acceleration(moving) if moving else 0.0
 

@@ -1,1 +1,1 @@
-"""Parametric motion: parameters, parameter space, sampling, weight refinement."""
+"""Parametric motions: parameters, the map from parameters to blend weights, synthesis."""

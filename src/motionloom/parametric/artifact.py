@@ -110,7 +110,7 @@ def open_parametric(library: Store, name: str, *, by: Any = None) -> ParametricM
         saved = about["parameters"]
     except (KeyError, TypeError, ValueError) as error:
         raise LibraryError(
-            f"{library.path}: the parametric motion {name!r} is damaged ({error}); make it again"
+            f"{library.path}: the parametric motion {name!r} is damaged: {error}"
         ) from None
     parameters = _parameters(saved, by, registration, name)
     return ParametricMotion(registration, parameters, space, name=name)

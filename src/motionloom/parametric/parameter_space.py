@@ -1,25 +1,19 @@
-"""The map from parameters to blend weights: sampled, then interpolated.
+"""Maps from parameters to blend weights: sampled, or by cardinal basis functions.
 
-Blend weights are what a blend takes; parameters are what people want. The map from one to
-the other is known at the examples only, and bends in between. Kovar & Gleicher (2004,
-sections 4.2 and 4.3) sample it: blends of examples that are neighbours in the space of
-parameters, with random weights, fill the gaps between them. Where several performers did the
-same, the nearest examples are all alike and span nothing; so for every other sample those
-are chosen that lie *around* a point rather than nearest to it. A wanted parameter then takes
-the weights of the samples around it. They are a convex combination of valid weights, so they
-are valid too: what cannot be reached is projected onto what can.
+A blend takes weights; users want parameters. The map from parameters to weights is known at the
+examples only, and is not linear in between. Kovar & Gleicher (2004, sections 4.2 and 4.3) sample
+it: blends of examples that are neighbours in parameter space, with random weights, fill the gaps.
+Where several performers did the same, the nearest examples are all alike and span nothing; so for
+every other sample the examples *around* a point are chosen rather than the nearest. The weights
+for a target are interpolated from the samples around it. A convex combination of valid weights is
+valid, so a target out of reach is projected onto those in reach. Weights are valid if they sum to
+1 and each lies in ``[-delta, 1 + delta]``.
 
-Weights are valid if they sum up to 1 and each lies in ``[-delta, 1 + delta]``.
-
-Blend weights by cardinal basis functions, one per example.
-
-Each example has a function over the space of parameters that is 1 at its own parameters and
-0 at those of all others: a linear part, fitted by least squares, plus radial parts that make
-up for what the line leaves (Rose, Cohen & Bodenheimer 1998; Sloan, Rose & Cohen 2001; used
-on-line by Park, Shin & Shin 2002). It is smooth and needs no samples. Two things it does not
-do: weights are not bounded, least of all away from the examples, and a parameter between
-examples is met only as well as blends are linear. Every example takes part in every blend,
-so that the cost grows with their number.
+`CardinalBasis` is the alternative: one function per example that is 1 at its own parameters and 0
+at those of all others, a linear part fitted by least squares plus radial parts (Rose, Cohen &
+Bodenheimer 1998; Sloan, Rose & Cohen 2001; used on-line by Park, Shin & Shin 2002). It is smooth
+and needs no samples. But weights are not bounded, a target between examples is met only as far as
+blends are linear, and every example takes part in every blend.
 """
 
 from __future__ import annotations
@@ -38,12 +32,12 @@ Array = NDArray[np.float64]
 Measure = Callable[[Array], Array]
 """Parameters (d,) of the blend with weights (N,)."""
 
-EXPANDED = 0.2  # Kovar & Gleicher 2004: the bounding box of the examples, so much larger
+EXPANDED = 0.2  # Kovar & Gleicher 2004: enlargement of the bounding box of the examples
 NEIGHBOURS = 12  # ditto, section 4.4
 SPACING = 0.0127  # ditto, section 4.2: half an inch
-DELTA = 0.1  # how far weights may leave 0..1
-_APART = 0.7  # two neighbours lie on different sides if they are as far apart as from the point
-_FULL = 100  # random blends in a row that fell too near to others: the space is full
+DELTA = 0.1  # how far weights may lie outside 0 to 1
+_APART = 0.7  # relative distance of two neighbours on different sides of a point
+_FULL = 100  # consecutive blends too near to others: the space is full
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +49,7 @@ class ParameterSpace:
     examples : ndarray, shape (N, d)
         Parameters of the examples.
     parameters : ndarray, shape (S, d)
-        Those of the samples; the examples are the first N.
+        Parameters of the samples; the examples are the first N.
     members : ndarray of int32, shape (S, m)
         Examples that each sample blends; at most d + 1 have weights.
     weights : ndarray, shape (S, m)
@@ -90,22 +84,17 @@ class ParameterSpace:
         return int(self._tree.query(self._checked(target))[1])
 
     def weights_for(self, target: ArrayLike, *, k: int = NEIGHBOURS) -> Array:
-        """Blend weights for wanted parameters, by the samples around them.
+        """Valid blend weights (N,) for a target, interpolated from the nearest samples.
 
         Parameters
         ----------
         target : array_like, shape (d,)
         k : int
-            Samples that are interpolated.
-
-        Returns
-        -------
-        weights : ndarray, shape (N,)
-            Valid, wherever the target lies.
+            Number of samples that are interpolated.
 
         Notes
         -----
-        Equations 2 and 3 of Kovar & Gleicher 2004: sample i counts by ``1/D_i - 1/D_k``.
+        Equations 2 and 3 of Kovar & Gleicher 2004: sample i has the weight ``1/D_i - 1/D_k``.
         """
         wanted = self._checked(target)
         gaps, near = self._tree.query(wanted, k=min(max(k, 2), len(self)))
@@ -114,7 +103,7 @@ class ParameterSpace:
             return self.dense(near[:1])[0]
         shares = 1.0 / gaps - 1.0 / gaps[-1]
         total = shares.sum()
-        if total <= 1e-12 / gaps[0]:  # all as far away as the last
+        if total <= 1e-12 / gaps[0]:  # all at the same distance
             shares, total = np.ones(len(near)), float(len(near))
         return (shares / total) @ self.dense(near)
 
@@ -123,12 +112,12 @@ class ParameterSpace:
 
 
 def checked_target(target: ArrayLike, size: int) -> Array:
-    """Wanted parameters as an array (size,).
+    """A target as an array (size,).
 
     Raises
     ------
     InvalidInput
-        If they are not so many finite numbers.
+        If it is not that many finite numbers.
     """
     try:
         wanted = np.asarray(target, np.float64)
@@ -150,7 +139,7 @@ def sampled_space(
     seed: int | np.random.Generator = 0,
     progress: Progress | None = None,
 ) -> ParameterSpace:
-    """Random blends that fill the space of parameters between examples.
+    """Random blends that fill the parameter space between examples.
 
     Parameters
     ----------
@@ -159,11 +148,11 @@ def sampled_space(
     measure : callable
         Parameters (d,) of the blend with weights (N,).
     samples : int
-        How many; fewer where the space is full before.
+        Number of samples; fewer if the space is full before.
     delta : float
-        How far weights may leave 0..1.
+        How far weights may lie outside 0 to 1.
     spacing : float
-        Least distance of two samples, in the units of the parameters.
+        Least distance between two samples, in the unit of the parameters.
     expanded : float
         Share by which the bounding box of the examples is enlarged.
     seed : int or Generator
@@ -256,7 +245,7 @@ def valid_weights(count: int, delta: float, random: np.random.Generator) -> Arra
 
 
 class _Spaced:
-    """Points none of which is nearer to another than `spacing`, in a grid of such cells."""
+    """Points at least `spacing` apart, in a grid of cells of that size."""
 
     def __init__(self, points: Array, spacing: float) -> None:
         self.spacing = spacing
@@ -267,7 +256,7 @@ class _Spaced:
             self._put(point)
 
     def add(self, point: Array) -> bool:
-        """Whether the point was far enough from all others, and is now one of them."""
+        """Add a point if it is far enough from all others; whether it was."""
         if self.spacing > 0.0 and any(
             np.linalg.norm(point - other) < self.spacing for other in self._near(point)
         ):
@@ -322,7 +311,7 @@ class CardinalBasis:
         Raises
         ------
         InvalidInput
-            If two examples have the same parameters: no function can be 1 and 0 there.
+            If two examples have the same parameters.
 
         Examples
         --------
@@ -340,7 +329,7 @@ class CardinalBasis:
             if nearest.min() < 1e-9:
                 n = int(nearest.argmin())
                 raise InvalidInput(
-                    f"examples must differ in their parameters; {n} has those of another: "
+                    f"examples must differ in their parameters; {n} has the same as another: "
                     f"{places[n].tolist()}. Leave one out"
                 )
             radii = _SUPPORT * nearest
@@ -353,7 +342,7 @@ class CardinalBasis:
         return cls(places, linear, radial, radii)
 
     def weights_for(self, target: ArrayLike) -> Array:
-        """Weights (N,) for parameters (d,); they sum up to 1 and are not bounded."""
+        """Weights (N,) for parameters (d,); they sum to 1 and are not bounded."""
         wanted = checked_target(target, self.examples.shape[1])
         gaps = np.linalg.norm(self.examples - wanted, axis=1) / self.radii
         weights = np.concatenate([[1.0], wanted]) @ self.linear + _bumps(gaps) @ self.radial

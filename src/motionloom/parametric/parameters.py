@@ -1,9 +1,9 @@
-"""What a parametric motion is steered by: functions of joint positions and orientations.
+"""Parameters of parametric motions: functions of joint positions and orientations.
 
-A parameter is measured on a motion that starts over the origin and faces +Z, so that *the
-ankle at the kick's apex* is a place as seen by who kicks. Some are measured at one frame of
-the query, which every other example and every blend knows by registration; others over the
-whole motion. Any function of a motion will do as well.
+A parameter is measured on a motion that starts at the origin and faces +Z, so that *the ankle at
+the apex of a kick* is relative to the performer. Some parameters are measured at one frame of the
+query, which registration maps to every other example and every blend; others over the whole
+motion. Any function of a motion can be a parameter, too.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A function of a motion, by name.
+    """A named function of a motion.
 
     Attributes
     ----------
     text : str
-        As the command line writes it: ``right_ankle@1545``, ``lowest(hips)``, ``turn``.
+        As on the command line: ``right_ankle@1545``, ``lowest(hips)``, ``turn``.
     axes : tuple of str
-        What its numbers are; as many as it has.
+        Names of its numbers.
     function : callable
-        ``function(motion, frame)`` gives them. `frame` is the frame that corresponds to the
+        ``function(motion, frame)`` returns them. `frame` is the frame that corresponds to the
         query's `frame`, or None.
     frame : int or None
-        The frame of the query it is measured at, as stored in the library.
+        The frame of the query at which it is measured, as stored in the library.
     ready : bool
         Whether `parameter` can make it again from `text`.
     """
@@ -58,19 +58,19 @@ class Parameter:
         Raises
         ------
         InvalidInput
-            If the function returns something else than so many finite numbers.
+            If the function does not return that many finite numbers.
         """
         if not len(motion):
-            raise InvalidInput(f"parameter {self.text} is measured on frames; the motion has none")
+            raise InvalidInput(f"parameter {self.text} needs a motion with frames; it has none")
         try:
             value = np.atleast_1d(np.asarray(self.function(motion, frame), np.float64))
         except MotionloomError:
             raise
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"parameter {self.text} gives no numbers: {error}") from None
+            raise InvalidInput(f"parameter {self.text} must return numbers: {error}") from None
         if value.shape != (len(self),):
             raise InvalidInput(
-                f"parameter {self.text} must give {len(self)} numbers on every motion; "
+                f"parameter {self.text} must return {len(self)} numbers on every motion; "
                 f"got shape {value.shape} on {motion.name or 'a blend'}"
             )
         if not np.all(np.isfinite(value)):
@@ -82,14 +82,14 @@ class Parameter:
 
 
 def at(joint: str, frame: int) -> Parameter:
-    """Where a joint is at a frame of the query: x, y, z in metres.
+    """Position of a joint at a frame of the query: x, y, z in metres.
 
     Parameters
     ----------
     joint : str
-        A role (``right_ankle``) or a joint's name.
+        A role (``right_ankle``) or the name of a joint.
     frame : int
-        Frame of the query's motion as stored.
+        Frame of the query's motion, as stored.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def at(joint: str, frame: int) -> Parameter:
 
 
 def final_root_position() -> Parameter:
-    """Where the root ends on the floor: x, z in metres.
+    """Final position of the root on the floor: x, z in metres.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def final_root_position() -> Parameter:
 
 
 def lowest(joint: str) -> Parameter:
-    """Least height of a joint in metres.
+    """Least height of a joint, in metres.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def lowest(joint: str) -> Parameter:
 
 
 def highest(joint: str) -> Parameter:
-    """Greatest height of a joint in metres.
+    """Greatest height of a joint, in metres.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def highest(joint: str) -> Parameter:
 
 
 def average_speed() -> Parameter:
-    """Way of the root over the floor by time, m/s.
+    """Path length of the root on the floor divided by time, in m/s.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def average_speed() -> Parameter:
 
 
 def turn() -> Parameter:
-    """How far the body turns from its first frame to its last, radians, to its left positive.
+    """Rotation of the body from its first frame to its last, in radians, positive to the left.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def turn() -> Parameter:
 
 
 def joint_speed(joint: str, frame: int) -> Parameter:
-    """How fast a joint moves at a frame of the query, m/s.
+    """Speed of a joint at a frame of the query, in m/s.
 
     Examples
     --------
@@ -200,7 +200,7 @@ def joint_speed(joint: str, frame: int) -> Parameter:
 
 
 def centre_of_mass(frame: int) -> Parameter:
-    """Where the centre of mass is at a frame of the query: x, y, z in metres.
+    """Position of the centre of mass at a frame of the query: x, y, z in metres.
 
     Examples
     --------
@@ -235,14 +235,14 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class ParameterKind:
-    """A ready parameter that can be chosen, before its joint and frame are.
+    """A kind of built-in parameter, without joint and frame.
 
     Attributes
     ----------
     name : str
-        As the text begins; ``at`` is written by its joint alone.
+        First word of its text; ``at`` is written as its joint alone.
     words : str
-        What it is.
+        Description.
     joint, frame : bool
         Whether it needs one.
     axes : tuple of str
@@ -256,7 +256,7 @@ class ParameterKind:
 
 
 def parameter_kinds() -> tuple[ParameterKind, ...]:
-    """The ready parameters, as a menu shows them.
+    """The kinds of built-in parameters, for a menu.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def parameter_kinds() -> tuple[ParameterKind, ...]:
 
 
 def parameter(text: str) -> Parameter:
-    """A ready parameter as it is written; see `Parameter.text`.
+    """A built-in parameter from its text; see `Parameter.text`.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def parameter(text: str) -> Parameter:
     """
     found = _WRITTEN.match(text.strip())
     if found is None:
-        raise InvalidInput(f"cannot read the parameter {text!r}; there are {_FORMS}")
+        raise InvalidInput(f"parameter {text!r} is unknown; use one of {_FORMS}")
     name, joint, frame = found["name"].strip(), found["joint"], found["frame"]
     arguments: list[Any] = [joint] if joint is not None else []
     if frame is not None:
@@ -291,24 +291,22 @@ def parameter(text: str) -> Parameter:
     make = _BY_NAME.get(name)
     if make is None:
         if joint is not None or frame is None:
-            raise InvalidInput(f"no parameter is written {text!r}; there are {_FORMS}")
+            raise InvalidInput(f"parameter {text!r} is unknown; use one of {_FORMS}")
         return at(name, int(frame))
     try:
         return make(*arguments)
     except TypeError:
-        raise InvalidInput(
-            f"parameter {name} is not written {text!r}; there are {_FORMS}"
-        ) from None
+        raise InvalidInput(f"parameter {text!r} is unknown; use one of {_FORMS}") from None
 
 
 def as_parameters(by: Any, example: Motion) -> tuple[Parameter, ...]:
-    """What a user gave to steer by: a parameter, its text, a function, or several of them.
+    """Parameters from parameters, their texts, functions, or several of them.
 
-    A function is called once on `example` to learn how many numbers it gives.
+    A function is called once on `example`, for the number of its values.
     """
     several = by if isinstance(by, Sequence) and not isinstance(by, str) else [by]
     if not several:
-        raise InvalidInput("a parametric motion needs something to be steered by; got nothing")
+        raise InvalidInput("by must hold at least one parameter; got none")
     return tuple(_as_parameter(one, example) for one in several)
 
 
@@ -325,31 +323,32 @@ def _as_parameter(one: Any, example: Motion) -> Parameter:
     try:
         size = np.atleast_1d(np.asarray(one(example), np.float64)).shape
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"parameter {name} gives no numbers: {error}") from None
+        raise InvalidInput(f"parameter {name} must return numbers: {error}") from None
     if len(size) != 1 or size[0] < 1:
-        raise InvalidInput(f"parameter {name} must give one number or a row of them; got {size}")
+        raise InvalidInput(
+            f"parameter {name} must return one number or a row of them; got shape {size}"
+        )
     axes = tuple(f"{name}[{k}]" for k in range(size[0])) if size[0] > 1 else (name,)
     return Parameter(name, axes, lambda motion, _: one(motion), ready=False)
 
 
 def _path(motion: Motion, joint: str) -> Array:
-    """World path of a role, or of a joint or end site by its name, shape (T, 3)."""
+    """World path of a role, or of a joint or end site by name, shape (T, 3)."""
     skeleton = motion.skeleton
     if joint in skeleton.roles:
         point = skeleton.point(joint)
     elif joint in skeleton.point_names:
         point = skeleton.point_names.index(joint)
     else:
-        point = skeleton.point(joint)  # complains, with the joints there are
+        point = skeleton.point(joint)  # raises, listing the joints
     return motion.positions(end_sites=True)[:, point].astype(np.float64)
 
 
 def _known(motion: Motion, frame: int | None) -> int:
     if frame is None:
-        raise InvalidInput("this parameter is measured at a frame; none was given")
+        raise InvalidInput("frame must be given: this parameter is measured at a frame")
     if not 0 <= frame < len(motion):
         raise InvalidInput(
-            f"this parameter is measured at a frame of the motion, 0 to {len(motion) - 1}; "
-            f"got {frame}"
+            f"frame must be a frame of the motion, 0 to {len(motion) - 1}; got {frame}"
         )
     return int(frame)

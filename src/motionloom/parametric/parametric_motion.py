@@ -1,12 +1,12 @@
-"""Parametric motion: a family of motions that is asked for by what it should do.
+"""Parametric motions: families of motions controlled by parameters.
 
-``kick([0.4, 1.1, 0.6])`` is a kick that lands there. What it is asked by, its parameters, are
-functions of a motion (`motionloom.parametric.parameters`); how they depend on blend weights is
-learned from sampled blends (`motionloom.parametric.parameter_space`), and the last centimetres
-are found by a few steps on the weights (`motionloom.parametric.weight_refinement`).
+``kick([0.4, 1.1, 0.6])`` is a kick that lands there. Parameters are functions of a motion
+(`motionloom.parametric.parameters`); the map from parameters to blend weights is learned from
+sampled blends (`motionloom.parametric.parameter_space`), and the last centimetres are found by a
+few optimization steps on the weights (`motionloom.parametric.weight_refinement`).
 
-Every blend starts over the origin and faces +Z. Frames at which parameters are measured fall
-on whole frames of every blend, so that what is measured is in the file.
+Every blend starts at the origin and faces +Z. Frames at which parameters are measured fall on
+whole frames of every blend, so that the measured pose is in the file.
 
 References
 ----------
@@ -50,18 +50,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SynthesisResult:
-    """What came of a target.
+    """The motion synthesized for a target.
 
     Attributes
     ----------
     motion : Motion
     target, reached : ndarray, shape (d,)
-        What was asked for, and the parameters that the motion has.
+        The target, and the parameters of the motion.
     error : float
         Distance between them.
     weights : ndarray, shape (N,)
     frames : tuple of (int or None)
-        Frame of the motion at which each parameter is measured; None: over all of it.
+        Frame of the motion at which each parameter is measured; None: over all frames.
     """
 
     motion: Motion
@@ -78,7 +78,7 @@ class SynthesisResult:
 
 
 class _MeasuredBlends:
-    """Blends of registered examples, and the parameters that each has."""
+    """Blends of registered examples, and their parameters."""
 
     def __init__(self, registration: Registration, parameters: Sequence[Parameter]) -> None:
         self.parameters = tuple(parameters)
@@ -96,7 +96,7 @@ class _MeasuredBlends:
         return motion, frames
 
     def measured(self, motion: Motion, frames: tuple[int | None, ...]) -> Array:
-        """Parameters (d,) of what was made."""
+        """Parameters (d,) of a blend."""
         pairs = zip(self.parameters, frames, strict=True)
         return np.concatenate([parameter(motion, frame) for parameter, frame in pairs])
 
@@ -106,7 +106,7 @@ class _MeasuredBlends:
 
 
 class ParametricMotion:
-    """A family of motions that is asked for by parameters; made by `parametrize`.
+    """A family of motions controlled by parameters; made by `parametrize`.
 
     Parameters
     ----------
@@ -143,17 +143,17 @@ class ParametricMotion:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the d numbers."""
+        """Names of the d parameters."""
         return tuple(axis for parameter in self.parameters for axis in parameter.axes)
 
     @property
     def accessible(self) -> Array:
-        """Parameters (S, d) that were reached while sampling; the examples are the first."""
+        """Parameters (S, d) reached while sampling; the examples are the first."""
         return self.space.parameters
 
     @cached_property
     def cardinal(self) -> CardinalBasis:
-        """Weights by cardinal basis functions, the second scheme."""
+        """The map from parameters to weights by cardinal basis functions."""
         return CardinalBasis.of(self.space.examples)
 
     def __call__(self, target: ArrayLike, **options: Any) -> Motion:
@@ -169,21 +169,21 @@ class ParametricMotion:
         scheme: Literal["samples", "cardinal"] = "samples",
         name: str | None = None,
     ) -> SynthesisResult:
-        """The motion for a target, and how far off it is.
+        """The motion for a target, and its distance from the target.
 
         Parameters
         ----------
         target : array_like, shape (d,)
-            Wanted parameters. What cannot be reached is approached as far as it goes.
+            Wanted parameters. A target out of reach is approached as far as possible.
         refine : bool
-            Improve the interpolated weights until the target is met.
+            Refine the interpolated weights until the target is reached.
         tolerance : float
-            How near is near enough, in the unit of the parameters.
+            Largest distance to the target, in the unit of the parameters.
         scheme : {"samples", "cardinal"}
-            Interpolate the samples, which is bounded, or the examples by cardinal basis
-            functions, which is not. Only the first is refined.
+            Interpolate the samples (weights are bounded), or the examples by cardinal basis
+            functions (they are not). Only the first is refined.
         name : str, optional
-            Of the motion.
+            Name of the motion.
         """
         settings = SynthesisSettings(refine=refine, tolerance=tolerance, scheme=scheme)
         wanted = checked_target(target, len(self.axes))
@@ -240,7 +240,7 @@ class ParametricMotion:
         return self._blends.made(weights, name or self.name or "blend")[0]
 
     def contacts(self, weights: ArrayLike) -> FootContacts:
-        """When the feet of the blend with given weights (N,) stand."""
+        """Foot contacts of the blend with given weights (N,)."""
         return self._blends.blend.contacts(weights)
 
     def measure(self, weights: ArrayLike) -> Array:
@@ -275,7 +275,7 @@ class ParametricMotion:
         found = refined_weights(weights, target, self.measure, delta=delta, tolerance=tolerance)
         nearest = self.space.nearest(target)
         gap = float(np.linalg.norm(self.space.parameters[nearest] - target))
-        if found.error > max(tolerance, gap):  # between samples there may be a fold
+        if found.error > max(tolerance, gap):  # the map may fold between samples
             start = self.space.dense([nearest])[0]
             again = refined_weights(start, target, self.measure, delta=delta, tolerance=tolerance)
             found = again if again.error < found.error else found
@@ -283,9 +283,9 @@ class ParametricMotion:
 
 
 class ParametricPlayer(BlendPlayer):
-    """Plays a parametric motion once, towards a target that may be moved meanwhile.
+    """Plays a parametric motion once, towards a target that may change meanwhile.
 
-    The player starts over the origin and faces +Z, as every blend does.
+    The player starts at the origin and faces +Z, as every blend does.
     """
 
     controls = ("target",)
@@ -365,10 +365,10 @@ def parametrize(
 
 
 def _needed(measure: Measure, values: Array, tolerance: float, delta: float) -> list[int]:
-    """Examples without which some parameters could not be reached, in order; the query is one.
+    """Examples that are not redundant, in order; the query is always one.
 
-    One example after the other is tried, those in the thick of the others first: if blends of
-    the examples around it reach its parameters, it is not needed.
+    Examples are tried one by one, those closest to others first: if blends of the examples around
+    one reach its parameters, it is redundant.
     """
     count, size = values.shape
     gaps = np.linalg.norm(values[:, None] - values[None], axis=-1)

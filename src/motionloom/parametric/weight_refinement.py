@@ -1,10 +1,10 @@
-"""Weights that meet a target: a few Newton steps after the interpolation.
+"""Refinement of blend weights: Gauss-Newton steps from interpolated weights to a target.
 
-Interpolated weights come near; blends bend, so they do not arrive. From there Gauss-Newton
-steps are taken on the weights of the few examples that matter. The steps keep the sum of the
-weights, and weights that would leave their bounds are held there (an active set), so that
-every iterate is valid and a target out of reach is approached as far as that goes. Slopes
-are measured once, by nudging each weight, and then kept true by Broyden's rank-one updates.
+Interpolated weights come near the target but do not reach it, as blends are not linear. Steps are
+taken on the weights of the few examples that matter. They keep the sum of the weights, and weights
+that would leave their bounds are held there (an active set), so that every iterate is valid and a
+target out of reach is approached as far as possible. Derivatives are measured once, by finite
+differences, and then updated by Broyden's rank-one formula.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ TOLERANCE = 0.01  # metres, or the unit of the parameters
 STEPS = 8
 _NUDGE = 0.02
 _SHRINK = 0.5
-_STALLED = 0.02  # a step that gains less than this share of the error is one too many
+_STALLED = 0.02  # stop after a step that reduces the error by less than this share
 _STIFF = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class RefinedWeights:
-    """Weights (N,), the parameters (d,) they reach, and how far that is from the target."""
+    """Weights (N,), the parameters (d,) they reach, and their distance to the target."""
 
     weights: Array
     reached: Array
@@ -57,11 +57,11 @@ def refined_weights(
     delta : float
         Weights stay in ``[-delta, 1 + delta]``.
     tolerance : float
-        Stop when the target is as near.
+        Stop within this distance of the target.
     steps : int
-        At most so many measurements after the slopes are known.
+        At most this many measurements after those of the derivatives.
     most : int, optional
-        Examples whose weights are changed: those with the largest. Default 2 d + 2.
+        Number of examples whose weights change: those with the largest. Default 2 d + 2.
 
     Examples
     --------
@@ -109,10 +109,10 @@ def _chosen(weights: Array, most: int) -> NDArray[np.intp]:
 
 
 def _slopes(at: RefinedWeights, chosen: NDArray[np.intp], measure: Measure, delta: float) -> Array:
-    """Change of the parameters by each chosen weight, the others giving way, shape (d, m).
+    """Derivatives (d, m) of the parameters by each chosen weight.
 
-    A nudge is taken from all chosen weights alike, so columns are known up to one common
-    shift, which steps that keep the sum do not feel.
+    A change of one weight is compensated by all chosen weights equally, so columns are known up to
+    one common term, which steps that keep the sum do not see.
     """
     count = len(chosen)
     slopes = np.empty((len(at.reached), count))
@@ -145,7 +145,7 @@ def _step(slopes: Array, gap: Array, weights: Array, delta: float) -> Array:
         free[held] = False
         if free.sum() < 2:
             break
-    # Hardly a weight is free: go as far along the step as the bounds allow.
+    # Hardly any weight is free: go along the step as far as the bounds allow.
     whole = _least(slopes, gap, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(whole > 0.0, high / whole, np.where(whole < 0.0, low / whole, np.inf))
@@ -153,7 +153,7 @@ def _step(slopes: Array, gap: Array, weights: Array, delta: float) -> Array:
 
 
 def _least(slopes: Array, gap: Array, total: float) -> Array:
-    """The smallest x with ``slopes @ x = gap``, as near as may be, and sum `total`."""
+    """The smallest x with ``slopes @ x = gap``, in the least-squares sense, and sum `total`."""
     count = slopes.shape[1]
     mean = np.full(count, total / count)
     level = slopes - slopes.mean(axis=1, keepdims=True)
@@ -163,7 +163,7 @@ def _least(slopes: Array, gap: Array, total: float) -> Array:
 
 
 def _update(slopes: Array, step: Array, change: Array) -> None:
-    """Broyden's update: the slopes that explain the last step, changed least."""
+    """Broyden's update: the least change of the derivatives that explains the last step."""
     size = float(step @ step)
     if size > 1e-16:
         slopes += np.outer(change - slopes @ step, step) / size

@@ -1,15 +1,12 @@
-"""The control signal: which tracked point is which joint, and where it was when it was seen.
+"""The control signal: joint of each marker, its positions, and the frame of the body.
 
-Where a body stands and which way it faces, guessed from a few tracked points alone.
-
-Library poses are compared with the hips over the origin and facing +Z; of a performer only
-the tracked points are known. Floor places are complex numbers here, so turning the body turns
-every place, every direction from one point to another, and the heading, by one factor. A
-weighted sum of such places and directions therefore turns with the body, and weights that
-make it the heading on the poses of a library are found by least squares.
-
-The guess is off by some ten degrees. It is a start: the pose found with it says better which
-way the body faces.
+Poses of the library are compared with the hips at the origin and facing +Z; of a performer only
+the markers are known. `MarkerFrame` estimates position and heading of the hips from them. Floor
+positions are complex numbers, so rotating the body multiplies every position, every direction
+between markers, and the heading by one factor. A weighted sum of positions and directions
+therefore rotates with the body, and weights that make it the heading on the poses of a library
+are found by least squares. The estimate is off by some ten degrees; it is a start, and the pose
+found with it gives a better heading.
 """
 
 from __future__ import annotations
@@ -36,9 +33,9 @@ SIX = ("hips", "left_wrist", "right_wrist", "left_ankle", "right_ankle", "head")
 
 LEAST_MARKERS = 3
 
-_SHORT = 0.14  # seconds: gaps that a curve through both sides bridges within millimetres
-_LEAST_SEEN = 8  # samples a curve needs
-# What people call them besides the role itself, without sides; letters only.
+_SHORT = 0.14  # seconds: gaps that a spline fills within millimetres
+_LEAST_SEEN = 8  # samples that a spline needs
+# Usual names besides the role itself, without sides; letters only.
 _ALIASES = {
     "hips": ("hips", "hip", "root", "pelvis", "waist", "sacrum", "sacr"),
     "head": ("head", "hmd", "headset"),
@@ -51,7 +48,7 @@ _ALIASES = {
     "shoulder": ("shoulder", "sho"),
     "chest": ("chest", "sternum", "thorax"),
 }
-# A person's tracked points are so far apart, in metres: half the width of the cloud per frame.
+# Half the extent of a person's markers, in metres.
 _LEAST_SIZE, _MOST_SIZE = 0.15, 3.0
 
 
@@ -62,14 +59,14 @@ class ControlSignal:
     Attributes
     ----------
     roles : tuple of str, length M
-        Hips first where they are tracked.
+        Hips first, if they are tracked.
     labels : tuple of str, length M
-        What they are called in the markers.
+        Labels of the markers.
     points : ndarray, shape (T, M, 3)
-        Metres; NaN where a point was not seen.
+        Metres; NaN where a marker is missing.
     fps : float
     lost : tuple of str
-        Roles that were asked for but never seen.
+        Roles whose markers never appear.
     name : str
     """
 
@@ -81,7 +78,7 @@ class ControlSignal:
     name: str
 
     def filled(self) -> Array:
-        """`points` with gaps bridged: short ones by a curve, others by a line; ends held."""
+        """`points` with gaps filled: short ones by a spline, others linearly; ends held."""
         frames = np.arange(len(self.points))
         out = self.points.copy()
         for m in range(len(self.roles)):
@@ -100,7 +97,7 @@ class ControlSignal:
 
     @property
     def short_gaps(self) -> NDArray[np.bool_]:
-        """Where (T, M) a point was missed for a moment, between two times it was seen."""
+        """Mask (T, M) of short gaps between two samples of a marker."""
         out = np.zeros((len(self.points), len(self.roles)), bool)
         for m in range(len(self.roles)):
             seen = np.flatnonzero(np.isfinite(self.points[:, m, 0]))
@@ -113,7 +110,7 @@ class ControlSignal:
 
     @property
     def steady(self) -> tuple[str, ...]:
-        """Roles seen in half of the frames or more."""
+        """Roles present in at least half of the frames."""
         share = np.isfinite(self.points[..., 0]).mean(axis=0)
         return tuple(role for role, part in zip(self.roles, share, strict=True) if part >= 0.5)
 
@@ -121,21 +118,21 @@ class ControlSignal:
 def control_signal(
     markers: Markers | Motion, roles: Mapping[str, str] | str | None = None
 ) -> ControlSignal:
-    """Tracked points by role.
+    """Markers by role.
 
     Parameters
     ----------
     markers : Markers or Motion
-        Of a motion the six joints of `SIX` are taken.
-    roles : mapping, optional
-        Role to label. Default: labels that are roles' names or usual ones for them, such as
-        ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.
+        Of a motion the six joints of `SIX` are used.
+    roles : mapping or str, optional
+        Role to label, or ``ROLE=LABEL,...``. Default: labels that name a role or are usual for it,
+        such as ``left_wrist``, ``LeftWrist``, ``LWRI`` or ``pelvis``.
 
     Raises
     ------
     InvalidInput
-        If fewer than three points are left, a name means nothing, or the points are not in
-        metres or not those of a person.
+        If there are fewer than three markers, a name is unknown, or the positions are not in metres
+        or not those of a person.
 
     Examples
     --------
@@ -151,10 +148,10 @@ def control_signal(
     if not isinstance(markers, Markers):
         raise InvalidInput(
             f"markers must be Markers or a Motion; got {type(markers).__name__}. "
-            "ml.load reads markers from .c3d, .csv and .parquet files"
+            "ml.load_markers reads .c3d, .csv and .parquet files"
         )
     if not len(markers):
-        raise InvalidInput("markers hold no frames")
+        raise InvalidInput("markers must have frames; got none")
     chosen = _by_name(markers.labels) if roles is None else _as_given(roles, markers)
     seen = {
         r: label for r, label in chosen.items() if markers.present[:, _at(markers, label)].any()
@@ -174,7 +171,7 @@ def control_signal(
 
 
 def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0, seed=0) -> Markers:
-    """Joints of a motion as if tracked.
+    """Joints of a motion as markers.
 
     Parameters
     ----------
@@ -182,7 +179,7 @@ def tracked(motion: Motion, roles: tuple[str, ...] = SIX, *, noise: float = 0.0,
         T frames.
     roles : tuple of str
     noise : float
-        Metres; every coordinate is off by up to this much, evenly.
+        Amplitude of uniform noise on every coordinate, metres.
     seed : int or Generator
 
     Examples
@@ -215,7 +212,7 @@ def _by_name(labels: tuple[str, ...]) -> dict[str, str]:
         if role is not None:
             if role in found:
                 raise InvalidInput(
-                    f"markers {found[role]!r} and {label!r} both look like {role}; say which "
+                    f"markers {found[role]!r} and {label!r} both look like {role}; choose one "
                     f"with roles={{'{role}': ...}}"
                 )
             found[role] = label
@@ -223,7 +220,7 @@ def _by_name(labels: tuple[str, ...]) -> dict[str, str]:
 
 
 def _meaning(label: str) -> str | None:
-    """The role a label names, or None."""
+    """The role that a label names, or None."""
     bare = label.rpartition(":")[2]
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", bare).lower()
     snake = re.sub(r"[^a-z]+", "_", snake).strip("_")
@@ -246,7 +243,7 @@ def _as_given(roles: Mapping[str, str], markers: Markers) -> dict[str, str]:
         if role not in ROLES:
             near = difflib.get_close_matches(role, ROLES, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            raise InvalidInput(f"roles: no role is called {role!r}{hint}. Use {', '.join(SIX)}")
+            raise InvalidInput(f"roles has no role {role!r}{hint}. Use {', '.join(SIX)}")
         _at(markers, label)
     return dict(roles)
 
@@ -259,15 +256,15 @@ def _at(markers: Markers, label: str) -> int:
         return ends[0]
     near = difflib.get_close_matches(label, markers.labels, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {_some(markers.labels)}"
-    raise InvalidInput(f"roles: no marker is labelled {label!r}; {hint}")
+    raise InvalidInput(f"roles: there is no marker {label!r}; {hint}")
 
 
 def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> str:
     unseen = [f"{role} ({chosen[role]})" for role in chosen if role not in seen]
     if len(chosen) >= LEAST_MARKERS:
         return (
-            f"a body needs at least {LEAST_MARKERS} tracked points; only {len(seen)} were ever "
-            f"seen, never {', '.join(unseen)}"
+            f"a body needs at least {LEAST_MARKERS} markers; only {len(seen)} ever appear, never "
+            f"{', '.join(unseen)}"
         )
     unknown = [label for label in markers.labels if label not in chosen.values()]
     guesses = []
@@ -276,9 +273,9 @@ def _too_few(markers: Markers, chosen: dict[str, str], seen: dict[str, str]) -> 
         guesses += [f"'{near[0]}': {label!r}"] if near else []
     example = ", ".join(guesses[:3]) or "'left_wrist': 'LABEL'"
     return (
-        f"a body needs at least {LEAST_MARKERS} tracked points; of the labels "
-        f"{_some(markers.labels)} only {len(chosen)} name a joint. Say which is which: "
-        f"roles={{{example}, ...}} with {', '.join(SIX)}"
+        f"a body needs at least {LEAST_MARKERS} markers; of the labels {_some(markers.labels)} "
+        f"only {len(chosen)} name a joint. Map roles to labels: roles={{{example}, ...}} with "
+        f"{', '.join(SIX)}"
     )
 
 
@@ -290,7 +287,7 @@ def _check_size(points: Array) -> None:
     with np.errstate(invalid="ignore"):
         counted = np.isfinite(points[..., 0]).sum(axis=1) >= LEAST_MARKERS
     if not counted.any():
-        raise InvalidInput(f"in no frame are {LEAST_MARKERS} of the markers seen at once")
+        raise InvalidInput(f"no frame has {LEAST_MARKERS} markers at once")
     some = points[counted]
     low, high = np.nanmin(some, axis=1), np.nanmax(some, axis=1)
     size = 0.5 * float(np.median(np.linalg.norm(high - low, axis=-1)))
@@ -308,19 +305,19 @@ def _check_size(points: Array) -> None:
     )
 
 
-_SAMPLES = 20_000  # poses to fit on; more change the third digit of the weights
-_NEAR = 0.05  # metres; shorter ways have no direction
+_SAMPLES = 20_000  # poses to fit; more change the third digit of the weights
+_NEAR = 0.05  # metres; shorter distances have no direction
 _RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
 class MarkerFrame:
-    """Weights by which tracked points give hips and heading.
+    """Weights that map markers to position and heading of the hips.
 
     Attributes
     ----------
     has_hips : bool
-        Whether point 0 is the hips; else their place is guessed too.
+        Whether point 0 is the hips; else their position is estimated, too.
     heading_weights, hips_weights : ndarray of complex
     """
 
@@ -330,13 +327,12 @@ class MarkerFrame:
 
     @classmethod
     def fit(cls, rows: NDArray[np.float32], *, has_hips: bool) -> MarkerFrame:
-        """From features of library poses.
+        """Fit the weights to features of library poses.
 
         Parameters
         ----------
         rows : ndarray, shape (N, 3 P)
-            Places of the tracked points, the hips not among them; hips over the origin,
-            facing +Z.
+            Positions of the markers without the hips; hips at the origin, facing +Z.
         has_hips : bool
             Whether the hips are tracked.
         """
@@ -353,7 +349,7 @@ class MarkerFrame:
         )
 
     def __call__(self, points: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
-        """Hips on the floor ``z + ix`` (T,) and facing (T,) of `points` (T, M, 3)."""
+        """Floor position of the hips ``z + ix`` (T,) and heading (T,) of `points` (T, M, 3)."""
         centre, columns = _turning_parts(points, self.has_hips)
         facing = columns @ self.heading_weights
         facing /= np.maximum(np.abs(facing), 1e-9)
@@ -362,13 +358,13 @@ class MarkerFrame:
 
 
 def body_rows(points: Array, hips: NDArray, facing: NDArray) -> Array:
-    """`points` (T, P, 3) with the hips over the origin and facing +Z, as rows (T, 3 P)."""
+    """`points` (T, P, 3) with the hips at the origin and facing +Z, as rows (T, 3 P)."""
     floor = (floor_complex(points) - hips[:, None]) * facing.conj()[:, None]
     return np.stack([floor.imag, points[..., 1], floor.real], axis=-1).reshape(len(points), -1)
 
 
 def _turning_parts(places: Array, has_hips: bool):
-    """Centre (T,) and what turns with the body (T, C): places, directions, ways between."""
+    """Centre (T,) and quantities that rotate with the body (T, C)."""
     floor = floor_complex(places)
     height = places[..., 1] - places[..., 1].mean(axis=1, keepdims=True)
     centre = floor[:, 0] if has_hips else floor.mean(axis=1)

@@ -1,10 +1,10 @@
-"""A local linear model: how the poses around one vary, as principal components.
+"""Local linear models: principal components of the poses around one.
 
-Poses are sets of joint rotations. Around their mean each becomes a row of rotation vectors,
-three numbers per joint, and the rows have a covariance. Its strongest directions, enough for
-99 % of the variance, are the model's (Chai and Hodgins 2005, section 5); what they leave over
-is spread evenly over all other directions, as in probabilistic principal components, so that
-the model finds the unheard-of unlikely but not impossible.
+Poses are sets of joint rotations. Relative to their mean each becomes a row of rotation vectors,
+three numbers per joint. The strongest principal directions, enough for 99 % of the variance,
+are those of the model (Chai and Hodgins 2005, section 5); the remaining variance is spread evenly
+over all other directions, as in probabilistic principal component analysis, so that unusual poses
+are unlikely but not impossible.
 
 References
 ----------
@@ -25,13 +25,13 @@ from motionloom.motion.rotations.kernels import log_into, multiply_into
 Array = NDArray[np.float64]
 
 VARIANCE_KEPT = 0.99
-# No direction is surer than this (radians): what skeletons of two people disagree on anyway.
+# Least standard deviation (radians): what skeletons of two people differ by anyway.
 _LEAST_SPREAD = 0.01
 
 
 @dataclass(frozen=True)
 class LocalModel:
-    """Mean and spread of poses of A joints: ``D = 3 A`` numbers, d of them matter.
+    """Mean and covariance of poses of A joints: ``D = 3 A`` dimensions, d principal ones.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ def local_model(
     poses : ndarray of float32, shape (K, A, 4)
         Rotations ``wxyz`` of A joints in K poses.
     weights : ndarray, shape (K,)
-        Not negative; only their ratios count.
+        Not negative; only their ratios matter.
     kept : float
-        Share of the variance that the directions must hold.
+        Share of the variance that the directions hold.
 
     Examples
     --------
-    A hinge that opens, with hardly any noise, is one direction:
+    A hinge has one direction:
 
     >>> from motionloom.motion import rotations as rot
     >>> angles = np.linspace(-0.5, 0.5, 40)

@@ -1,9 +1,8 @@
-"""A whole sequence at once: every frame knows what comes before and after it.
+"""Offline reconstruction: a whole sequence at once.
 
-Two passes. The first takes some frames of every second, each by itself, with the heading
-guessed from the markers. What it finds, smoothed over time, says which way the body faces,
-where the feet stand and where every joint is about to be; the second pass searches again with
-that heading and is drawn towards that motion.
+Two passes. The first solves some frames of every second independently, with the heading estimated
+from the markers. Its result, smoothed over time, gives heading, foot contacts and expected poses;
+the second pass searches again with that heading and is drawn towards that motion.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
 
-MARKER_SPREAD = 0.001  # metres: what optical tracking is off by
-GUESSED_HEADING = np.radians(10.0)  # how far off a heading from markers alone is ...
-FOUND_HEADING = np.radians(5.0)  # ... and one from a pose, smoothed
-FREE = 1.0  # metres: a root that may go where the markers put it
+MARKER_SPREAD = 0.001  # metres: standard deviation of optical tracking
+GUESSED_HEADING = np.radians(10.0)  # standard deviation of a heading from markers alone ...
+FOUND_HEADING = np.radians(5.0)  # ... and of a smoothed one from poses
+FREE = 1.0  # metres: a root that follows the markers
 
 _FIRST_RATE = 15.0  # frames per second of the first pass
 _GUESS_SECONDS = 0.35
@@ -35,9 +34,9 @@ _HEADING_SECONDS = (
     0.25  # standard deviations of smoothing over time, tuned on 86_01 and 13_17 of CMU
 )
 _POSE_SECONDS = 0.13
-_SMOOTH_SPREAD = 0.06  # radians: how far a pose may be from the smoothed motion
-_BRIDGED_SPREAD = 0.004  # metres: what a curve over a short gap is off by
-_FOOT_SPREAD = 0.01  # metres a standing foot may slide
+_SMOOTH_SPREAD = 0.06  # radians: deviation from the smoothed motion
+_BRIDGED_SPREAD = 0.004  # metres: error of a spline over a short gap
+_FOOT_SPREAD = 0.01  # metres that a foot in contact may slide
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def solve_sequence(
 ) -> SolvedSequence:
     """Poses of all frames of a control signal."""
     filled = signal.filled()
-    # Moments in which a marker was missed are as good as seen, but for some millimetres.
+    # Short gaps are as good as observed, but for some millimetres.
     short = signal.short_gaps
     known = np.where(short[..., None], filled, signal.points)
     spreads = np.where(np.isfinite(signal.points[..., 0]), MARKER_SPREAD, np.inf)
@@ -105,7 +104,7 @@ def _pass(
     feet,
     progress,
 ) -> SolvedSequence:
-    """Solve every frame by itself, drawn towards the motion `rough` where there is one."""
+    """Solve every frame independently, drawn towards the motion `rough` if it is given."""
     prior.fetch(rows)
     n_frames, n_markers = seen.shape[:2]
     n_feet = len(body.carriers) - n_markers
@@ -164,7 +163,7 @@ def _smooth(facing: NDArray[np.complex128], frames: float) -> NDArray[np.complex
 
 
 def _seen(motion: Motion, signal: ControlSignal) -> Array:
-    """Where the tracked joints of a motion are, the body put where the seen markers say."""
+    """Positions of the tracked joints of a motion, shifted to the observed markers."""
     places = motion.role_positions(signal.roles).astype(np.float64)
     with np.errstate(invalid="ignore"):
         known = np.isfinite(signal.points[..., :1])
@@ -177,7 +176,7 @@ def _feet(prior: Prior) -> list[str]:
 
 
 def _standing(motion: Motion, prior: Prior) -> tuple[Array, Array] | None:
-    """Where the ball of each foot stands, and how sure that is, per frame."""
+    """Position of the ball of each foot in contact, and its variance, per frame."""
     feet = _feet(prior)
     if len(feet) < len(SIDES):
         return None

@@ -1,9 +1,8 @@
-"""One frame in, one frame out: nothing is known of what comes next.
+"""Online reconstruction: one frame in, one frame out, from past frames only.
 
-The pose before, carried on at its speed, takes the place of the smoothed motion that the
-off-line mode has: it says where the joints will be about now, which way the body faces, and
-where a point is that was not seen. A foot whose ankle stays where it is stands, and its ball
-is held.
+The last pose, extrapolated at its velocity, replaces the smoothed motion of offline mode: it
+predicts the pose, the heading, and missing markers. A foot whose ankle does not move is in
+contact, and its ball is held.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from motionloom.reconstruction.prior import Prior
 
 Array = NDArray[np.float64]
 
-_HEADING_SECONDS = 0.2  # over which headings are averaged, the newest counting most
-_SMOOTH_SPREAD = 0.1  # radians by which a pose may leave the way it was going, at 30 fps
-_DAMPING = 0.6  # share of the last step that is carried on
-_STILL = 0.12  # metres per second: an ankle slower than this stands ...
-_LOW = 0.05  # ... if it is no higher than this above the lowest place it has been
+_HEADING_SECONDS = 0.2  # time constant of the running mean of headings
+_SMOOTH_SPREAD = 0.1  # radians: deviation from the extrapolated pose, at 30 fps
+_DAMPING = 0.6  # share of the last step that is extrapolated
+_STILL = 0.12  # m/s: a slower ankle is in contact ...
+_LOW = 0.05  # ... if it is at most this much above its lowest position, metres
 _FOOT_SPREAD = 0.01
 
 
 def solve_frames(
     stream: Stream, signal: ControlSignal, *, progress: Progress | None = None
 ) -> SolvedSequence:
-    """Every frame of a sequence by what came before it.
+    """Every frame of a sequence from the frames before it.
 
-    Until a point is seen, the body stands as it will when one is.
+    Until a marker appears, the body has the first pose found.
     """
     first = int(np.argmax(np.isfinite(signal.points[..., 0]).any(axis=1)))
     frames = []
@@ -52,16 +51,16 @@ def solve_frames(
 
 
 class Stream:
-    """A body from tracked points, frame after frame.
+    """A body from markers, frame by frame.
 
     Parameters
     ----------
     prior : Prior
         With the performer's skeleton.
     roles : tuple of str, length M
-        What is tracked, hips first where they are.
+        Roles of the markers, hips first if tracked.
     fps : float
-        Frames per second that will come.
+        Frame rate of the markers.
     """
 
     def __init__(self, prior: Prior, roles: tuple[str, ...], fps: float) -> None:
@@ -87,7 +86,7 @@ class Stream:
 
     @property
     def skeleton(self) -> Skeleton:
-        """The performer's."""
+        """Skeleton of the performer."""
         return self._prior.skeleton
 
     def step(self, points: Array) -> tuple[Array, Array, float]:
@@ -96,7 +95,7 @@ class Stream:
         Parameters
         ----------
         points : ndarray, shape (M, 3)
-            Metres; NaN where a point was not seen.
+            Metres; NaN where a marker is missing.
 
         Returns
         -------
@@ -104,24 +103,24 @@ class Stream:
             Local, ``wxyz``.
         root : ndarray, shape (3,)
         distance : float
-            Metres to the neighbours in the library, on the median.
+            Median distance to the neighbours in the library, metres.
 
         Raises
         ------
         InvalidInput
-            If the shape is another, or nothing is seen in the very first frame.
+            If the shape is wrong, or no marker is present in the first frame.
         """
         last = self._last
         points = np.asarray(points, np.float64)
         if points.shape != (len(self._markers), 3):
             raise InvalidInput(
-                f"points must have shape ({len(self._markers)}, 3), one row for each that is "
-                f"tracked; got {points.shape}"
+                f"points must have shape ({len(self._markers)}, 3), one row per marker; got "
+                f"{points.shape}"
             )
         seen = np.asarray(np.isfinite(points).all(axis=1))
         if last is None:
             if not seen.any():
-                raise InvalidInput("the first frame must show one of the tracked points; got none")
+                raise InvalidInput("the first frame must have at least one marker; got none")
             filled = np.where(seen[:, None], points, points[seen].mean(axis=0))
         else:
             carried = last.markers + _DAMPING * last.drift
@@ -131,7 +130,7 @@ class Stream:
         rows = body_rows(filled[None, self._searched], hips, facing)
         radius = np.inf
         if last is not None:
-            # By the triangle inequality the k-th neighbour is no further than this.
+            # By the triangle inequality the k-th neighbour is no farther than this.
             radius = last.radius + self._prior.row_distance(rows[0], last.rows) + 1e-6
         found, gaps = self._prior.near_markers(rows, radius=radius)
         model, pose = self._prior.model(found[0], gaps[0])
@@ -210,7 +209,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class _State:
-    """What is known of the frame before: pose and how it turns, places and how they move."""
+    """State after a frame: pose and its velocity, positions and their velocities."""
 
     pose: Array
     turning: Array

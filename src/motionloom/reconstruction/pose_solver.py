@@ -1,14 +1,13 @@
-"""The likeliest pose that puts some points where they were seen.
+"""Maximum a posteriori pose for the observed markers.
 
-Three energies meet (Chai and Hodgins 2005, section 6): *control*, points against where they
-were tracked; *prior*, how unlikely the local model finds the pose; *smoothness*, how far it
-is from where it was heading. Each is a square over a variance, so the sum is a likelihood,
-and its best pose is found by Gauss-Newton steps. Written with the few seen coordinates as
-unknowns instead of the many joint angles, a step solves a system of about twenty equations;
-prior and smoothness stay diagonal in the directions of the local model.
+Three energies are minimized (Chai and Hodgins 2005, section 6): *control*, the distance of points
+from their observed positions; *prior*, how unlikely the pose is under the local model;
+*smoothness*, its distance from the expected pose. Each is a square over a variance, so the sum is
+a negative log-likelihood, minimized by Gauss-Newton steps. With the few observed coordinates as
+unknowns instead of the many joint angles, a step solves a system of about twenty equations; prior
+and smoothness stay diagonal in the directions of the local model.
 
-Points are rows of the system, whatever they are: markers, feet that stand, and joints that
-have passed a limit.
+The rows of the system are markers, feet in contact, and joints beyond a limit.
 """
 
 from __future__ import annotations
@@ -33,26 +32,26 @@ Array = NDArray[np.float64]
 
 _STEPS = 8  # at most; two or three are usual
 _HALVINGS = 6
-_ENOUGH = 1e-3  # relative gain of a step after which no more are taken
-_LIMIT_SPREAD = 0.02  # radians by which a limit gives way
+_ENOUGH = 1e-3  # relative gain of a step that ends the iteration
+_LIMIT_SPREAD = 0.02  # radians: standard deviation of a limit
 _MOST_LIMITS = 12  # limits that may be active at once
 
 
 @dataclass(frozen=True)
 class Body:
-    """What the solver needs to know of a performer.
+    """The performer's body, as arrays for the solver.
 
     Attributes
     ----------
     parents : ndarray of int64, shape (J,)
     offsets : ndarray, shape (J, 3)
     joints : ndarray of int64, shape (A,)
-        The joints that turn; the others keep the rotation of `rest`.
+        The joints that rotate; the others keep the rotation of `rest`.
     rest : ndarray, shape (J, 4)
     carriers : ndarray of int64, shape (G,)
-        The joint each goal point sits on; -1 for the root itself.
+        The joint of each goal point; -1 for the root itself.
     arms : ndarray, shape (G, 3)
-        Where it sits, in that joint's frame.
+        Its position in that joint's frame.
     moved_by : ndarray of bool, shape (G, A)
         Which of `joints` move which point.
     low, high : ndarray, shape (A, 3)
@@ -77,7 +76,7 @@ class Body:
         points: NDArray[np.intp],
         limits: tuple[Array, Array],
     ) -> Body:
-        """A performer of that `skeleton` whose `joints` turn, seen by `points` (J + E)."""
+        """The body of a `skeleton` whose `joints` rotate, with goal `points` (J + E)."""
         parents = np.asarray(skeleton.parents, np.int64)
         carriers = np.asarray(skeleton.point_parents, np.int64)[points]
         arms = np.where(carriers[:, None] < 0, 0.0, skeleton.point_offsets[points])
@@ -101,12 +100,12 @@ class Body:
 
 @dataclass(frozen=True)
 class Expectation:
-    """Where a pose was heading: the smoothness energy.
+    """The expected pose: the smoothness energy.
 
     Attributes
     ----------
     pose : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that turn; the root's in the world.
+        Rotations ``wxyz`` of the joints that rotate; the root's in the world.
     variance : float
         Squared radians.
     root : ndarray, shape (3,)
@@ -121,16 +120,16 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Pose:
-    """What was found for one frame.
+class SolvedPose:
+    """The pose of one frame.
 
     Attributes
     ----------
     turns : ndarray, shape (A, 4)
-        Rotations ``wxyz`` of the joints that turn; the root's in the world.
+        Rotations ``wxyz`` of the joints that rotate; the root's in the world.
     root : ndarray, shape (3,)
     unlikeliness : float
-        Prior energy per seen coordinate.
+        Prior energy per observed coordinate.
     """
 
     turns: Array
@@ -148,29 +147,29 @@ def map_pose(
     *,
     heading_variance: float,
     steps: int = _STEPS,
-) -> Pose:
-    """The pose of least energy.
+) -> SolvedPose:
+    """The maximum a posteriori pose.
 
     Parameters
     ----------
     body : Body
-        With J joints, A of which turn, and G points.
+        With J joints, A of which rotate, and G points.
     model : LocalModel
-        Of the A joints, as a body that faces +Z turns them.
+        Of the A joints of a body that faces +Z.
     heading : float
-        Which way the body faces, about; radians about +Y.
+        Approximate heading; radians about +Y.
     goals : ndarray, shape (G, 3)
-        Where the points were seen, metres.
+        Observed positions of the points, metres.
     variances : ndarray, shape (G,)
-        How sure that is, squared metres; infinite where a point was not seen.
+        Their variances, squared metres; infinite where a point is missing.
     expected : Expectation
         An infinite variance turns smoothness off.
     heading_variance : float
-        How sure `heading` is, squared radians.
+        Variance of `heading`, squared radians.
     steps : int
         Gauss-Newton steps.
     """
-    # One layout of all arrays, so that one compiled kernel serves all.
+    # One memory layout of all arrays, so that the kernel is compiled once.
     directions, pose = map(np.ascontiguousarray, (model.directions, expected.pose))
     turns, root, unlikeliness = _solve(
         body.parents, body.offsets, body.joints, body.rest, body.carriers, body.arms,
@@ -178,7 +177,7 @@ def map_pose(
         model.rest_variance, heading, heading_variance, pose, expected.variance,
         expected.root, expected.root_variance, goals, variances, steps,
     )  # fmt: skip
-    return Pose(turns, root, unlikeliness)
+    return SolvedPose(turns, root, unlikeliness)
 
 
 @nb.njit(cache=True, nogil=True)
@@ -195,7 +194,7 @@ def _solve(
     )
     seen = np.flatnonzero(np.isfinite(goal_spreads))
     most = 3 * len(seen) + _MOST_LIMITS
-    # The unknowns: rotation vectors from the mean pose, a turn of the whole body, its place.
+    # The unknowns: rotation vectors from the mean pose, yaw of the whole body, its position.
     x = np.zeros(size + 4)
     x[:size] = centre
     x[size + 1 :] = expected_root
@@ -229,7 +228,7 @@ def _solve(
             system[r, r] += noise[r]
         wanted = gap[:n_rows] + np.dot(h, x - goal)
         step = goal + np.dot(spread, np.linalg.solve(system, wanted)) - x
-        # A limb that cannot reach sends the step far out: go only as far as it pays.
+        # A limb out of reach makes the step too long: shorten it until the energy decreases.
         share = 1.0
         for _ in range(_HALVINGS):
             trial[:] = x + share * step
@@ -262,7 +261,7 @@ def _solve(
 def _energy(
     x, goal, gap, noise, n_rows, directions, along, across, heading_spread, root_spread
 ):  # fmt: skip
-    """Control, prior and smoothness together."""
+    """Sum of control, prior and smoothness."""
     size = directions.shape[0]
     off = x[:size] - goal[:size]
     inside = np.dot(directions.T, off)
@@ -277,7 +276,7 @@ def _energy(
 
 @nb.njit(cache=True, nogil=True)
 def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_spread):
-    """Prior and smoothness as one: its centre (3 A,), variances along and across the model."""
+    """Prior and smoothness combined: centre (3 A,), variances along and across the model."""
     size = 3 * len(mean)
     if not np.isfinite(expected_spread):
         return np.zeros(size), spreads, rest_spread
@@ -301,7 +300,7 @@ def _centre(mean, directions, spreads, rest_spread, facing, expected, expected_s
 
 @nb.njit(cache=True, nogil=True)
 def _pose(x, mean, facing, parents, offsets, joints, rest, turns, world, place):
-    """Rotations of the joints that turn, world rotations and places of all, from `x`."""
+    """Rotations of `joints`, world rotations and positions of all joints, from `x`."""
     n_active = len(joints)
     small, own, way = np.empty(4), np.empty(4), np.empty(3)
     for a in range(n_active):
@@ -333,11 +332,11 @@ def _rows(
     x, turns, world, place, joints, carriers, arms, moved_by, low, high,
     goals, goal_spreads, seen, jacobian, gap, noise,
 ):  # fmt: skip
-    """Fill the rows of the system; how many there are."""
+    """Fill the rows of the system; returns their number."""
     n_active = len(joints)
     size = 3 * n_active
     root = x[size + 1 :]
-    axes = np.empty((n_active, 3, 3))  # world axis that each unknown of a joint turns about
+    axes = np.empty((n_active, 3, 3))  # world rotation axis of each unknown of a joint
     change, axis = np.empty((3, 3)), np.empty(3)
     for a in range(n_active):
         right_jacobian_into(x[3 * a : 3 * a + 3], change)

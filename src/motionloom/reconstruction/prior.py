@@ -1,11 +1,8 @@
-"""What a library knows about the poses of one performer: features, neighbours, local models.
+"""The prior: poses of a library near a performer's markers, on the performer's skeleton.
 
-Poses of a library as the performer would take them, fetched frame by frame.
-
-Where the performer's skeleton has the same joints as a motion's, joint angles are taken as
-they are; otherwise the motion is turned onto the performer's skeleton first (see
-`motionloom.motion.retargeting.retarget`). What was fetched is kept: neighbours of one frame are
-mostly those of the frame before.
+If the performer's skeleton has the same joints as a motion's, joint angles are used as they are;
+otherwise the motion is retargeted first (`motionloom.motion.retargeting.retarget`). Poses are
+cached: the neighbours of one frame are mostly those of the frame before.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from motionloom.search.filters import chosen_mask
 from motionloom.search.index.neighbours import open_index
 from motionloom.store.store import Store
 
-_MOST_KEPT = 400_000  # poses; some 200 MB for 31 joints
+_CACHE_SIZE = 400_000  # poses; some 200 MB for 31 joints
 
 
 class NeighbourPoses:
@@ -41,7 +38,6 @@ class NeighbourPoses:
     ----------
     library : Store
     features : LibraryFeatures
-        Whose rows are asked for.
     skeleton : Skeleton
         The performer's, J joints.
     """
@@ -58,15 +54,15 @@ class NeighbourPoses:
 
     def __call__(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Rotations ``wxyz`` of `rows`, shape (*rows.shape, J, 4); every body faces +Z."""
-        places = self.places(rows)  # may put another array in the place of what is kept
+        places = self.places(rows)  # may replace the cache
         return self._kept[places]
 
     def places(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Where `rows` lie in what is kept, fetching what is not there yet."""
+        """Indices of `rows` in the cache; missing poses are fetched."""
         place = self._place[rows]
         if (place < 0).any():
             new = np.unique(rows[place < 0])
-            if self._count + len(new) > _MOST_KEPT:  # begin anew; these rows are all wanted
+            if self._count + len(new) > _CACHE_SIZE:  # start again with these rows
                 self._place[:] = -1
                 self._count = 0
                 new = np.unique(rows)
@@ -115,7 +111,7 @@ class NeighbourPoses:
 
 
 def same_joints(a: Skeleton, b: Skeleton) -> bool:
-    """Whether two skeletons have the same joints in the same tree with the same rest pose."""
+    """Whether two skeletons have the same joints, tree and rest pose."""
     if a.names != b.names or not np.array_equal(a.parents, b.parents):
         return False
     if (a.rest is None) != (b.rest is None):
@@ -125,15 +121,15 @@ def same_joints(a: Skeleton, b: Skeleton) -> bool:
 
 Array = NDArray[np.float64]
 
-# Neighbours may be so much further than the true ones; the paper found that it does not matter.
+# Relative error of the neighbour search; the paper found that it does not matter.
 _EPSILON = 0.5
 _LIMIT_MOTIONS, _LIMIT_POSES = 120, 6000
-_LIMIT_SLACK = 0.1  # radians beyond what was seen
-_TIP_POSES = 16  # nearest poses whose mean sets joints that carry nothing
+_LIMIT_SLACK = 0.1  # radians beyond the observed range
+_TIP_POSES = 16  # nearest poses, whose mean sets the joints without children
 
 
 class Prior:
-    """Poses of a library, on the performer's skeleton, found by tracked points or by poses.
+    """Poses of a library on the performer's skeleton, searched by markers or by poses.
 
     Parameters
     ----------
@@ -141,7 +137,7 @@ class Prior:
     skeleton : Skeleton
         The performer's, J joints.
     roles : tuple of str
-        The tracked joints to search by.
+        Roles of the markers to search by.
     settings : ReconstructSettings
         Features, number of neighbours, and motions.
     """
@@ -173,23 +169,23 @@ class Prior:
         self.joints, self.tips = _turning(skeleton)
 
     def near_markers(self, rows: Array, *, radius: float = np.inf):
-        """Rows and distances in metres (Q, K) of the neighbours of tracked points (Q, 3 P)."""
+        """Rows and distances in metres (Q, K) of the neighbours of markers (Q, 3 P)."""
         return self._marker.nearest(rows * self._scale, self.count, radius)
 
     def row_distance(self, a: Array, b: Array) -> float:
-        """Distance of two rows of tracked points (3 P,), in metres as `near_markers` has them."""
+        """Distance of two rows of markers (3 P,), in metres as in `near_markers`."""
         scale = self._marker.features.feature_set.scale * self._scale
         return float(scale * np.linalg.norm(a - b))
 
     def near_poses(self, motion):
-        """The same for the frames of a motion, in the features asked for."""
+        """Rows and distances of the neighbours of a motion's frames, by the chosen features."""
         if self._pose is None or self.by_pose is None:
             raise InvalidInput("neighbours are found by markers here")
         rows = self._pose.features.feature_set.prepare(motion)
         return self._pose.nearest(rows, self.count, np.inf)
 
     def model(self, rows: NDArray[np.int64], distances: Array) -> tuple[LocalModel, Array]:
-        """Local model of one frame's neighbours (K,), and all joints at their mean (J, 4)."""
+        """Local model of a frame's neighbours (K,), and the mean rotations of all joints (J, 4)."""
         poses = self._poses(rows)
         middle = max(float(np.median(distances)), 1e-9)
         weights = np.exp(-0.5 * (distances / middle) ** 2)
@@ -202,11 +198,11 @@ class Prior:
         return model, pose
 
     def fetch(self, rows: NDArray[np.int64]) -> None:
-        """Get the poses of many rows at once."""
+        """Cache the poses of many rows at once."""
         self._poses.places(rows)
 
     def limits(self) -> tuple[Array, Array]:
-        """Least and greatest rotation vectors (A, 3) of the joints that turn, as seen."""
+        """Least and greatest rotation vectors (A, 3) of the joints, over the library."""
         features = self._marker.features
         motions = np.unique(np.linspace(0, len(features.names) - 1, _LIMIT_MOTIONS).astype(int))
         spans = [(int(features.starts[m]), int(features.starts[m + 1])) for m in motions]
@@ -218,7 +214,7 @@ class Prior:
 
 
 class _Table:
-    """Features of a library, their index, and which rows count."""
+    """Features of a library, their index, and the mask of allowed rows."""
 
     def __init__(self, library: Store, features: FeatureSet, settings: ReconstructSettings) -> None:
         self.features = library_features(library, features, scale_free=True)
@@ -248,13 +244,13 @@ class _Table:
         )
         if len(found) == count * len(rows):
             return found.reshape(-1, count), scale * distances.reshape(-1, count)
-        if epsilon > 0.0 or np.isfinite(radius):  # a short cut missed some: look everywhere
+        if epsilon > 0.0 or np.isfinite(radius):  # too few found: search exactly
             return self.nearest(rows, count, np.inf, epsilon=0.0)
-        raise InvalidInput("a frame has no neighbours: the markers hold values that are not finite")
+        raise InvalidInput("markers must be finite: a frame has no neighbours")
 
 
 def _is_places(features: FeatureSet) -> bool:
-    """Whether a set is places of joints in one frame, as the body stands and faces."""
+    """Whether a feature set consists of joint positions of one frame, heading removed."""
     plain = features.samples == 1 and features.components is None and features.frame_rows is None
     return plain and features.normalize == "heading"
 
@@ -264,7 +260,7 @@ def _is_e15(features: FeatureSet) -> bool:
 
 
 def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
-    """Places of the tracked joints; `e15` where it is the same."""
+    """The feature set of positions of the tracked joints; `e15` if it is the same."""
     e15 = feature_set("e15", scale_free=True)
     if set(roles) == set(e15.roles):
         return e15
@@ -273,12 +269,12 @@ def _tracked_set(roles: tuple[str, ...]) -> FeatureSet:
 
 
 def _turning(skeleton: Skeleton) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Joints that carry another joint somewhere, the root first; and the tips."""
+    """Joints that move another joint, the root first; and the tips."""
     carries = np.zeros(len(skeleton), bool)
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0 and np.linalg.norm(skeleton.offsets[joint]) > 1e-6:
             above = int(parent)
-            # A joint at its parent's very place turns with it; all above carry.
+            # A joint at its parent's position rotates with it; all ancestors carry it.
             while above >= 0:
                 carries[above] = True
                 above = int(skeleton.parents[above])

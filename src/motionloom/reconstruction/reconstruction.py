@@ -1,10 +1,9 @@
-"""From markers to a motion: the way in and out of reconstruction.
+"""Reconstruction of a motion from markers, and the performer's skeleton.
 
-The performer's skeleton, where none is given: one of the library's, scaled to the markers.
-
-How far two tracked points ever get apart says how long the body is between them: stretched
-legs are as long as hip to ankle along the bones. Every skeleton of the library is measured in
-its motions in the same way; the one whose proportions fit best is scaled to size.
+If no skeleton is given, one of the library's is scaled to the markers. The largest distance
+between two markers over time measures the body between them: stretched legs are as long as the
+bones from hip to ankle. Every skeleton of the library is measured in its motions in the same way;
+the one with the best proportions is scaled.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ from motionloom.reconstruction.prior import Prior
 from motionloom.reconstruction.settings import ReconstructSettings
 from motionloom.store.store import Store
 
-_STRETCH = 90.0  # percentile of a distance over time that counts as stretched
-_MOTIONS_EACH = 3  # motions of each skeleton to measure it in
-_LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # a child of 70 cm to a giant, against a grown-up
-_MOST_MISFIT = 0.35  # how unlike in proportion markers and a body may be (logarithm)
+_EXTENT_PERCENTILE = 90.0  # percentile of a distance over time that is its extent
+_MOTIONS_EACH = 3  # motions of each skeleton that are measured
+_LEAST_SCALE, _MOST_SCALE = 0.4, 2.0  # relative to an adult
+_MOST_MISFIT = 0.35  # largest deviation of proportions (logarithm)
 
 
 def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
-    """A skeleton of the library, scaled by the markers' extents.
+    """A skeleton of the library, scaled by the extents of the markers.
 
     Raises
     ------
     InvalidInput
-        If no skeleton of the library comes near the markers' proportions.
+        If no skeleton of the library is near the markers' proportions.
     """
     wanted = _extents(signal.points)
     best, least, scale = None, np.inf, 1.0
@@ -69,15 +68,15 @@ def fitted_skeleton(library: Store, signal: ControlSignal) -> Skeleton:
         )
     if not _LEAST_SCALE <= scale <= _MOST_SCALE or least > _MOST_MISFIT:
         raise InvalidInput(
-            f"the markers do not fit a body of the library: the nearest would have to be scaled "
-            f"by {scale:.2f}, and proportions would still be off by {np.expm1(least):.0%}. "
-            "Check units and which marker is which, or give the performer's skeleton="
+            f"the markers do not fit a skeleton of the library: the nearest would be scaled by "
+            f"{scale:.2f}, and proportions would be off by {np.expm1(least):.0%}. Check unit and "
+            "roles of the markers, or give the performer's skeleton="
         )
     return best.scaled(scale)
 
 
 def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
-    """Complain if markers get much further apart than the skeleton's bones reach."""
+    """Raise if markers are much farther apart than the skeleton's bones reach."""
     skeleton.role_assignment.require(signal.roles)
     from motionloom.motion.roles.body_tree import BodyTree
 
@@ -94,38 +93,41 @@ def check_skeleton(skeleton: Skeleton, signal: ControlSignal) -> None:
         a, b = pairs[int(np.nanargmax(ratios))]
         raise InvalidInput(
             f"the skeleton does not fit the markers: {signal.roles[a]} and {signal.roles[b]} are "
-            f"seen {widest:.2f} times as far apart as its bones reach (all pairs: "
-            f"{typical:.2f} times). Another person's, or another unit?"
+            f"{widest:.2f} times as far apart as its bones reach (all pairs: {typical:.2f} times). "
+            "Is it another person's, or the unit wrong?"
         )
 
 
 def _extents(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far each pair of points gets apart, stretched but not by outliers."""
+    """Largest distance of each pair of points over time, without outliers."""
     pairs = combinations(range(points.shape[1]), 2)
     gaps = [np.linalg.norm(points[:, a] - points[:, b], axis=-1) for a, b in pairs]
     with np.errstate(all="ignore"):
         return np.array(
-            [np.nanpercentile(gap, _STRETCH) if np.isfinite(gap).any() else np.nan for gap in gaps]
+            [
+                np.nanpercentile(gap, _EXTENT_PERCENTILE) if np.isfinite(gap).any() else np.nan
+                for gap in gaps
+            ]
         )
 
 
-# Neighbours so many metres away make a frame half as sure. A choice, not a calibration.
-_HALF_SURE = 0.20
+# Distance of neighbours in metres at which confidence is one half; chosen, not calibrated.
+_HALF_CONFIDENCE = 0.20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconstruction(Motion):
-    """A motion that was inferred, and how sure it is.
+    """A reconstructed motion, with its confidence.
 
     Attributes
     ----------
     confidence : ndarray, shape (T,), or None
-        From 0 to 1 per frame: near 1 where the library holds poses like the tracked one and
-        every point was seen. None once the frames are others than those inferred.
+        From 0 to 1 per frame: near 1 where the library has similar poses and no marker is missing.
+        None if the frames are no longer those reconstructed.
     markers : dict of str to str
-        Roles that were tracked, and what the markers were called.
+        Roles that were tracked, and the labels of their markers.
     lost : tuple of str
-        Roles whose markers were never seen.
+        Roles whose markers never appear.
 
     Examples
     --------
@@ -183,7 +185,7 @@ def reconstruct(
         found.root,
         signal.fps,
         name=signal.name,
-        confidence=seen / (1.0 + (found.distances / _HALF_SURE) ** 2),
+        confidence=seen / (1.0 + (found.distances / _HALF_CONFIDENCE) ** 2),
         markers=dict(zip(signal.roles, signal.labels, strict=True)),
         lost=signal.lost,
     )
@@ -203,11 +205,11 @@ def reconstruction_stream(
     ----------
     library : Library
     roles : tuple of str
-        What will be tracked, at least three; the hips first where they are.
+        Roles of the markers, at least three; the hips first if tracked.
     skeleton : Skeleton
         The performer's.
     fps : float
-        Frames per second that will come.
+        Frame rate of the markers.
     settings : ReconstructSettings, optional
         Features, neighbours and motions of the prior.
 
@@ -225,7 +227,7 @@ def reconstruction_stream(
     True
     """
     if len(roles) < 3:
-        raise InvalidInput(f"a body needs at least 3 tracked points; got {len(roles)}")
+        raise InvalidInput(f"roles must have at least 3 markers; got {len(roles)}")
     skeleton.role_assignment.require(roles)
     prior = Prior(library, skeleton, tuple(roles), settings or ReconstructSettings())
     return _stream(prior, tuple(roles), fps)
@@ -234,8 +236,8 @@ def reconstruction_stream(
 def _stream(prior: Prior, roles: tuple[str, ...], fps: float) -> Stream:
     if prior.by_pose is not None:
         raise InvalidInput(
-            f"on-line, neighbours are found by tracked joints of one frame; "
-            f"{prior.by_pose.name} needs more. Use e15, or mode='offline'"
+            f"online, features must be joint positions of one frame; {prior.by_pose.name} are "
+            "not. Use e15, or mode='offline'"
         )
     return Stream(prior, roles, fps)
 
@@ -250,6 +252,6 @@ def _performer(library: Store, signal: ControlSignal, skeleton: Any) -> Skeleton
 
 
 def searched_roles(signal: ControlSignal) -> tuple[str, ...]:
-    """Roles to search by: those seen most of the time, or all where these are too few."""
+    """Roles to search by: those present most of the time, or all if these are too few."""
     steady = signal.steady
     return steady if len([role for role in steady if role != "hips"]) >= 2 else signal.roles
