@@ -195,10 +195,10 @@ def test_usual_names_are_understood(walk):
 @pytest.mark.parametrize(
     ("labels", "roles", "message"),
     [
-        (("a", "b", "c", "d", "e", "f"), None, "only 0 name a joint. Say which is which: roles="),
-        (SIX, {"left_wrst": "head"}, "no role is called 'left_wrst'; did you mean left_wrist"),
-        (SIX, {"head": "hed"}, "no marker is labelled 'hed'; did you mean head"),
-        (SIX, {"head": "head", "hips": "hips"}, "at least 3 tracked points"),
+        (("a", "b", "c", "d", "e", "f"), None, "only 0 name a joint. Map roles to labels: roles="),
+        (SIX, {"left_wrst": "head"}, "roles has no role 'left_wrst'; did you mean left_wrist"),
+        (SIX, {"head": "hed"}, "there is no marker 'hed'; did you mean head"),
+        (SIX, {"head": "head", "hips": "hips"}, "at least 3 markers"),
         (("hips", "pelvis", "c", "d", "e", "f"), None, "'hips' and 'pelvis' both look like hips"),
     ],
 )
@@ -216,7 +216,7 @@ def test_says_when_markers_are_of_another_unit_or_never_seen(walk):
         control_signal(Markers(SIX, 1e-3 * markers.positions, 30))
     unseen = markers.positions.copy()
     unseen[:, 2:] = np.nan
-    with pytest.raises(InvalidInput, match="only 2 were ever seen, never right_wrist"):
+    with pytest.raises(InvalidInput, match="only 2 ever appear, never right_wrist"):
         control_signal(Markers(SIX, unseen, 30))
     with pytest.raises(InvalidInput, match="got list"):
         control_signal([1, 2])
@@ -285,7 +285,7 @@ def test_until_a_point_is_seen_the_body_stands_as_it_will(lib, walk):
     ("points", "message"),
     [
         (np.zeros((5, 3)), r"points must have shape \(6, 3\), one row for each .* got \(5, 3\)"),
-        (np.full((6, 3), np.nan), "the first frame must show one of the tracked points"),
+        (np.full((6, 3), np.nan), "the first frame must have at least one marker"),
     ],
 )
 def test_frames_that_tell_nothing_are_refused(lib, walk, points, message):
@@ -296,7 +296,7 @@ def test_frames_that_tell_nothing_are_refused(lib, walk, points, message):
 def test_what_is_no_markers_is_refused(lib, walk):
     with pytest.raises(InvalidInput, match="must be Markers or a Motion; got str.*ml.load reads"):
         lib.reconstruct("walk.c3d")
-    with pytest.raises(InvalidInput, match="markers hold no frames"):
+    with pytest.raises(InvalidInput, match="markers must have frames; got none"):
         lib.reconstruct(Markers(SIX, np.zeros((0, 6, 3)), 30.0))
 
 
@@ -320,12 +320,12 @@ def test_a_skeleton_is_chosen_and_scaled_by_the_markers(lib, walk):
 def test_feature_sets_that_markers_do_not_give_are_taken_from_the_first_pass(lib, walk):
     found = lib.reconstruct(walk, skeleton=walk, features="e30")
     assert joint_errors(walk, found)[0].mean() < 2.0
-    with pytest.raises(InvalidInput, match="e30 needs more. Use e15, or mode='offline'"):
+    with pytest.raises(InvalidInput, match="e30 are not. Use e15, or mode='offline'"):
         lib.reconstruct(walk, skeleton=walk, features="e30", mode="online")
 
 
 def test_says_what_is_wrong(lib, walk):
-    with pytest.raises(InvalidInput, match='mode must be "offline" or "online"; got \'live\''):
+    with pytest.raises(InvalidInput, match="mode must be one of offline, online; got 'live'"):
         lib.reconstruct(walk, mode="live")
     with pytest.raises(InvalidInput, match="the skeleton does not fit the markers"):
         lib.reconstruct(walk, skeleton=walk.skeleton.scaled(0.5))
