@@ -5,12 +5,13 @@ The same settings as a command line and as Python code are shown beside every re
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from motionloom.settings import Settings, described
 
@@ -18,7 +19,7 @@ Name = Annotated[str, Field(max_length=300)]
 Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
 
 # Fields of requests whose arguments in Python and on the command line have other names.
-ARGUMENTS = {"within": "label", "without": "exclude"}
+ARGUMENTS = {"within": "label", "without": "exclude", "threshold": "max_distance"}
 
 
 class CodeLines(BaseModel):
@@ -26,6 +27,29 @@ class CodeLines(BaseModel):
 
     cli: str
     python: str
+
+
+class VerbRequest(BaseModel):
+    """Settings of a verb of `Library`, as sent by the page."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the verb that differ from their defaults."""
+        given = self.model_dump(exclude={"query", "members"}, exclude_defaults=True, mode="json")
+        return {ARGUMENTS.get(name, name): value for name, value in given.items()}
+
+    def code(self, result: str, library: Path, command: Sequence[str], call: str) -> CodeLines:
+        """Command line and Python code, from the words and the call that they begin with."""
+        said = ", ".join(f"{name}={value!r}" for name, value in self.arguments().items())
+        comma = ", " if said and not call.endswith("(") else ""
+        python = f"import motionloom as ml; {result} = ml.Library({str(library)!r}).{call}"
+        words = ["motionloom", *command, *self.flags()]
+        return CodeLines(cli=shlex.join(words), python=f"{python}{comma}{said})")
+
+    def flags(self) -> list[str]:
+        """The arguments as command-line options."""
+        return flags(self.arguments())
 
 
 def from_setting(cls: type[Settings], name: str, default: Any = ..., **limits: Any) -> Any:
@@ -61,11 +85,6 @@ def from_setting(cls: type[Settings], name: str, default: Any = ..., **limits: A
     return Field(default, description=about.help, **checks)
 
 
-def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a request by the names of the arguments."""
-    return {ARGUMENTS.get(name, name): value for name, value in values.items()}
-
-
 def flags(arguments: Mapping[str, Any], options: Mapping[str, str] | None = None) -> list[str]:
     """Command-line options for arguments; `options` are those with another name.
 
@@ -86,19 +105,3 @@ def flags(arguments: Mapping[str, Any], options: Mapping[str, str] | None = None
         else:
             words += [flag, f"{value:g}" if isinstance(value, float) else str(value)]
     return words
-
-
-def python_line(
-    result: str, library: Path, verb: str, given: Sequence[Any], arguments: Mapping[str, Any]
-) -> str:
-    """Python code that calls a verb of a library.
-
-    Examples
-    --------
-    >>> python_line("matches", Path("takes.loom"), "search", ["walk:0-40"], {"max": 5})
-    "import motionloom as ml; matches = ml.Library('takes.loom').search('walk:0-40', max=5)"
-    """
-    said = ", ".join(
-        [*map(repr, given), *(f"{name}={value!r}" for name, value in arguments.items())]
-    )
-    return f"import motionloom as ml; {result} = ml.Library({str(library)!r}).{verb}({said})"

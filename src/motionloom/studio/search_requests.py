@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from motionloom.errors import InvalidInput
 from motionloom.library.settings import (
@@ -24,15 +23,7 @@ from motionloom.library.settings import (
 )
 from motionloom.settings import described
 from motionloom.studio.app_state import AppState
-from motionloom.studio.request_models import (
-    CodeLines,
-    Name,
-    Names,
-    flags,
-    from_setting,
-    python_line,
-    renamed,
-)
+from motionloom.studio.request_models import CodeLines, Name, Names, VerbRequest, from_setting
 
 if TYPE_CHECKING:
     from motionloom.library import Family, Library, Matches
@@ -40,10 +31,8 @@ if TYPE_CHECKING:
 MAX_MATCHES = 500  # of one search
 
 
-class QueryRequest(BaseModel):
+class QueryRequest(VerbRequest):
     """What searches and families have in common."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: Name = Field(description="NAME:START-END of the library, in frames.")
     method: Name = from_setting(SearchSettings, "method", Dtw.NAME)
@@ -61,22 +50,15 @@ class QueryRequest(BaseModel):
 
     def arguments(self) -> dict[str, Any]:
         """Arguments of the verb that differ from their defaults and that the method has."""
-        given = renamed(
-            self.model_dump(exclude={"query", "members"}, exclude_defaults=True, mode="json")
-        )
+        given = super().arguments()
         if self.method not in SEARCH_METHODS:
             return given
         known = {*described(SearchSettings), *described(SEARCH_METHODS[self.method])}
         return {name: value for name, value in given.items() if name in known}
 
-    def flags(self) -> list[str]:
-        """The arguments as command-line options."""
-        return flags(self.arguments())
-
     def _lines(self, verb: str, result: str, library: Path) -> CodeLines:
-        command = ["motionloom", verb, str(library), self.query, *self.flags()]
-        python = python_line(result, library, verb, [self.query], self.arguments())
-        return CodeLines(cli=shlex.join(command), python=python)
+        command = [verb, str(library), self.query]
+        return self.code(result, library, command, f"{verb}({self.query!r}")
 
 
 class SearchRequest(QueryRequest):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from motionloom.errors import InvalidInput
 from motionloom.library import FrameBlock, Player
@@ -21,10 +20,9 @@ from motionloom.studio.request_models import (
     CodeLines,
     Name,
     Names,
+    VerbRequest,
     flags,
     from_setting,
-    python_line,
-    renamed,
 )
 
 if TYPE_CHECKING:
@@ -40,10 +38,8 @@ _MAX_POINTS = 5_000  # of a path
 Coordinate = Annotated[float, Field(ge=-1e4, le=1e4)]
 
 
-class GraphRequest(BaseModel):
+class GraphRequest(VerbRequest):
     """Settings of a motion graph."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     within: Names = from_setting(GraphSettings, "label", ())
     only: Names = from_setting(GraphSettings, "only", ())
@@ -66,11 +62,14 @@ class GraphRequest(BaseModel):
 
     def settings(self) -> GraphSettings:
         """The settings of `Library.motion_graph`."""
-        return GraphSettings.from_dict(self._given())
+        return GraphSettings.from_dict(self.arguments())
 
     def arguments(self) -> dict[str, Any]:
-        """Arguments of `Library.motion_graph` that differ from their defaults."""
-        return renamed({_ARGUMENTS.get(name, name): value for name, value in self._given().items()})
+        """Arguments of the verb that differ from their defaults."""
+        given = super().arguments()
+        if self.threshold is not None:
+            given.pop("per_minute", None)
+        return given
 
     def flags(self, *, label: str = "label") -> list[str]:
         """The arguments as command-line options; `label` is the option of the labels."""
@@ -78,18 +77,7 @@ class GraphRequest(BaseModel):
 
     def lines(self, library: Path) -> CodeLines:
         """The graph as a command line and as Python code."""
-        command = ["motionloom", "graph", str(library), "build", *self.flags()]
-        python = python_line("graph", library, "motion_graph", [], self.arguments())
-        return CodeLines(cli=shlex.join(command), python=python)
-
-    def _given(self) -> dict[str, Any]:
-        given = self.model_dump(exclude_defaults=True, mode="json")
-        if self.threshold is not None:
-            given.pop("per_minute", None)
-        return given
-
-
-_ARGUMENTS = {"threshold": "max_distance"}
+        return self.code("graph", library, ["graph", str(library), "build"], "motion_graph(")
 
 
 class SteeringEvent(BaseModel):

@@ -13,7 +13,7 @@ from motionloom.errors import InvalidInput
 from motionloom.motion.segment import intervals
 from motionloom.studio.app_state import State
 from motionloom.studio.messages import array_response
-from motionloom.studio.request_models import CodeLines, python_line
+from motionloom.studio.request_models import CodeLines
 
 if TYPE_CHECKING:
     from motionloom.library import Comparison
@@ -203,6 +203,7 @@ def _lines(path, pair: Comparison, a: str, b: str, threshold: float | None = Non
     if (pair.a.start_frame, pair.a.end_frame) != (0, len(pair.a.motion)):
         words += ["--query", f"{pair.a.start_frame}-{pair.a.end_frame}"]
         words += [] if threshold is None else ["--threshold", f"{threshold:g}"]
-    given = {} if distance == "pc11" else {"distance": distance}
-    python = python_line("grid", path, "compare", [a, b], given) + ".matrix()"
+    chosen = "" if distance == "pc11" else f", distance={distance!r}"
+    call = f"compare({a!r}, {b!r}{chosen}).matrix()"
+    python = f"import motionloom as ml; grid = ml.Library({str(path)!r}).{call}"
     return CodeLines(cli=shlex.join(words), python=python)
