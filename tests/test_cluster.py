@@ -218,7 +218,7 @@ def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, smal
     for a, b in zip(errors, there[1], strict=True):
         assert np.array_equal(a.frames, b.frames)
         assert np.array_equal(a.result.rotations, b.result.rotations)
-    for name in ("source", "target", "errors", "means", "moves", "accelerations"):
+    for name in ("source", "target", "errors", "means", "transforms", "accelerations"):
         wanted = getattr(graph.transitions, name)
         assert np.array_equal(getattr(there[2].transitions, name), wanted)
 

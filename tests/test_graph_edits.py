@@ -16,7 +16,7 @@ from motionloom.errors import InvalidInput, LibraryError, MotionloomError
 from motionloom.motion_graph import GraphSettings
 from motionloom.motion_graph.components import endless
 from motionloom.motion_graph.edits import (
-    STATES,
+    EditedGraph,
     Edits,
     TransitionKey,
     edit,
@@ -41,7 +41,7 @@ def spots(graph):
 
 
 def told(edited):
-    return {edited.key(k): STATES[s] for k, s in enumerate(edited.states)}
+    return {edited.key(k): EditedGraph.STATES[s] for k, s in enumerate(edited.states)}
 
 
 def whole(lib, **options):
