@@ -1,10 +1,9 @@
-"""Discs that move on a floor and touch, but never overlap, whatever the time step.
+"""Collision avoidance of discs that may touch but never overlap, for any time step.
 
-Within a step every disc goes straight. The first contact of any two discs, or of a disc and
-a wall or a column, is predicted in closed form; all discs advance to that moment; what the two
-have of velocity towards each other is taken away, half from each; and so on to the end of the
-step. Nothing is detected after the fact, so nothing is ever inside anything (event-driven
-simulation of hard discs, after Alder & Wainwright 1959, with contacts that do not bounce).
+Event-driven simulation of hard discs (after Alder and Wainwright 1959) with inelastic contacts.
+Within a step every disc moves on a straight line. The first contact of two discs, or of a disc with
+a wall or a column, is predicted in closed form; all discs advance to that time; the closing
+velocity is removed, half from each disc; and so on to the end of the step.
 """
 
 from __future__ import annotations
@@ -18,29 +17,29 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 _SKIN = 1e-7  # metres kept between discs, against rounding
-_STILL = 1e-12  # below this nothing closes in: what is left of a contact is rounding
-_PATIENCE = 8  # contacts of a disc within one step, after which it stands still until the next
+_STILL = 1e-12  # closing velocities below are rounding errors of earlier contacts
+_PATIENCE = 8  # contacts of a disc within one step, after which it stops until the next
 
 
 def moved_discs(
     places: ArrayLike,
-    moves: ArrayLike,
+    displacements: ArrayLike,
     radii: ArrayLike,
     *,
     room: ArrayLike | None = None,
     columns: ArrayLike = (),
 ) -> Array:
-    """Where discs get in one step.
+    """Positions of discs after one step.
 
     Parameters
     ----------
     places : array_like, shape (N, 2)
-        Centres ``x, z``; no two overlap, none is beyond a wall or in a column.
-    moves : array_like, shape (N, 2)
-        How far each would go.
+        Centres ``x, z``, without overlaps with each other, walls and columns.
+    displacements : array_like, shape (N, 2)
+        Intended displacements.
     radii : array_like, shape (N,)
     room : array_like, shape (2,), optional
-        Width (x) and depth (z) of a room around the origin. Default: an open field.
+        Width (x) and depth (z) of a room around the origin. Default: no walls.
     columns : array_like, shape (C, 3)
         Round columns: ``x, z, radius``.
 
@@ -50,17 +49,17 @@ def moved_discs(
 
     Examples
     --------
-    Two that meet stop face to face, however far they would go:
+    Two discs that meet stop where they touch:
 
     >>> moved_discs([[-1.0, 0.0], [1.0, 0.0]], [[50.0, 0.0], [-50.0, 0.0]], [0.5, 0.5]).round(3)
     array([[-0.5,  0. ],
            [ 0.5,  0. ]])
     """
-    at, go = np.array(places, np.float64), np.array(moves, np.float64)
+    at, go = np.array(places, np.float64), np.array(displacements, np.float64)
     size = np.asarray(radii, np.float64)
     if at.ndim != 2 or at.shape[1] != 2 or go.shape != at.shape or size.shape != (len(at),):
         raise InvalidInput(
-            "places and moves must have shape (discs, 2) and radii (discs,); got "
+            "places and displacements must have shape (discs, 2) and radii (discs,); got "
             f"{at.shape}, {go.shape} and {size.shape}"
         )
     half = np.full(2, np.inf) if room is None else 0.5 * np.asarray(room, np.float64)
@@ -71,7 +70,7 @@ def moved_discs(
 
 @njit(cache=True, nogil=True)
 def near_pairs(places, reach):
-    """Pairs (P, 2), the lower number first, not farther apart than `reach`, by a grid."""
+    """Pairs (P, 2), the lower index first, within a distance of `reach`, by a grid."""
     count = len(places)
     low = np.array([places[:, 0].min(), places[:, 1].min()])
     cells = np.empty((count, 2), np.int64)
@@ -105,7 +104,7 @@ def near_pairs(places, reach):
 
 @njit(cache=True, nogil=True)
 def contact_time(x, z, vx, vz, apart):
-    """When a point at (x, z), moving at (vx, vz), comes within `apart` of the origin; or inf."""
+    """Time until a point at (x, z) with velocity (vx, vz) is `apart` from the origin, or inf."""
     closing = x * vx + z * vz
     if closing >= -_STILL:
         return np.inf
@@ -121,7 +120,7 @@ def contact_time(x, z, vx, vz, apart):
 
 @njit(cache=True, nogil=True)
 def _wall_time(place, velocity, room):
-    """When a centre that must stay within +-room meets that; never behind."""
+    """Time until a centre reaches +-room on one axis."""
     if velocity == 0.0:
         return np.inf
     left = room - place if velocity > 0.0 else room + place
@@ -130,14 +129,14 @@ def _wall_time(place, velocity, room):
 
 @njit(cache=True, nogil=True)
 def advance(places, velocities, radii, half, columns):
-    """Kernel of `moved_discs`: one unit of time; changes places and velocities."""
+    """Kernel of `moved_discs`: one unit of time; changes places and velocities in place."""
     count, posts = len(places), len(columns)
     if count == 0:
         return
     fastest = 0.0
     for i in range(count):
         fastest = max(fastest, np.hypot(velocities[i, 0], velocities[i, 1]))
-    # Contacts speed no disc up beyond the fastest, so what is farther apart than this cannot meet.
+    # No contact makes a disc faster than the fastest, so pairs farther apart cannot meet.
     pairs = near_pairs(places, 2.0 * radii.max() + 2.0 * fastest + 1e-3)
     contacts = np.zeros(count, np.int64)
     left = 1.0
@@ -185,13 +184,13 @@ def advance(places, velocities, radii, half, columns):
 
 @njit(cache=True, nogil=True)
 def _meet(places, velocities, contacts, a, b, fastest):
-    """Take away what two discs have of velocity towards each other."""
+    """Remove the closing velocity of two discs."""
     x, z = places[b, 0] - places[a, 0], places[b, 1] - places[a, 1]
     size = np.hypot(x, z)
     x, z = x / size, z / size
     closing = (velocities[b, 0] - velocities[a, 0]) * x + (velocities[b, 1] - velocities[a, 1]) * z
     share = 0.5
-    if contacts[a] > _PATIENCE:  # one that stands still is not pushed
+    if contacts[a] > _PATIENCE:  # a stopped disc is not pushed
         share = 0.0
     elif contacts[b] > _PATIENCE:
         share = 1.0
@@ -209,7 +208,7 @@ def _meet(places, velocities, contacts, a, b, fastest):
 
 @njit(cache=True, nogil=True)
 def _slide(velocity, x, z):
-    """Take away what a velocity has towards the origin, seen from (x, z)."""
+    """Remove the component of a velocity from (x, z) towards the origin."""
     size = np.hypot(x, z)
     x, z = x / size, z / size
     closing = velocity[0] * x + velocity[1] * z

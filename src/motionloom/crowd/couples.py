@@ -1,9 +1,8 @@
-"""Couples of one's own takes: who danced with whom, and what may follow what.
+"""Couples in takes: detection of partners, and choreographies of captured couples.
 
-The built-in waltz has bars of every travel, which are blended. Captured dances have figures
-that differ too much for that: a turn under the arm and a step aside have no middle. So every
-movement is a node of its own, followed by those that begin most nearly as it ends, and couples
-are steered by the choice among them.
+The bars of the built-in waltz are blended. Figures of captured dances differ too much for that: an
+underarm turn and a side step cannot be blended. So every movement is a node of its own, followed by
+those with the most similar start, and couples are steered by the choice among them.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from motionloom.rhythm.transition_graph import TransitionGraph
 Array = NDArray[np.float64]
 Couple = tuple[Motion, Motion]
 
-_TOGETHER = (0.25, 1.2)  # metres apart, hardly ever nearer and mostly not farther: a couple
-_FACING = 0.4  # cosine of where the partner is, most of the time, to where either faces
-_HANDS = 0.3  # metres between wrists whose hands are together
-_HELD = 0.25  # share of the time in which they are
-_HOLD = 1.6  # metres: farther apart they have let go, or not begun
-_UNEVEN = 0.25  # of a period by which the gaps between a movement's beats may differ from it
-_FOLLOWERS = 6  # movements that may follow each, besides its own next one
-_GUESSED = 200  # takes among which couples are looked for: among more, some are by chance
-_BODY = 0.25  # metres that a body takes around its root
+_TOGETHER = (0.25, 1.2)  # metres between partners: 10th percentile above, median below
+_FACING = 0.4  # least median cosine between heading and direction of the partner
+_HANDS = 0.3  # metres: largest distance of wrists whose hands are together
+_HELD = 0.25  # least fraction of the time in which hands are together
+_HOLD = 1.6  # metres: farther apart, partners have let go
+_UNEVEN = 0.25  # largest deviation of the beats of a movement from its period, as a fraction
+_FOLLOWERS = 6  # successors of each movement, besides its own next one
+_GUESSED = 200  # takes among which couples are searched: among more, some match by chance
+_BODY = 0.25  # metres that a body needs around its root
 
 
 def found_couples(motions: Sequence[Motion]) -> list[Couple]:
-    """Pairs of motions that were danced together: as long as each other, face to face, in hold.
+    """Pairs of motions that were danced together: of equal length, face to face, in hold.
 
-    Of each pair, the one that comes first leads. Among hundreds of takes some look so by chance.
+    The first of each pair is the leader. Among hundreds of takes, some match by chance.
 
     Examples
     --------
@@ -53,7 +52,7 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
         (-held, i, j)
         for i, one in enumerate(motions)
         for j, other in enumerate(motions[i + 1 :], i + 1)
-        if _as_long(one, other, 1.5 / one.fps) and (held := _held(one, other)) > _HELD
+        if _equal_length(one, other, 1.5 / one.fps) and (held := _held(one, other)) > _HELD
     )
     found: list[tuple[int, int]] = []
     for _, i, j in pairs:
@@ -65,15 +64,15 @@ def found_couples(motions: Sequence[Motion]) -> list[Couple]:
 def guessed_couples(
     names: Sequence[str], motion_of: Callable[[str], Motion], *, among: str
 ) -> list[Couple]:
-    """`found_couples` of takes by name, before any is read if they are too many to guess.
+    """`found_couples` of takes by name; raises before any is read if there are too many.
 
     Parameters
     ----------
     names : sequence of str
     motion_of : callable
-        Gives the take of a name.
+        Name to take.
     among : str
-        What the takes are called in errors: ``"12 takes"``.
+        Name of the takes in errors: ``"12 takes"``.
 
     Raises
     ------
@@ -89,14 +88,14 @@ def guessed_couples(
     """
     if len(names) > _GUESSED:
         raise InvalidInput(
-            f"{len(names)} takes are too many to guess who danced with whom; name couples "
-            "(--takes LEADER+FOLLOWER,... or 60_*+61_*), or a label (--label)"
+            f"{len(names)} takes are too many to detect couples; name them (--takes "
+            "LEADER+FOLLOWER,... or 60_*+61_*), or select a label (--label)"
         )
     couples = found_couples([motion_of(name) for name in names])
     if not couples:
         raise InvalidInput(
-            f"no couple among {among}: no two are as long as each other, face to face and in "
-            "hold. Name couples (--takes LEADER+FOLLOWER,...)"
+            f"no couple among {among}: no two are of equal length, face to face and in hold. "
+            "Name couples (--takes LEADER+FOLLOWER,...)"
         )
     return couples
 
@@ -109,7 +108,7 @@ def couple_steps(
     kind: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
-    """A choreography of captured couples, for `motionloom.crowd.ballroom`.
+    """Learn a choreography for a ballroom from captured couples.
 
     Parameters
     ----------
@@ -120,12 +119,13 @@ def couple_steps(
         Beats per movement. Default: estimated.
     kind : str
     progress : callable, optional
-        Called with 1 for every couple that was listened to.
+        Called with 1 for every analysed couple.
 
     Raises
     ------
     InvalidInput
-        If partners are not as long as each other, no take has a rhythm, or too little is left.
+        If the takes of partners differ in length, no take has a rhythm, or fewer than four
+        movements are usable.
 
     Examples
     --------
@@ -135,31 +135,31 @@ def couple_steps(
     >>> steps.meter, len(steps.movements[0].bodies)
     (3, 2)
     """
-    heard: list[tuple[Couple, Beats]] = []
+    analysed: list[tuple[Couple, Beats]] = []
     left_out: dict[str, str] = {}
     for couple in couples:
-        together = _alike(couple, heard[0][0] if heard else None, fps)
+        together = _alike(couple, analysed[0][0] if analysed else None, fps)
         title = "+".join(motion.name for motion in couple)
         rhythm = beats(together)
         if rhythm.confidence < RHYTHMIC or len(rhythm) < 3:
             left_out[title] = f"no rhythm (confidence {rhythm.confidence:.2f} < {RHYTHMIC:g})"
         else:
-            heard.append((together, rhythm))
+            analysed.append((together, rhythm))
         if progress is not None:
             progress(1)
-    if not heard:
+    if not analysed:
         reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
-        raise InvalidInput(f"no couple has beats to cut its dance by ({reasons or 'no couples'})")
+        raise InvalidInput(f"no couple has a rhythm ({reasons or 'no couples'})")
     if meter is None:
-        meter = usual_meter(heard)
+        meter = usual_meter(analysed)
     if meter < 1:
-        raise InvalidInput(f"meter must be at least 1 beat; got {meter}")
-    movements, following = _movements(heard, meter, fps)
+        raise InvalidInput(f"meter must be at least 1; got {meter}")
+    movements, following = _movements(analysed, meter, fps)
     if len(movements) < 4:
         raise InvalidInput(
-            f"{len(movements)} movements of {meter} beats are left of "
-            f"{', '.join(couple[0].name for couple, _ in heard)}; a ballroom needs at least 4 in "
-            "hold and in time. Give more takes, or another meter"
+            f"{', '.join(couple[0].name for couple, _ in analysed)} have {len(movements)} usable "
+            f"movements of {meter} beats; a ballroom needs at least 4 in hold and on the beat. "
+            "Use more takes, or another meter"
         )
     graph = _graph(movements, following)
     kept = sorted(k for group in graph.members for k in group)
@@ -172,7 +172,7 @@ def couple_steps(
 
 
 def couple_radius(choreography: Choreography) -> float:
-    """Radius in metres of the disc that couples fill, around the middle between them."""
+    """Radius in metres of the disc that a couple fills, around its centre."""
     apart = np.concatenate(
         [_distances(one.bodies[0], one.bodies[-1]) for one in choreography.movements]
     )
@@ -180,13 +180,13 @@ def couple_radius(choreography: Choreography) -> float:
 
 
 def _movements(
-    heard: Sequence[tuple[Couple, Beats]], meter: int, fps: float
+    analysed: Sequence[tuple[Couple, Beats]], meter: int, fps: float
 ) -> tuple[list[Movement], list[int]]:
-    """Movements in hold and in time, and the number of the one after each; -1 for none."""
-    every = max(round(float(np.median([rhythm.period for _, rhythm in heard])) * fps), 2)
+    """Movements in hold and on the beat, and the index of the next one of each; -1: none."""
+    every = max(round(float(np.median([rhythm.period for _, rhythm in analysed])) * fps), 2)
     cuts: list[tuple[Couple, Array]] = []
     following: list[int] = []
-    for couple, rhythm in heard:
+    for couple, rhythm in analysed:
         frames = np.clip(rhythm.frames, 0.0, len(couple[0]) - 1.0)
         apart, period = _distances(*couple), rhythm.period * fps
         last = -2
@@ -215,10 +215,10 @@ def _movements(
 
 
 def _graph(movements: Sequence[Movement], following: Sequence[int]) -> TransitionGraph:
-    """A node per movement; each is followed by those that begin most nearly as it ends."""
+    """One node per movement, with edges to the movements with the most similar start."""
     count = len(movements)
     gaps = transition_differences(movements)
-    np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks like a machine's
+    np.fill_diagonal(gaps, np.inf)  # the same figure twice in a row looks mechanical
     usual = float(np.median(np.sort(gaps, axis=1)[:, 0]))
     likely = np.zeros((count, count))
     for k, row in enumerate(gaps):
@@ -232,11 +232,11 @@ def _graph(movements: Sequence[Movement], following: Sequence[int]) -> Transitio
 
 
 def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
-    """A couple at the rate asked for, on the skeletons of the first one."""
+    """A couple resampled to `fps`, on the skeletons of the first couple."""
     leader, follower = couple
-    if not _as_long(leader, follower, 0.1):
+    if not _equal_length(leader, follower, 0.1):
         raise InvalidInput(
-            f"{leader.name} and {follower.name} were not danced together: they last "
+            f"{leader.name} and {follower.name} were not danced together: their lengths are "
             f"{leader.duration:.2f} and {follower.duration:.2f} s"
         )
     first, second = (
@@ -247,12 +247,12 @@ def _alike(couple: Couple, like: Couple | None, fps: float) -> Couple:
     return first[:size], second[:size]
 
 
-def _as_long(one: Motion, other: Motion, most: float) -> bool:
+def _equal_length(one: Motion, other: Motion, most: float) -> bool:
     return abs(one.duration - other.duration) < most and min(len(one), len(other)) > 1
 
 
 def _held(one: Motion, other: Motion) -> float:
-    """Share of the time in which hands of the two are together; 0 for two that are no couple."""
+    """Fraction of the time in which hands are together; 0 if the two are no couple."""
     if abs(one.fps - other.fps) > 1e-6 * one.fps:
         other = other.resample(one.fps)
     away = _distances(one, other)
@@ -272,7 +272,7 @@ def _held(one: Motion, other: Motion) -> float:
 
 
 def _distances(one: Motion, other: Motion) -> Array:
-    """Metres between the roots over the floor, frame by frame."""
+    """Distance of the roots on the floor per frame, metres."""
     size = min(len(one), len(other))
     away = one.root[:size].astype(np.float64) - other.root[:size]
     return np.hypot(away[:, 0], away[:, 2])

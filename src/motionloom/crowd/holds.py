@@ -1,9 +1,9 @@
-"""Hands that hold a partner: found in the movements, kept while couples are blended and carried.
+"""Holds: hands on the partner, detected in the movements and restored by inverse kinematics.
 
-In a closed hold a hand lies on the partner's back, or two hands hold each other. Seen from the
-joint of the partner that it is held to, such a hand hardly moves; so holds are found, nobody
-has to say them. Feet that are held where they stand shift the partners a little against each
-other; then the arms reach after each other, and hands stay where they hold.
+In a closed hold, a hand lies on the back of the partner, or two hands hold each other. Such a hand
+hardly moves relative to a joint of the partner, so holds are detected automatically. Foot locking
+shifts the partners against each other; two-bone inverse kinematics of the arms brings the hands
+back.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from motionloom.motion.rotations.kernels import multiply_into, rotate_into
 
 Array = NDArray[np.float64]
 
-_STEADY = 0.03  # metres by which a hand that holds moves, seen from where it holds
-_NEAR = 0.35  # metres from a joint, beyond which nothing is held
+_STEADY = 0.03  # metres: largest deviation of a holding hand relative to the held joint
+_NEAR = 0.35  # metres: largest distance of a hand from the held joint
 
 
 @dataclass(frozen=True, eq=False)
 class Holds:
-    """Hands of two bodies that hold the other.
+    """Holds between two bodies.
 
     Attributes
     ----------
     arms : ndarray of int, shape (H, 5)
-        Body (0 or 1), shoulder, elbow, wrist, and the partner's joint that is held.
+        Body (0 or 1), shoulder, elbow, wrist, and the held joint of the partner.
     tips : ndarray, shape (H, 3)
-        The hand as the wrist sees it, metres.
-    spots : ndarray, shape (H, 3)
-        Where the partner is held, as the joint sees it.
+        Offset of the hand from the wrist, metres.
+    anchors : ndarray, shape (H, 3)
+        Offset of the held point from the held joint, metres.
     mates : ndarray of int, shape (H,)
-        The hold of the hand that is held, where two hands hold each other; -1: none.
+        Index of the other hold if two hands hold each other; -1: none.
     """
 
     arms: NDArray[np.int64]
     tips: Array
-    spots: Array
+    anchors: Array
     mates: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class Holds:
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[Motion, ...]]) -> Holds:
-        """The holds of movements danced by two; none where one dances, or three.
+        """The holds in movements of two dancers; none for one or three.
 
         Examples
         --------
@@ -64,7 +64,7 @@ class Holds:
         >>> Holds.of([waltz_take().motions]).mates
         array([ 3, -1, -1,  0])
         """
-        arms, tips, spots = [], [], []
+        arms, tips, anchors = [], [], []
         hands = [(body, side) for body in (0, 1) for side in SIDES]
         for body, side in hands if pairs and len(pairs[0]) == 2 else []:
             own, other = ([pair[k] for pair in pairs] for k in (body, 1 - body))
@@ -72,14 +72,14 @@ class Holds:
             if found is not None:
                 arms.append([body, *found[0]])
                 tips.append(found[1])
-                spots.append(found[2])
+                anchors.append(found[2])
         rows = np.array(arms, np.int64).reshape(-1, 5)
         mates = np.full(len(rows), -1, np.int64)
         for n, row in enumerate(rows):
             for m, mate in enumerate(rows):
                 if row[0] != mate[0] and row[4] == mate[3] and mate[4] == row[3]:
                     mates[n] = m
-        return cls(rows, np.array(tips).reshape(-1, 3), np.array(spots).reshape(-1, 3), mates)
+        return cls(rows, np.array(tips).reshape(-1, 3), np.array(anchors).reshape(-1, 3), mates)
 
     def keep(
         self,
@@ -87,18 +87,18 @@ class Holds:
         rotations: Sequence[NDArray[np.float32]],
         root: Sequence[NDArray[np.float32]],
     ) -> None:
-        """Bring the hands of A couples, rotations (A, n, J, 4) and root (A, n, 3), in place."""
+        """Restore the holds of A couples, in place: rotations (A, n, J, 4), root (A, n, 3)."""
         if len(self):
             parents = [one.parents.astype(np.int64) for one in skeletons]
             chains = [self._chain(body, parents[body]) for body in (0, 1)]
             _keep(
                 rotations[0], root[0], rotations[1], root[1], parents[0], skeletons[0].offsets,
                 chains[0], parents[1], skeletons[1].offsets, chains[1], self.arms, self.tips,
-                self.spots, self.mates,
+                self.anchors, self.mates,
             )  # fmt: skip
 
     def _chain(self, body: int, parents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Joints of a body that its holds or its partner's are about, and all above them."""
+        """Joints of a body that take part in a hold, and their ancestors."""
         own = self.arms[:, 0] == body
         found: set[int] = set()
         for joint in [*self.arms[own, 3], *self.arms[~own, 4]]:
@@ -111,7 +111,7 @@ class Holds:
 def _hold(
     own: list[Motion], other: list[Motion], side: str
 ) -> tuple[list[int], Array, Array] | None:
-    """Joints of an arm and of the partner, tip and spot, if the hand of `side` holds."""
+    """Joints of the arm and held joint, tip and anchor, if the hand of `side` holds."""
     skeleton = own[0].skeleton
     try:
         arm = skeleton.points([f"{side}_{part}" for part in ("shoulder", "elbow", "wrist")])
@@ -128,7 +128,7 @@ def _hold(
     seen = rot.rotate(rot.inverse(world), hand[:, None] - places)  # (T, J, 3)
     spread = np.sqrt(seen.var(axis=0).sum(axis=-1))
     far = np.linalg.norm(seen.mean(axis=0), axis=-1)
-    # A hand in a hand is seen by that hand's wrist; the partner's hand is its end.
+    # Two hands that hold each other: the anchor is the hand of the partner.
     for partner_side in SIDES:
         try:
             wrist = int(other[0].skeleton.points([f"{partner_side}_wrist"])[0])
@@ -148,7 +148,7 @@ def _hold(
 
 
 def _tip(skeleton: Skeleton, side: str, wrist: int) -> Array:
-    """The hand as its wrist sees it; the wrist itself where there is no hand."""
+    """Offset of the hand from the wrist; zero for a skeleton without hands."""
     try:
         hand = int(skeleton.points([f"{side}_hand"])[0])
     except RoleError:
@@ -167,8 +167,8 @@ def _at(motion: Motion, joint: int, offset: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _keep(
-    q0, root0, q1, root1, parents0, offsets0, chain0, parents1, offsets1, chain1, arms, tips, spots,
-    mates,
+    q0, root0, q1, root1, parents0, offsets0, chain0, parents1, offsets1, chain1, arms, tips,
+    anchors, mates,
 ):  # fmt: skip
     joints = max(q0.shape[2], q1.shape[2])
     turn, place = np.zeros((2, joints, 4)), np.zeros((2, joints, 3))
@@ -178,10 +178,10 @@ def _keep(
         for t in range(q0.shape[1]):
             _pose(q0[a], root0[a], t, parents0, offsets0, chain0, turn[0], place[0], local, bone)
             _pose(q1[a], root1[a], t, parents1, offsets1, chain1, turn[1], place[1], local, bone)
-            # All goals from the poses as they came, so that two hands meet half-way.
+            # All goals are computed from the unchanged poses, so that two hands meet half-way.
             for h in range(len(arms)):
                 other = 1 - arms[h, 0]
-                rotate_into(turn[other, arms[h, 4]], spots[h], bone)
+                rotate_into(turn[other, arms[h, 4]], anchors[h], bone)
                 goals[h] = place[other, arms[h, 4]] + bone
                 if mates[h] >= 0:
                     own = arms[h, 0]
@@ -198,7 +198,7 @@ def _keep(
 
 @njit(cache=True, nogil=True)
 def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
-    """World rotations and places of the joints of a chain at frame t."""
+    """Global rotations and positions of the joints of a chain at frame t."""
     for j in chain:
         for c in range(4):
             local[c] = q[t, j, c]
@@ -215,7 +215,7 @@ def _pose(q, root, t, parents, offsets, chain, turn, place, local, bone):
 
 @njit(cache=True, nogil=True)
 def _bring(q, t, parents, turn, place, arm, tip, goal, scratch):
-    """Shoulder and elbow turned so that the tip is at the goal; the hand keeps its turn."""
+    """Rotate shoulder and elbow so that the tip reaches the goal; the hand does not turn."""
     shoulder, elbow, wrist = arm[1], arm[2], arm[3]
     upper, lower, around, world = scratch[0], scratch[1], scratch[2], scratch[3]
     bone = np.zeros(3)

@@ -1,17 +1,13 @@
-"""Frame by frame over one movement: everybody's wish, bend and step at once.
+"""Steering of agents: social forces, turning and drift per frame, and blend weights by travel.
 
-Social forces: where everybody would like to go, a moment from now.
+Social forces (Helbing and Molnar 1995) drive each couple along the anticlockwise flow around the
+room and push it away from other couples, walls and columns. Couples that would meet within a few
+seconds give way early: contacts are predicted as for discs. The result is a wanted velocity, after
+which movements are chosen, turned and shifted.
 
-Each couple is driven towards the flow around the room, anticlockwise, and pushed away by other
-couples, walls and columns, the more the nearer they are (Helbing & Molnar 1995). Couples that
-would meet within a few seconds give way before they are near: the contact is predicted as it
-is for discs. What comes out is a wanted velocity; movements are chosen and bent after it.
-
-Which blend of a node's movements travels as somebody wishes: weights for all at once.
-
-Least squares over blends whose weights are not negative (Lawson & Hanson 1974, by products of
-columns as Bro & De Jong 1997). Far movements cost: a long step ahead and one back make a short
-step of sorts, but with the low body and the straight legs of long ones, and feet in the floor.
+Blend weights: non-negative least squares over the movements of a node (Lawson and Hanson 1974, with
+the normal equations of Bro and De Jong 1997). Distant movements are penalized: a blend of a long
+step ahead and a long step back is a short step, but with low hips and straight legs.
 """
 
 from __future__ import annotations
@@ -23,19 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.crowd.collision import advance, contact_time, near_pairs
 from motionloom.rhythm.dance_nodes import DanceNode
 
-_RELAX = 1.2  # seconds in which a wanted velocity turns to the flow
-_PUSH = 1.6  # m/s^2 between discs that touch
-_FADE = 0.35  # metres over which a push falls to a third
-_FORESEE = 3.0  # seconds within which contacts are foreseen
-_GIVE_WAY = 0.7  # m/s^2 for a contact that is due now
-_SIGHT = 2.0  # metres beyond which couples do not push each other
+_RELAX = 1.2  # seconds: relaxation time of the wanted velocity towards the flow
+_PUSH = 1.6  # m/s^2: repulsion of discs that touch
+_FADE = 0.35  # metres over which the repulsion falls to a third
+_FORESEE = 3.0  # seconds: time horizon of predicted contacts
+_GIVE_WAY = 0.7  # m/s^2 for an immediate contact
+_SIGHT = 2.0  # metres beyond which couples ignore each other
 _FASTEST = 0.8  # m/s
-_LANE = 0.62  # of the way from the middle to the wall, where the flow is strongest
+_LANE = 0.62  # radius of the lane, as a fraction of the way from the centre to the wall
 
 
 @njit(cache=True, nogil=True)
 def flow(place, half, speed, out):
-    """The vortex: around the room, back to its lane where a couple has left it."""
+    """Velocity of the flow: around the room, and back to the lane."""
     if not np.isfinite(half[0]):
         size = np.hypot(place[0], place[1]) + 1e-9
         out[0], out[1] = speed * place[1] / size, -speed * place[0] / size
@@ -87,7 +83,7 @@ def wanted_velocities(places, wanted, radii, half, columns, speed, dt):
 
 @njit(cache=True, nogil=True)
 def _push(x, z, vx, vz, apart):
-    """How strongly something at (x, z) from the origin is pushed off, moving at (vx, vz)."""
+    """Repulsion of something at (x, z) from the origin that moves at (vx, vz)."""
     gap = np.hypot(x, z) - apart
     push = _PUSH * np.exp(-max(gap, 0.0) / _FADE)
     due = contact_time(x, z, vx, vz, apart)
@@ -96,20 +92,20 @@ def _push(x, z, vx, vz, apart):
     return push
 
 
-_TURN_RATE = np.deg2rad(30.0)  # per second: how fast a movement is bent towards the wish
-_TURN_EASE = 3.0  # 1/s: how fast the bending itself changes
-_DRIFT = 0.2  # m/s: how fast a movement is carried besides; its feet step as far as it takes
+_TURN_RATE = np.deg2rad(30.0)  # per second: fastest turn of a movement
+_TURN_EASE = 3.0  # 1/s: how fast the turn rate changes
+_DRIFT = 0.2  # m/s: fastest drift of a movement, which lengthens the steps
 _DRIFT_EASE = 3.0  # 1/s
-_GAIN = 1.6  # 1/s: how fast a soldier makes up for being out of place
-_HARDLY = 0.15  # m/s below which a movement has no direction to be bent
+_GAIN = 1.6  # 1/s: how fast a soldier returns to its place in the formation
+_HARDLY = 0.15  # m/s below which a movement has no direction
 
 
 @njit(cache=True, nogil=True)
 def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
-    """Agent i's step, x and z, bent and carried.
+    """Step of agent i, x and z, turned and shifted.
 
-    The bend is eased towards the yaw rate `goal`, the drift towards the velocity (dx, dz) that
-    the movement lacks, as far as feet can step.
+    The turn rate is eased towards `goal`, the drift towards the missing velocity (dx, dz), up to
+    `_DRIFT`.
     """
     rates[i] += _TURN_EASE * dt * (goal - rates[i])
     yaws[i] += rates[i] * dt
@@ -127,11 +123,11 @@ def danced(
     centres, wanted, yaws, rates, drifts, steps, means, radii, half, columns, speed, dt,
     out_centres, out_yaws,
 ):  # fmt: skip
-    """Carry couples through the frames of a movement.
+    """Steer couples through the frames of a movement.
 
-    Changes the state: centres, wanted velocities and drifts (A, 2), yaws and yaw rates (A,).
-    `steps` (A, n, 2) are the natural steps of the centres and `means` (A, 2) their mean
-    velocity, both before they are bent by the yaw. Fills centres (A, n, 2) and yaws (A, n).
+    Changes the state in place: centres, wanted velocities and drifts (A, 2), yaws and yaw rates
+    (A,). `steps` (A, n, 2) are the natural steps of the centres and `means` (A, 2) their mean
+    velocities, before turning. Fills centres (A, n, 2) and yaws (A, n).
     """
     count, frames = steps.shape[0], steps.shape[1]
     moves = np.empty((count, 2))
@@ -142,7 +138,7 @@ def danced(
             mx, mz = c * means[i, 0] + s * means[i, 1], c * means[i, 1] - s * means[i, 0]
             goal = 0.0
             if np.hypot(mx, mz) > _HARDLY and np.hypot(wanted[i, 0], wanted[i, 1]) > _HARDLY:
-                # The angle from where the movement goes to where it should go.
+                # The angle from the actual to the wanted direction.
                 ahead = mx * wanted[i, 0] + mz * wanted[i, 1]
                 aside = mz * wanted[i, 0] - mx * wanted[i, 1]
                 goal = min(max(np.arctan2(aside, ahead), -_TURN_RATE), _TURN_RATE)
@@ -156,9 +152,9 @@ def danced(
 
 @njit(cache=True, nogil=True)
 def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centres, out_yaws):
-    """Carry soldiers through the frames of a movement, towards their places (A, n, 3).
+    """Steer soldiers through the frames of a movement, towards their goals (A, n, 3).
 
-    State as for `danced`; `headings` (A, n) are those of the bodies before they are bent.
+    State as for `danced`; `headings` (A, n) are those of the bodies before turning.
     """
     count, frames = steps.shape[0], steps.shape[1]
     for k in range(frames):
@@ -177,47 +173,47 @@ def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centre
 
 Array = NDArray[np.float64]
 
-_TRIFLE = 0.02  # weights below are left out
-_FAR = 0.1  # what the squared distance of a movement, by its weight, costs beside a squared miss
-_WHOLE = 10.0  # how much it counts, beside a metre, that weights sum up to 1
-_ENOUGH = 1e-10  # of the sum's weight: a gain below is rounding
+_TRIFLE = 0.02  # smaller weights are set to zero
+_FAR = 0.1  # cost of the weighted mean squared distance relative to the squared error
+_WHOLE = 10.0  # metres: scale of the constraint that weights sum to 1
+_ENOUGH = 1e-10  # relative gain below which a change is rounding
 
 
 def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
-    """Weights (A, n), none negative, few not zero, of blends that travel nearly so.
+    """Sparse non-negative blend weights (A, n) with travels near the given ones.
 
-    The least of the squared miss and of `_FAR` times the mean squared distance of the movements.
+    Minimizes the squared error plus `_FAR` times the weighted mean squared distance.
 
     Parameters
     ----------
     node : DanceNode
-        Of n movements.
+        Node of n movements.
     travel : array_like, shape (A, 3)
-        What each would do, ``x, z, turn`` as seen from its start.
+        Travel of each agent, ``x, z, turn`` relative to its start.
 
     Examples
     --------
     >>> from motionloom.crowd.built_in import march_steps
     >>> node = march_steps().dance_nodes[0]
-    >>> wish = node.travel[:2].mean(axis=0)
-    >>> travel_weights(node, [wish])[0].round(1)[:3]
+    >>> target = node.travel[:2].mean(axis=0)
+    >>> travel_weights(node, [target])[0].round(1)[:3]
     array([0.5, 0.5, 0. ])
     """
-    wishes = np.ascontiguousarray(np.atleast_2d(np.asarray(travel, np.float64)))
-    weights = np.zeros((len(wishes), len(node)))
-    _weigh(np.ascontiguousarray(node.travel, np.float64), wishes, weights)
+    targets = np.ascontiguousarray(np.atleast_2d(np.asarray(travel, np.float64)))
+    weights = np.zeros((len(targets), len(node)))
+    _weigh(np.ascontiguousarray(node.travel, np.float64), targets, weights)
     return weights
 
 
 @njit(cache=True, nogil=True)
-def _weigh(travel, wishes, weights):
-    """Kernel of `travel_weights`: movements (n, 3), wishes (A, 3), fills weights (A, n)."""
+def _weigh(travel, targets, weights):
+    """Kernel of `travel_weights`: movements (n, 3), targets (A, 3), fills weights (A, n)."""
     count = len(travel)
     products, away, pull = np.empty((count, count)), np.empty((count, 3)), np.empty(count)
-    for a in range(len(wishes)):
+    for a in range(len(targets)):
         for i in range(count):
             for c in range(3):
-                away[i, c] = travel[i, c] - wishes[a, c]
+                away[i, c] = travel[i, c] - targets[a, c]
         for i in range(count):
             for j in range(count):
                 dot = 0.0
@@ -236,7 +232,7 @@ def _weigh(travel, wishes, weights):
 
 @njit(cache=True, nogil=True)
 def _solve(products, pull, x):
-    """Least of ``x @ products @ x / 2 - pull @ x`` where no x is negative."""
+    """Minimum of ``x @ products @ x / 2 - pull @ x`` over x >= 0."""
     count = len(x)
     free = np.zeros(count, np.bool_)
     x[:] = 0.0
@@ -257,7 +253,7 @@ def _solve(products, pull, x):
                 for i in range(len(rows)):
                     x[rows[i]] = s[i]
                 break
-            # As far towards it as no weight gets negative; what is at zero stays there.
+            # Step until the first weight becomes zero; that weight leaves the free set.
             step = 1.0
             for i in range(len(rows)):
                 if s[i] <= 0.0:
@@ -275,7 +271,7 @@ def _solve(products, pull, x):
 
 @njit(cache=True, nogil=True)
 def _positive(matrix, values, rows):
-    """Solution s of ``matrix[rows, rows] @ s = values[rows]``, by Cholesky's factor."""
+    """Solution s of ``matrix[rows, rows] @ s = values[rows]``, by Cholesky factorization."""
     size = len(rows)
     low, s = np.zeros((size, size)), np.empty(size)
     for i in range(size):

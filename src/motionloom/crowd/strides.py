@@ -1,16 +1,13 @@
-"""Marches of one's own takes: strides of captured walks, cut where the feet land.
+"""Strides of captured walks, and the transition phase of movements.
 
-In a march the beats are the footfalls, so they are not estimated from the motion as a dance's
-are: a stride is what happens from one landing of the left foot to the next. Strides that begin
-and end much as the others do can follow each other; of these a few are kept that differ in
-speed and turn, and blended to each soldier's next place.
+In a march the beats are the footfalls: a stride lasts from one landing of the left foot to the
+next. Strides that begin and end similarly can follow each other; a few that differ in speed and
+turn are kept, and blended towards the next position of each soldier.
 
-Where in the beat one movement hands over to the next: where the body is calm.
-
-On the beat itself a foot lands. A seam there, which carries velocities on, would carry the
-foot into the floor. Movements may as well hand over a little later, as long as all do at the
-same moment: where their poses are most alike and least is about to change. Waltzing couples do
-so while both feet stand, marching soldiers while one leg passes the other.
+The *transition phase* is the time after a beat at which movements begin and end. On the beat itself
+a foot lands, and a seam there, which continues velocities, would push the foot into the floor. All
+movements may start a little later instead, where poses are most similar and accelerations least:
+in a waltz while both feet are on the floor, in a march while one leg passes the other.
 """
 
 from __future__ import annotations
@@ -32,24 +29,24 @@ from motionloom.rhythm.transition_graph import TransitionGraph
 
 Array = NDArray[np.float64]
 
-_AHEAD = 0.1  # seconds over which a seam carries on what was before
-_TRIED = 20  # moments within a beat
+_AHEAD = 0.1  # seconds: weight of velocities; squared, of accelerations
+_TRIED = 20  # phases within a beat
 
 
 def best_transition_phase(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Array]]]) -> float:
-    """Beats, in [0, 1), after the first one of a movement at which it had better begin.
+    """The phase in [0, 1) beats at which transitions between movements are smoothest.
 
     Parameters
     ----------
     cuts : sequence of groups
-        Moments that follow or precede each other, whichever movement they belong to: for each
-        the motions, and the beat and the next one in frames, shape (2,).
+        Starts and ends of movements between which transitions occur; for each the motions,
+        and the beat and the next one in frames, shape (2,).
 
     Returns
     -------
     transition_phase : float
-        Where root mean square differences of joints' places and velocities between the moments
-        of a group, and the joints' accelerations, make the least of a gap in `_AHEAD` seconds.
+        Minimizes the deviation of joint positions and velocities within the groups, and the
+        accelerations, weighted by `_AHEAD`.
     """
     phases = np.arange(_TRIED) / _TRIED
     gaps = np.zeros(_TRIED)
@@ -63,12 +60,12 @@ def best_transition_phase(cuts: Sequence[Sequence[tuple[tuple[Motion, ...], Arra
 
 
 def _spread(values: Array) -> Array:
-    """Deviation (L,) of values (N, L, P, 3) from their means over N."""
+    """Standard deviation (L,) of values (N, L, P, 3) over N."""
     return np.asarray(np.sqrt(values.var(axis=0).sum(axis=-1).mean(axis=-1)))
 
 
 def _state(motions: tuple[Motion, ...], frames: Array) -> tuple[Array, Array, Array]:
-    """Joints' places, velocities, accelerations (L, P, 3) over the floor, seen by the leader."""
+    """Positions, velocities and accelerations of joints (L, P, 3) relative to the leader."""
     leader, fps = motions[0], motions[0].fps
     here = np.clip(np.rint(frames).astype(np.intp), 1, len(leader) - 2)
     turn = rot.yaw(-leader.headings()[here])[:, None]
@@ -85,10 +82,10 @@ def _state(motions: tuple[Motion, ...], frames: Array) -> tuple[Array, Array, Ar
 
 METER = 2  # left, right
 _SHORTEST, _LONGEST = 0.28, 1.2  # seconds from footfall to footfall
-_UNEVEN = 0.2  # of a step by which the steps of a stride may differ
-_LEAST_WAY = 0.15  # metres that a stride goes ahead
-_SIDEWAYS = 0.5  # of the way ahead that it may go aside
-_ODD = 2.5  # times the usual gap to the other strides: those are left out
+_UNEVEN = 0.2  # largest difference of the two steps of a stride, as a fraction of the stride
+_LEAST_WAY = 0.15  # metres: shortest stride ahead
+_SIDEWAYS = 0.5  # largest sideways travel, as a fraction of the travel ahead
+_ODD = 2.5  # strides with a median difference above this multiple of the least are dropped
 _MOST = 16  # strides that are kept
 
 
@@ -100,19 +97,19 @@ def marching_steps(
     kind: str = "march",
     progress: Callable[[int], None] | None = None,
 ) -> Choreography:
-    """A choreography of captured walks, for `motionloom.crowd.march`.
+    """Learn a choreography for a march from captured walks.
 
     Parameters
     ----------
     walks : sequence of Motion
-        Walks or marches; stretches in which nobody walks are left out.
+        Walks or marches; other parts of the takes are ignored.
     fps : float
         Frames per second of the choreography.
     mirror : bool
-        Use every walk mirrored, too, so that who turns left also turns right.
+        Use every walk mirrored, too, for turns to both sides.
     kind : str
     progress : callable, optional
-        Called with 1 for every walk that was looked at.
+        Called with 1 for every analysed walk.
 
     Returns
     -------
@@ -122,7 +119,7 @@ def marching_steps(
     Raises
     ------
     InvalidInput
-        If there are too few strides to march by.
+        If there are fewer than two usable strides.
 
     Examples
     --------
@@ -146,10 +143,10 @@ def marching_steps(
         if progress is not None:
             progress(1)
     if len(strides) < 2:
-        told = ", ".join(f"{name}: {count}" for name, count in list(counts.items())[:8])
+        counted = ", ".join(f"{name}: {count}" for name, count in list(counts.items())[:8])
         raise InvalidInput(
-            "there are too few strides to march by: of left, right, left, at an even pace and "
-            f"straight ahead, these takes have {told or 'none'}"
+            "there are too few strides (left, right, left, at an even pace and ahead) in the "
+            f"takes: {counted or 'none'}"
         )
     left_out = {name: "no even stride ahead" for name, count in counts.items() if not count}
     movements = _alike_strides(_movements(strides, fps))
@@ -159,14 +156,14 @@ def marching_steps(
 
 
 def pace(choreography: Choreography, bpm: float) -> tuple[float, float]:
-    """Slowest and fastest of the strides at so many beats a minute, m/s."""
+    """Slowest and fastest stride at a tempo, m/s."""
     travel = choreography.dance_nodes[0].travel
     speeds = np.hypot(travel[:, 0], travel[:, 1]) / (choreography.meter * 60.0 / bpm)
     return float(speeds.min()), float(speeds.max())
 
 
 def _strides(walk: Motion) -> list[Array]:
-    """Landings left, right, left, right of every even stride ahead, in frames (4,)."""
+    """Frames (4,) of the landings left, right, left, right of every even stride ahead."""
     contacts = walk.contacts()
     falls = sorted((frame, side) for side in SIDES for frame in landings(contacts.standing(side)))
     frames = np.array([frame for frame, _ in falls], np.float64)
@@ -185,7 +182,7 @@ def _strides(walk: Motion) -> list[Array]:
 
 
 def _travel(walk: Motion, start: int, stop: int) -> Array:
-    """What a stride does as seen at its start: x, z, turn."""
+    """Travel of a stride relative to its start: x, z, turn."""
     root, headings = walk.root.astype(np.float64), walk.headings()
     first, last = (PlanarTransform(root[k, 0], root[k, 2], headings[k]) for k in (start, stop))
     return PlanarTransform.between(first, last).to_array()
@@ -211,14 +208,14 @@ def _movements(strides: Sequence[tuple[Motion, Array, bool]], fps: float) -> lis
 
 
 def _alike_strides(movements: list[Movement]) -> list[Movement]:
-    """Those that begin and end much as the others do."""
+    """Strides whose start and end are similar to those of the others."""
     gaps = transition_differences(movements)
     usual = 0.5 * (np.median(gaps, axis=0) + np.median(gaps, axis=1))
     return [one for one, gap in zip(movements, usual, strict=True) if gap <= _ODD * usual.min()]
 
 
 def _varied(movements: list[Movement]) -> list[Movement]:
-    """A few that differ most in way and turn: each time the one farthest from those taken."""
+    """Strides that differ most in travel, by farthest-point sampling."""
     ways = np.array([_travel(one.motion, 0, len(one.motion) - 1) for one in movements])
     middle = int(np.linalg.norm(ways - np.median(ways, axis=0), axis=1).argmin())
     taken = [middle]

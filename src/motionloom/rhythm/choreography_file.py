@@ -26,12 +26,12 @@ MotionOf = Callable[[str], Motion]
 
 
 def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
-    """A choreography from its file; `motion_of` gives the take of a name.
+    """Read a choreography from a file; `motion_of` maps names to takes.
 
     Raises
     ------
     MotionFormatError
-        If the file holds no choreography, or cuts that its takes do not have.
+        If the file is not a choreography, or a cut is outside of its take.
 
     Examples
     --------
@@ -47,19 +47,19 @@ def load_choreography(path: str | Path, motion_of: MotionOf) -> Choreography:
 
 
 def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) -> Choreography:
-    """A choreography from what its `as_dict` gave; `path` is named in errors."""
+    """A choreography from plain data, see `Choreography.as_dict`; `path` is named in errors."""
     graph = graph_from(data, path)
     if "cuts" not in data:
         raise MotionFormatError(
-            "a graph without its movements; `motionloom movements` writes both", path=path
+            "a graph without cuts of movements; `motionloom movements` writes both", path=path
         )
     try:
         cuts = [_Cut.of(cut) for cut in data["cuts"]]
         beat_frames, fps = int(data["beat_frames"]), float(data["fps"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise MotionFormatError(
-            "a choreography has fps, beat_frames and cuts, each with source and beats; this one "
-            f"does not: {type(error).__name__} {error}", path=path,
+            "a choreography must have fps, beat_frames and cuts, each with source and beats: "
+            f"{type(error).__name__} {error}", path=path,
         ) from None  # fmt: skip
     if not (beat_frames >= 2 and 0.0 < fps < np.inf):
         raise MotionFormatError(
@@ -67,7 +67,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
             path=path,
         )
     if not cuts:
-        raise MotionFormatError("it holds no movements", path=path)
+        raise MotionFormatError("it has no movements", path=path)
     takes = _Takes(motion_of, fps)
     movements = []
     for number, cut in enumerate(cuts):
@@ -80,7 +80,7 @@ def choreography_from(data: Mapping[str, Any], motion_of: MotionOf, path: Path) 
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """Where a movement is cut: names of its takes, one per character, and its beats there."""
+    """The cut of a movement: names of its takes, one per character, and its beats."""
 
     source: tuple[str, ...]
     beats: NDArray[np.float64]
@@ -98,7 +98,7 @@ class _Cut:
 
 
 class _Takes:
-    """The takes that cuts are made from, each read once, all like the first."""
+    """The takes of the cuts, each read once, on the skeletons of the first."""
 
     def __init__(self, motion_of: MotionOf, fps: float) -> None:
         self._motion_of, self._fps = motion_of, fps
@@ -111,7 +111,7 @@ class _Takes:
         Raises
         ------
         ValueError
-            If the takes do not have these beats, or are not as many as those before.
+            If the beats are outside of the takes, or the number of takes differs.
         """
         bodies, at = self._bodies(cut), cut.beats
         last = len(bodies[0]) - 1
@@ -124,7 +124,7 @@ class _Takes:
             raise ValueError(f"its beats must rise within the {last + 1} frames of {cut.source[0]}")
         if not 0.0 <= cut.transition_phase < 1.0:
             raise ValueError(
-                f"its lead must lie in 0 to 1 beats, below 1; got {cut.transition_phase:g}"
+                f"its lead must be at least 0 and below 1 beat; got {cut.transition_phase:g}"
             )
         return warped_movement(
             bodies, cut.source, at, beat_frames, cut.mirrored, transition_phase=cut.transition_phase
@@ -133,7 +133,7 @@ class _Takes:
     def _bodies(self, cut: _Cut) -> tuple[Motion, ...]:
         if not cut.source or len(cut.source) != len(self._like or cut.source):
             raise ValueError(
-                f"it must be cut from as many takes as the others, {len(self._like) or 'some'}; "
+                f"its source must name {len(self._like) or 'some'} takes, as the others do; "
                 f"got {len(cut.source)}"
             )
         key = cut.source, cut.mirrored

@@ -1,1 +1,1 @@
-"""Music: beats from MIDI and audio files, tunes made by code, clocks."""
+"""Music: beats of MIDI and audio files, and beat clocks."""

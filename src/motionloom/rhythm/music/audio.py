@@ -1,8 +1,7 @@
-"""Music beats from sound, through librosa (the extra ``audio``).
+"""Audio: beats of audio files by librosa (extra ``audio``), and WAV files of scores.
 
-Music made audible without instruments: a plain tone for every note, a knock on every beat.
-
-Enough to hear whether a dance is on the beat; it is not meant to be listened to for long.
+A written score has a tone for every note and a click on every beat: enough to hear whether a dance
+is on the beat.
 """
 
 from __future__ import annotations
@@ -22,36 +21,36 @@ _RATE = 22_050
 
 
 def read_audio(path: str | Path, *, meter: int = 4) -> Music:
-    """Beats of a sound file; see `motionloom.rhythm.music.music.load_music`.
+    """Beats of an audio file; see `motionloom.rhythm.music.music.load_music`.
 
     Raises
     ------
     MissingExtra
         If librosa is not installed.
     MotionFormatError
-        If the file cannot be read, or nothing in it can be counted.
+        If the file cannot be read, or no beats are found.
     """
     try:
         import librosa
     except ImportError:
         raise MissingExtra(
-            f"{path}: hearing beats in sound needs librosa; install it with "
-            "`pip install 'motionloom[audio]'`, or give the song as a MIDI file"
+            f"{path}: beats of audio files need librosa; install it with "
+            "`pip install 'motionloom[audio]'`, or use a MIDI file"
         ) from None
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(2, "No such file or directory", str(path))
     try:
         sound, rate = librosa.load(path, sr=_RATE, mono=True, duration=LONGEST_SECONDS)
-    except Exception as error:  # libsndfile and audioread have errors of their own
+    except Exception as error:  # libsndfile and audioread raise errors of various types
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise MotionFormatError(f"not a sound file that can be read ({what})", path=path) from None
+        raise MotionFormatError(f"not a readable audio file ({what})", path=path) from None
     if len(sound) < _RATE or not np.any(np.abs(sound) > 1e-5):
-        raise MotionFormatError("a second of sound is the least; this is silence", path=path)
+        raise MotionFormatError("it must hold at least one second of sound, not silence", path=path)
     onsets = librosa.onset.onset_detect(y=sound, sr=rate, units="time")
     _, beats = librosa.beat.beat_track(y=sound, sr=rate, units="time")
     if len(beats) < 3:
-        raise MotionFormatError("no beat can be heard in it", path=path)
+        raise MotionFormatError("no beats found", path=path)
     return Music(
         beats=np.asarray(beats, dtype=np.float64),
         meter=meter,
@@ -64,11 +63,11 @@ def read_audio(path: str | Path, *, meter: int = 4) -> Music:
 
 
 RATE = 22050
-_KNOCK, _DOWNBEAT, _NOTE = (880.0, 0.06, 0.5), (1320.0, 0.08, 0.8), (330.0, 0.12, 0.12)
+_CLICK, _DOWNBEAT, _NOTE = (880.0, 0.06, 0.5), (1320.0, 0.08, 0.8), (330.0, 0.12, 0.12)
 
 
 def write_sound(music: Music, path: str | Path, *, seconds: float | None = None) -> Path:
-    """Write the beats and notes of a piece of music as a WAV file.
+    """Write beats and notes of a piece of music as a WAV file.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
     path : str or Path
         ``.wav``.
     seconds : float, optional
-        How long. Default: as the music is.
+        Length. Default: as the music.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
         _add(samples, float(onset), *_NOTE)
     down = set(int(k) for k in music.downbeats)
     for number, beat in enumerate(music.beats):
-        _add(samples, float(beat), *(_DOWNBEAT if number in down else _KNOCK))
+        _add(samples, float(beat), *(_DOWNBEAT if number in down else _CLICK))
     loud = np.abs(samples).max(initial=0.0)
     data = np.round(samples / max(loud, 1.0) * 30000.0).astype("<i2")
     with atomic_write(path) as scratch, wave.open(str(scratch), "wb") as file:
@@ -104,14 +103,14 @@ def write_sound(music: Music, path: str | Path, *, seconds: float | None = None)
 
 
 def audible(music: Music, path: str | Path, seconds: float | None = None) -> Path:
-    """The music as a sound file: its own file, or written to `path` where it is a score."""
+    """The music as an audio file: its own file, or written to `path` if it is a score."""
     if Path(music.path).suffix.lower() in AUDIO_SUFFIXES:
         return Path(music.path)
     return write_sound(music, path, seconds=seconds)
 
 
 def _add(samples: NDArray[np.float64], start: float, pitch: float, length: float, loud: float):
-    """A tone that dies away, added where it belongs."""
+    """Add a decaying tone."""
     first = round(start * RATE)
     t = np.arange(round(4.0 * length * RATE)) / RATE
     tone = loud * np.sin(2.0 * np.pi * pitch * t) * np.exp(-t / length)

@@ -1,8 +1,7 @@
-"""Clocks that count beats: where in the music each frame of a dance is.
+"""Beat clocks: the position of every frame of a dance in beats.
 
-A clock tells the position of every frame in beats: 12.5 is half way from the twelfth beat to
-the thirteenth. Movements run by the clock, so their beats fall on those of the music whatever
-the tempo does.
+Position 12.5 is half way from beat 12 to beat 13. Movements are played by the clock, so their beats
+meet those of the music at any tempo.
 """
 
 from __future__ import annotations
@@ -18,28 +17,28 @@ from motionloom.rhythm.music.music import Music
 
 Array = NDArray[np.float64]
 
-_SLOWEST, _FASTEST = 20.0, 400.0  # beats per minute that somebody could dance to
-_SETTLE = 0.5  # seconds in which most of a change of tempo is made
+_SLOWEST, _FASTEST = 20.0, 400.0  # beats per minute
+_SETTLE = 0.5  # seconds in which most of a change of tempo takes effect
 
 
 class BeatClock(Protocol):
-    """Positions in beats of frames that are asked for in order."""
+    """Positions of consecutive frames in beats."""
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
         """Position of frames ``[first_frame, first_frame + count)``, rising, shape (count,)."""
 
 
 class MusicClock:
-    """Counts the beats of a piece of music that is known beforehand.
+    """Clock of a piece of music.
 
-    Between beats time runs smoothly (a `motionloom.alignment.Timewarp`), also where the tempo
-    changes; before the first and after the last beat it runs on at the tempo there.
+    Time is smooth between beats (a `motionloom.alignment.Timewarp`), also where the tempo
+    changes; before the first and after the last beat, the tempo is constant.
 
     Parameters
     ----------
     music : Music
     positions : ndarray, shape (K,), optional
-        Where in the dance its K beats are. Default: 0, 1, 2, ...
+        Positions of the dance at the K beats. Default: 0, 1, 2, ...
 
     Examples
     --------
@@ -51,11 +50,11 @@ class MusicClock:
     def __init__(self, music: Music, positions: Array | None = None) -> None:
         if len(music.beats) < 2:
             raise InvalidInput(
-                f"{music.name or 'the music'} has {len(music.beats)} beats; dancing needs two"
+                f"{music.name or 'the music'} must have at least two beats; got {len(music.beats)}"
             )
         beats = np.asarray(music.beats, np.float64)
         gaps = np.diff(beats)
-        # One more beat at either end keeps the tempo there, where the curve goes straight on.
+        # An additional beat at either end keeps the tempo there.
         times = np.concatenate([[beats[0] - gaps[0]], beats, [beats[-1] + gaps[-1]]])
         places = np.arange(len(beats), dtype=np.float64) if positions is None else positions
         self._warp = Timewarp(times, np.concatenate([[places[0] - 1], places, [places[-1] + 1]]))
@@ -65,12 +64,12 @@ class MusicClock:
         return self.beats_at_times((first_frame + np.arange(count)) / fps)
 
     def beats_at_times(self, seconds: Array) -> Array:
-        """Position of moments in beats."""
+        """Positions of times in beats."""
         return np.asarray(self._warp(seconds))
 
 
 class TempoClock:
-    """Counts beats of a tempo that may change while it runs.
+    """Clock of a tempo that can be changed.
 
     Parameters
     ----------
@@ -90,14 +89,14 @@ class TempoClock:
         self._next_frame = 0
 
     def set_tempo(self, bpm: float) -> None:
-        """Another tempo from now on, eased in."""
+        """Change the tempo smoothly from now on."""
         self._wanted = _checked_tempo(bpm)
 
     def beats_at(self, first_frame: int, count: int, fps: float) -> Array:
         """Position of frames ``[first_frame, first_frame + count)`` in beats, shape (count,)."""
         if first_frame != self._next_frame:
             raise InvalidInput(
-                f"a running clock is read in order; frame {self._next_frame} is next, "
+                f"frames of a tempo clock must be consecutive; {self._next_frame} is next, "
                 f"got {first_frame}"
             )
         steps = np.arange(count + 1)
@@ -116,6 +115,6 @@ def _checked_tempo(bpm: float) -> float:
         tempo = np.nan
     if not _SLOWEST <= tempo <= _FASTEST:
         raise InvalidInput(
-            f"a tempo to dance to lies in {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {bpm}"
+            f"tempo must be {_SLOWEST:g} to {_FASTEST:g} beats per minute; got {bpm}"
         )
     return tempo

@@ -1,7 +1,6 @@
-"""Music beats from MIDI files: by their tempos and meters, or by their notes.
+"""Beats of MIDI files, from their tempos and time signatures or from their notes.
 
-Files come from anywhere, so nothing is believed: sizes, lengths and counts are bounded before
-anything is made from them.
+Files are not trusted: sizes, lengths and counts are checked before anything is allocated.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ Array = NDArray[np.float64]
 LARGEST_BYTES = 2 * 2**20  # an opera is under a megabyte
 LONGEST_SECONDS = 2 * 3600.0
 _MOST_BEATS = 100_000
-_TEMPO = 500_000  # microseconds per quarter where a file says nothing: 120 a minute
-_SHORTEST, _LONGEST = 0.25, 1.5  # seconds between beats found from notes
+_TEMPO = 500_000  # default of MIDI, microseconds per quarter note: 120 per minute
+_SHORTEST, _LONGEST = 0.25, 1.5  # seconds between beats estimated from notes
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,19 @@ def read_midi(path: str | Path, *, meter: int | None = None, source: Source = "s
     path = Path(path)
     score = _read(path)
     if not score.notes:
-        raise MotionFormatError("a MIDI file without a single note; there is no beat", path=path)
+        raise MotionFormatError("the MIDI file has no notes", path=path)
     clock = _Clock(score)
     seconds = float(clock.seconds(np.array([score.end]))[0])
     if seconds > LONGEST_SECONDS:
         raise MotionFormatError(
-            f"it claims to last {seconds / 3600.0:.1f} hours; at most "
-            f"{LONGEST_SECONDS / 3600.0:g} are read", path=path,
+            f"its length is {seconds / 3600.0:.1f} hours; at most {LONGEST_SECONDS / 3600.0:g} "
+            "are read", path=path,
         )  # fmt: skip
     onsets = clock.seconds(np.array(sorted({note[0] for note in score.notes})))
     ticks, bars, written = _written_beats(score, path)
     beats = clock.seconds(ticks)
     if source == "notes":
-        beats = _heard_beats(score, clock, seconds, path)
+        beats = _note_beats(score, clock, seconds, path)
         bars = np.arange(0, len(beats), meter or written)
     elif meter is not None:
         bars = np.arange(0, len(beats), meter)
@@ -84,21 +83,20 @@ def _read(path: Path) -> _Score:
     size = path.stat().st_size
     if size > LARGEST_BYTES:
         raise MotionFormatError(
-            f"{size} bytes; MIDI files of up to {LARGEST_BYTES} bytes are read", path=path
+            f"a MIDI file may have at most {LARGEST_BYTES} bytes; got {size}", path=path
         )
     try:
         file = mido.MidiFile(path, clip=True)
-    except Exception as error:  # whatever a damaged file makes the parser raise
+    except Exception as error:  # a damaged file can make the parser raise anything
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise MotionFormatError(f"not a whole MIDI file ({what})", path=path) from None
+        raise MotionFormatError(f"not a complete MIDI file ({what})", path=path) from None
     if file.ticks_per_beat <= 0:
         raise MotionFormatError(
-            "it counts in film frames (SMPTE), not in beats; save it with a division in "
-            "ticks per quarter note", path=path,
+            "its time division is SMPTE frames; save it with ticks per quarter note", path=path,
         )  # fmt: skip
     if file.type == 2 and len(file.tracks) > 1:
         raise MotionFormatError(
-            "a MIDI file of type 2 holds several songs; save the one you want as type 0 or 1",
+            "a MIDI file of type 2 has several songs; save one as type 0 or 1",
             path=path,
         )
     return _gathered(file)
@@ -135,7 +133,7 @@ def _timed(track) -> Iterator[tuple[int, Any]]:
 
 
 class _Clock:
-    """From ticks to seconds, through all changes of tempo."""
+    """Conversion of ticks to seconds, with changes of tempo."""
 
     def __init__(self, score: _Score) -> None:
         ticks, tempos = [0], [_TEMPO]
@@ -150,13 +148,13 @@ class _Clock:
         self.start = np.concatenate([[0.0], np.cumsum(np.diff(self.ticks) * self.rate[:-1])])
 
     def seconds(self, ticks: NDArray) -> Array:
-        """Seconds of some ticks."""
+        """Times of ticks in seconds."""
         part = np.searchsorted(self.ticks, ticks, side="right") - 1
         return self.start[part] + (ticks - self.ticks[part]) * self.rate[part]
 
 
 def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64], int]:
-    """Ticks of all beats, numbers of those that start a bar, and the first meter."""
+    """Ticks of all beats, indices of the downbeats, and the first meter."""
     meters = score.meters or [_Change(0, (4, 4))]
     if meters[0].tick > 0:
         meters = [_Change(0, (4, 4)), *meters]
@@ -169,7 +167,7 @@ def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64],
         here = int(np.ceil((until - change.tick) / length - 1e-9)) if until > change.tick else 0
         if count + here > _MOST_BEATS:
             raise MotionFormatError(
-                f"it has over {_MOST_BEATS} beats; a damaged file, or not a song", path=path
+                f"it has more than {_MOST_BEATS} beats; the file may be damaged", path=path
             )
         ticks.append(change.tick + length * np.arange(here, dtype=np.float64))
         bars += range(count, count + here, beats)
@@ -179,7 +177,7 @@ def _written_beats(score: _Score, path: Path) -> tuple[Array, NDArray[np.int64],
 
 
 def _beat(meter: tuple[int, ...], ticks_per_quarter: int) -> tuple[float, int]:
-    """Ticks of one beat and beats of one bar; 6/8, 9/8 and 12/8 are counted in threes."""
+    """Ticks per beat and beats per bar; a beat of 6/8, 9/8 and 12/8 is three eighths."""
     numerator, denominator = max(meter[0], 1), max(meter[1], 1)
     unit = 4.0 * ticks_per_quarter / denominator
     if denominator >= 8 and numerator % 3 == 0 and numerator > 3:
@@ -187,8 +185,8 @@ def _beat(meter: tuple[int, ...], ticks_per_quarter: int) -> tuple[float, int]:
     return unit, numerator
 
 
-def _heard_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Array:
-    """Beats from when notes start, as motion beats are found from when joints turn."""
+def _note_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Array:
+    """Beats from note onsets, by the same method as motion beats."""
     table = np.array(score.notes)
     times = clock.seconds(table[:, 0])
     loud = table[:, 3] / 127.0
@@ -203,7 +201,7 @@ def _heard_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Ar
         superposed(_by_channel(notes)), alike, rate=RATE, shortest=_SHORTEST, longest=_LONGEST
     )
     if not found:
-        raise MotionFormatError("its notes keep no time that could be counted", path=path)
+        raise MotionFormatError("no beat period found in its notes", path=path)
     period = found[0].seconds
     local = local_periods(playing - playing.mean(), period)
     first, last = float(times.min()), seconds
@@ -212,7 +210,7 @@ def _heard_beats(score: _Score, clock: _Clock, seconds: float, path: Path) -> Ar
 
 
 def _by_channel(notes: Candidates) -> Candidates:
-    """Chords as one onset: one signal per channel, moments apart."""
+    """One signal per channel, with the notes of a chord as one onset."""
     channels = notes.signals // 128
     keep = np.ones(len(notes), dtype=bool)
     for channel in np.unique(channels):

@@ -1,8 +1,4 @@
-"""Music as a dancer hears it: beats, bars, and how long it lasts.
-
-MIDI files say where their beats are (`midi`); sound has to be listened to (`audio`, with the
-extra of that name). Tunes made by code (`tunes`) need no file.
-"""
+"""Music: beats, bars and length, from MIDI files, audio files or generated tunes."""
 
 from __future__ import annotations
 
@@ -28,23 +24,23 @@ _EDGE = 0.5  # seconds
 
 @dataclass(frozen=True, eq=False)
 class Music:
-    """When a piece of music has its beats.
+    """Beats and bars of a piece of music.
 
     Attributes
     ----------
     beats : ndarray, shape (K,)
-        Seconds, rising.
+        Times of the beats, seconds, increasing.
     meter : int
-        Beats per bar, at the start.
+        Beats per bar at the start.
     downbeats : ndarray of int
-        Numbers of the beats that start a bar.
+        Indices of the beats that start a bar.
     seconds : float
         Duration.
     onsets : ndarray, shape (N,)
-        Seconds at which notes start.
+        Times at which notes start, seconds.
     name : str
     path : str
-        The file, where there is one.
+        The file, if there is one.
     """
 
     beats: Array
@@ -57,13 +53,13 @@ class Music:
 
     @property
     def bpm(self) -> float:
-        """Beats per minute, the usual ones."""
+        """Median number of beats per minute."""
         return 60.0 / float(np.median(np.diff(self.beats))) if len(self.beats) > 1 else 0.0
 
     def inner_beats(self, seconds: float) -> Array:
-        """Beats half a second and more from both ends of so many seconds.
+        """Beats at least half a second from both ends of a dance of this length.
 
-        At the very ends there is no motion on one side of a beat to tell it by.
+        Nearer to the ends, a beat has motion on one side only and cannot be found.
         """
         return self.beats[(self.beats > _EDGE) & (self.beats < seconds - _EDGE)]
 
@@ -80,7 +76,7 @@ class Music:
 
 
 def beats_met(wanted: Array, found: Array, fps: float) -> int:
-    """How many of the `wanted` moments (K,) have a `found` one (N,) within one frame.
+    """Number of `wanted` times (K,) with a `found` time (N,) within one frame.
 
     Examples
     --------
@@ -94,7 +90,7 @@ def beats_met(wanted: Array, found: Array, fps: float) -> int:
 
 
 def load_music(path: str | Path, *, meter: int | None = None, source: Source = "score") -> Music:
-    """The beats of a MIDI or sound file.
+    """Read the beats of a MIDI or audio file.
 
     Parameters
     ----------
@@ -103,15 +99,15 @@ def load_music(path: str | Path, *, meter: int | None = None, source: Source = "
     meter : int, optional
         Beats per bar. Default: as the file says, or 4.
     source : {"score", "notes"}
-        For MIDI: beats from its tempos and meters, or from when its notes start. Files played
-        in by hand often carry a tempo that means nothing; then the notes know better.
+        For MIDI: beats from tempos and time signatures, or from note onsets. In recordings
+        of live play the tempo is often meaningless; use the notes then.
 
     Raises
     ------
     MotionFormatError
-        If the file is damaged, has no notes, or claims to last for hours.
+        If the file is damaged, has no notes, or is longer than two hours.
     MissingExtra
-        For sound, if the extra ``audio`` is not installed.
+        For audio files, if the extra ``audio`` is not installed.
     """
     path = Path(path)
     if meter is not None and meter < 1:
