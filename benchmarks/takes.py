@@ -57,7 +57,7 @@ def takes(settings: Settings, scratch: Path, *, say: Say) -> Takes:
 
 def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
     """Folder with all files there are, in words, and whom to credit; options as in `takes`."""
-    place = settings.data or _data_folder()
+    place = settings.data or data_folder()
     if place is None:
         from motionloom import demo
 
@@ -73,7 +73,7 @@ def everything(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, st
 
 def labelled_clips(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path, str, str]:
     """Folder with single-action clips, in words, and whom to credit; options as in `takes`."""
-    place = settings.data or _data_folder()
+    place = settings.data or data_folder()
     if place is not None and (place / _CLIPS).exists():
         return _unpacked(place / _CLIPS, say), "single-action CMU clips", CREDIT
     return everything(settings, scratch, say=say)
@@ -81,7 +81,7 @@ def labelled_clips(settings: Settings, scratch: Path, *, say: Say) -> tuple[Path
 
 def measured_rhythms(settings: Settings, *, say: Say) -> list[tuple[Path, float]]:
     """CMU takes whose seconds per step were measured from the feet; none without the data set."""
-    place = settings.data or _data_folder()
+    place = settings.data or data_folder()
     table = place / "beats" / "dev.csv" if place else None
     if place is None or table is None or not table.exists() or not (place / _ARCHIVE).exists():
         return []
@@ -111,7 +111,7 @@ def _chosen(folder: Path, settings: Settings) -> tuple[Path, ...]:
 _SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
-def _data_folder() -> Path | None:
+def data_folder() -> Path | None:
     """MOTIONLOOM_DATA, or a folder shared/data beside the checkout."""
     named = os.environ.get("MOTIONLOOM_DATA")
     places = [parent / "shared" / "data" for parent in Path(__file__).parents[3].parents]

@@ -150,7 +150,7 @@ def test_an_installation_appears_whole_or_not_at_all(cache, monkeypatch):
         (target / "half.py").write_text("")
         return "no matching distribution" if name == "bad" else None
 
-    monkeypatch.setattr(rivals, "_pip", half_done)
+    monkeypatch.setattr(rivals, "pip_install", half_done)
     said = []
     failures = rivals.install([Package("bad", "bad"), Package("good", "good")], say=said.append)
     assert failures == {"bad": "no matching distribution"}
@@ -223,7 +223,7 @@ def test_the_files_are_chosen_by_the_seed_one_per_size(folder, tmp_path):
 
 def test_without_any_data_the_built_in_corpus_is_written_and_used(folder, tmp_path, monkeypatch):
     monkeypatch.delenv("MOTIONLOOM_DATA", raising=False)
-    monkeypatch.setattr(where, "_data_folder", lambda: None)
+    monkeypatch.setattr(where, "data_folder", lambda: None)
     monkeypatch.setattr(demo, "write", lambda place: shutil.copytree(folder, place))
     found = takes(Settings(), tmp_path / "scratch", say=print)
     assert found.source == "the built-in corpus"

@@ -68,8 +68,9 @@ def test_weights_stay_valid_while_they_change(kicks):
     random = np.random.default_rng(3)
     player = BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0])
     while len(player.read(1)):
-        assert player._weights.sum() == pytest.approx(1.0)
-        assert player._weights.min() > -0.15 and player._weights.max() < 1.15
+        weights = player.weights
+        assert weights.sum() == pytest.approx(1.0)
+        assert weights.min() > -0.15 and weights.max() < 1.15
         player.steer(weights=random.dirichlet(np.ones(4)))
 
 

@@ -34,7 +34,7 @@ def building(monkeypatch):
     spec = importlib.util.spec_from_file_location("build_page", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "_npm_command", lambda: [sys.executable, "-c", NPM])
+    monkeypatch.setattr(module, "npm_command", lambda: [sys.executable, "-c", NPM])
     return module
 
 

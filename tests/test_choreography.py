@@ -289,7 +289,7 @@ def test_damaged_graph_files_are_told(tmp_path, monkeypatch, name, text, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(MotionFormatError, match=words):
         load_graph(tmp_path / name)
-    monkeypatch.setattr(transition_graph, "_LARGEST_BYTES", len(text) - 1)
+    monkeypatch.setattr(transition_graph, "MAX_FILE_BYTES", len(text) - 1)
     with pytest.raises(MotionFormatError, match="a graph file may have at most"):
         load_graph(tmp_path / name)
     with pytest.raises(InvalidInput, match=r"written to .json or .graphml"):

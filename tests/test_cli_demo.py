@@ -8,7 +8,7 @@ from commands import invoked
 from typer.testing import CliRunner
 
 from motionloom.cli import app
-from motionloom.cli.demo import _STEPS
+from motionloom.cli.demo import STEPS
 from motionloom.demo import corpus
 from motionloom.errors import InvalidInput
 
@@ -50,5 +50,5 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     page = (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
     for name in re.findall(r'(?:src|href)="([^"]+)"', page):
         assert (tmp_path / "tour" / name).exists(), name
-    assert page.count("<h2>") == len(_STEPS) and page.count("motionloom-player") >= 8
+    assert page.count("<h2>") == len(STEPS) and page.count("motionloom-player") >= 8
     assert "$ motionloom search" in page and "http" not in page

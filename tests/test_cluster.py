@@ -58,7 +58,7 @@ def library_at(path):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Every row of a web is a task of its own."""
-    monkeypatch.setattr(web_tasks, "_TASK_CELLS", 1)
+    monkeypatch.setattr(web_tasks, "MAX_TASK_CELLS", 1)
 
 
 def bytes_below(folder):
@@ -117,7 +117,7 @@ def test_what_has_not_begun_is_given_up_when_the_loop_ends_early(address):
 
 
 def test_an_address_where_nobody_answers_is_reported(monkeypatch):
-    monkeypatch.setattr("motionloom.parallel.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("motionloom.parallel.cluster.CONNECT_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"no cluster answers at tcp://127.0.0.1:9 "):
         with on_cluster("tcp://127.0.0.1:9"):
             pass
@@ -129,7 +129,7 @@ def test_an_address_where_nobody_answers_is_reported(monkeypatch):
 def test_a_cluster_without_workers_is_reported(monkeypatch):
     from distributed import LocalCluster
 
-    monkeypatch.setattr("motionloom.parallel.cluster._WORKERS_SECONDS", 0.3)
+    monkeypatch.setattr("motionloom.parallel.cluster.WORKERS_SECONDS", 0.3)
     with LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         with pytest.raises(ClusterError, match=r"the cluster at tcp://\S+ has no workers; start"):
             with on_cluster(empty.scheduler_address):
@@ -168,8 +168,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
         lib = ml.Library.create(place)
         with on_cluster(address) if place == "there.loom" else parallel.executor(1):
             reports.append(lib.add("takes", workers=2))
-            monkeypatch.setattr("motionloom.store.artifacts.row_table._WORTH_A_POOL", 0)
-            monkeypatch.setattr("motionloom.store.artifacts.row_table._BATCH_FRAMES", 1)
+            monkeypatch.setattr("motionloom.store.artifacts.row_table.MIN_POOL_FRAMES", 0)
+            monkeypatch.setattr("motionloom.store.artifacts.row_table.BATCH_FRAMES", 1)
             rows.append(np.array(lib.features("e15").rows))
     assert (reports[0].added, len(reports[0].failed)) == (3, 1)
     assert reports[0].failed == reports[1].failed
@@ -184,8 +184,8 @@ def test_imports_and_features_are_the_same_bytes_as_on_one_machine(address, tmp_
 @pytest.fixture
 def small_portions(monkeypatch):
     """Every row of clips, every pair of takes is a task of its own."""
-    monkeypatch.setattr("motionloom.motion_graph.pair_candidates._FEWEST_CELLS", 1)
-    monkeypatch.setattr("motionloom.motion_graph.pair_candidates._TASK_CELLS", 1)
+    monkeypatch.setattr("motionloom.motion_graph.pair_candidates.MIN_TASK_CELLS", 1)
+    monkeypatch.setattr("motionloom.motion_graph.pair_candidates.MAX_TASK_CELLS", 1)
 
 
 def test_clips_graphs_and_bodies_are_the_same_to_the_bit(address, tmp_path, small_portions):
@@ -352,7 +352,7 @@ def test_a_scheduler_that_is_killed_is_told_and_a_rerun_goes_on(tmp_path, many_t
     assert WebStore(library).build(workers=1).built == left
     whole = library_at(tmp_path / "whole.loom")
     WebStore(whole).build(workers=1)
-    covered = [sorted(WebStore(lib)._covered()) for lib in (library, whole)]
+    covered = [sorted(WebStore(lib).covered()) for lib in (library, whole)]
     assert covered[0] == covered[1]
 
 
@@ -499,7 +499,7 @@ def test_the_settings_file_names_the_cluster(tmp_path, monkeypatch):
     settings.write_text('[engine]\ncluster = "tcp://127.0.0.1:9"\n')
     assert cluster_from(settings) == "tcp://127.0.0.1:9"
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("motionloom.parallel.cluster._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("motionloom.parallel.cluster.CONNECT_SECONDS", 0.3)
     library_at(tmp_path / "takes.loom").close()
     outcome = CliRunner().invoke(app, ["web", "takes.loom", "build"])
     assert isinstance(outcome.exception, ClusterError)

@@ -241,8 +241,8 @@ def test_weights_are_those_of_trying_all_few_movements(rng):
     np.testing.assert_allclose(ours.sum(axis=1), 1.0)
     for wish, weights in zip(wishes, ours, strict=True):
         away = node.travel - wish
-        cost = np.sum((weights @ away) ** 2) + travels._FAR * weights @ np.sum(away**2, axis=1)
-        _, least = best_blend(node.travel, wish, travels._FAR)
+        cost = np.sum((weights @ away) ** 2) + travels.FAR_COST * weights @ np.sum(away**2, axis=1)
+        _, least = best_blend(node.travel, wish, travels.FAR_COST)
         assert cost <= 1.03 * least + 1e-4  # trifles are left out
     np.testing.assert_allclose(ours[-2:], np.eye(8)[:2], atol=1e-6)
 

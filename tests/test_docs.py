@@ -1,5 +1,6 @@
 """Every block of code in README and docs runs; every command is in the reference."""
 
+import inspect
 import re
 import shlex
 from pathlib import Path
@@ -81,7 +82,9 @@ def test_the_reference_of_python_has_every_public_name():
     made = _script("make_api").page()
     kept = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert names(kept) == names(made), "run: .venv/bin/python docs/make_api.py"
-    assert all(f"## ml.{name}\n" in kept for name in ml.__all__ if name in ml._HOMES)
+    for name in ml.__all__:
+        described = inspect.isclass(getattr(ml, name)) or inspect.isfunction(getattr(ml, name))
+        assert not described or f"## ml.{name}\n" in kept, name
 
 
 def test_every_picture_is_made_by_a_script():

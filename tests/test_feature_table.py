@@ -48,13 +48,13 @@ def lib(tmp_path, clips):
 def computed(monkeypatch):
     """Names of the motions whose rows are computed, in the order in which they are."""
     names: list[str] = []
-    real = store._rows
+    real = store.motion_features
 
     def noted(motion, **options):
         names.append(motion.name)
         return real(motion, **options)
 
-    monkeypatch.setattr(store, "_rows", noted)
+    monkeypatch.setattr(store, "motion_features", noted)
     return names
 
 
@@ -146,7 +146,7 @@ def test_options_are_kept_side_by_side(lib, clips):
 
 def test_many_processes_give_the_same_bytes_as_one(lib, clips, monkeypatch):
     lib.add_motion(clips["stroll"], name="stroll")
-    monkeypatch.setattr(batches, "_BATCH_FRAMES", 50)
+    monkeypatch.setattr(batches, "BATCH_FRAMES", 50)
     alone = lib.features("pca16", workers=1)
     rows, basis = np.array(alone.rows), alone.feature_set.basis.digest
     shutil.rmtree(lib.path / "derived")
@@ -332,7 +332,7 @@ def test_a_failure_leaves_nothing_behind(lib, monkeypatch):
     def fails(motion, **options):
         raise InvalidInput(f"{motion.name} is no good")
 
-    monkeypatch.setattr(store, "_rows", fails)
+    monkeypatch.setattr(store, "motion_features", fails)
     with pytest.raises(InvalidInput, match="kick is no good"):
         lib.features("e15")
     assert os.listdir(lib.path / "derived") == []

@@ -80,7 +80,7 @@ def test_twenty_kills_leave_three_hundred_files_as_if_nothing_had_been(tmp_path)
 
 
 def test_rows_reach_the_library_while_the_import_goes_on(takes, lib, monkeypatch):
-    monkeypatch.setattr(importing, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
     seen = []
     lib.add(takes, workers=1, progress=lambda steps: seen.append(len(Library(lib.path))))
     assert seen[-1] >= 11 and seen == sorted(seen) and seen[5] >= 4

@@ -262,7 +262,7 @@ def test_says_why_the_catalogue_cannot_be_used(lib, monkeypatch, code, message):
     def connection(**_):
         raise trouble
 
-    monkeypatch.setattr(lib.catalogue, "_connection", connection)
+    monkeypatch.setattr(lib.catalogue, "connection", connection)
     with pytest.raises(LibraryError, match=f"takes.loom: {message}"):
         lib.names  # noqa: B018
 

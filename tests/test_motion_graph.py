@@ -69,7 +69,7 @@ def test_bands_put_together_are_the_whole(rng, monkeypatch):
     grid = rng.uniform(size=(50, 50))
     grid += grid.T
     cells = Cells(grid)
-    monkeypatch.setattr(module, "_CELLS", 300)
+    monkeypatch.setattr(module, "BAND_CELLS", 300)
     assert len(list(error_bands(cells, numbers(50), multiple=3))) > 5
     np.testing.assert_allclose(error_function(cells, numbers(50)), grid, rtol=1e-6)
     np.testing.assert_allclose(
@@ -82,7 +82,7 @@ def test_bands_put_together_are_the_whole(rng, monkeypatch):
 def test_spots_match_the_definition(rng, monkeypatch, method, size):
     from motionloom.motion_graph import candidates as module
 
-    monkeypatch.setattr(module, "_CELLS", size)
+    monkeypatch.setattr(module, "BAND_CELLS", size)
     grid = rng.uniform(size=(41, 53))
     blend, sector = 6, 7
     found = transition_candidates(
@@ -240,7 +240,8 @@ def test_provenance_names_the_frames_that_are_played(graph):
 def test_the_trigger_takes_the_next_transition_there_is(graph):
     calm = graph.player(3, automatic=False)
     start = calm.read(5)
-    ahead = graph.departures(calm._motion, calm._frame)[0][0] - calm._frame
+    motion, frame = calm.position
+    ahead = graph.departures(motion, frame)[0][0] - frame
     calm.steer(transition=True)
     after = calm.read(int(ahead) + graph.transitions.blend)
     assert len(after.seams) == 1 and len(start.seams) == 0

@@ -40,7 +40,7 @@ def test_every_window_is_told_what_has_changed(client, tmp_path):
         one.send_text('{"id": 7, "kind": "ping"}')  # and it answers as before
         assert heard(one) == {"id": 7}
     client.put("/api/library/labels/walk", json={"labels": []})  # nobody is there to hear
-    assert not client.app.state.studio._listeners
+    assert client.app.state.studio.listener_count == 0
 
 
 def test_a_request_that_is_refused_changes_nothing(client):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import zipfile
 from pathlib import Path
@@ -362,18 +363,18 @@ def test_what_a_killed_server_left_is_removed_and_what_another_uses_is_not(libra
 
 
 def test_a_full_disk_is_told(library, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, part):
+            raise OSError(28, "No space left on device")
+
+    def opened(handle, mode):
+        os.close(handle)
+        return Full()
+
     place = Uploads(library.path)
+    monkeypatch.setattr(os, "fdopen", opened)
     with place.begin().open("a.bvh") as file:
-
-        class Full:
-            def write(self, part):
-                raise OSError(28, "No space left on device")
-
-            def close(self):
-                pass
-
-        file._file.close()
-        file._file = Full()
+        monkeypatch.undo()
         with pytest.raises(InvalidInput, match="a.bvh: no room left on the disk"):
             file.write(b"x")
     place.close()

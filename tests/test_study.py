@@ -39,7 +39,7 @@ def found(lib):
 
 def test_correlations_match_the_definition(rng):
     matrices = [rng.integers(0, 12, size=(6, 9)).astype(float) for _ in range(3)]  # with ties
-    actual = parts._rank_correlations(matrices, 5)
+    actual = parts.mean_correlations(matrices, 5)
     for a, by in enumerate(matrices):
         near = np.argpartition(by, 4, axis=1)[:, :5]
         for b, other in enumerate(matrices):
@@ -51,7 +51,7 @@ def test_correlations_match_the_definition(rng):
 
 def test_distances_without_order_correlate_with_nothing():
     flat, sloped = np.ones((2, 6)), np.tile(np.arange(6.0), (2, 1))
-    np.testing.assert_allclose(parts._rank_correlations([flat, sloped], 4), [[0, 0], [0, 1]])
+    np.testing.assert_allclose(parts.mean_correlations([flat, sloped], 4), [[0, 0], [0, 1]])
 
 
 def test_segments_are_compared_by_warping(rng):
@@ -59,7 +59,7 @@ def test_segments_are_compared_by_warping(rng):
     lengths = np.array([4, 6, 3])
     table = rng.normal(size=(13, 15))
     clips = np.split(table, np.cumsum(lengths)[:-1])
-    actual = parts._warped_distances(measure, table, lengths)
+    actual = parts.warped_distances(measure, table, lengths)
     for i, first in enumerate(clips):
         for j, second in enumerate(clips):
             expected = naive.dtw(measure.matrix(first, second)) if i != j else 0.0
@@ -69,10 +69,10 @@ def test_segments_are_compared_by_warping(rng):
 def test_poses_are_ranked_among_all_frames_but_themselves(lib, found):
     measures = [frame_distance("e15"), frame_distance("pc1")]
     rng = np.random.default_rng(0)
-    segments, rows = parts._prepared(lib, measures, 76, 1.0, rng)
+    segments, rows = parts.prepared_segments(lib, measures, 76, 1.0, rng)
     tables = [np.concatenate(clips) for clips in rows]
     queries = np.array([17, 60, 120, 200])
-    actual = parts._pose_correlations(measures, tables, queries, 30)
+    actual = parts.pose_correlations(measures, tables, queries, 30)
     matrices = [m.matrix(t[queries], t) for m, t in zip(measures, tables, strict=True)]
     expected = []
     for k, query in enumerate(queries):
@@ -114,13 +114,13 @@ def test_windows_look_beyond_the_edges_of_a_clip(lib):
     motion = lib["walk0"]
     segment = parts.Segment("walk0", 30, 60)
     whole = FEATURES["e15x3"].prepare(motion)[30:60]
-    (rows,) = parts._rows(motion, segment, [FEATURES["e15x3"]])
+    (rows,) = parts.segment_features(motion, segment, [FEATURES["e15x3"]])
     np.testing.assert_array_equal(rows, whole)
 
 
 def test_clips_of_other_rates_are_taken_at_the_common_one():
     fast = ml.demo.clip("walk", fps=120)
-    (rows,) = parts._rows(fast, parts.Segment("walk", 120, 240), [FEATURES["e15"]])
+    (rows,) = parts.segment_features(fast, parts.Segment("walk", 120, 240), [FEATURES["e15"]])
     np.testing.assert_allclose(rows, FEATURES["e15"].prepare(fast)[120:240:4], atol=1e-5)
 
 

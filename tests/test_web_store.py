@@ -146,7 +146,7 @@ def test_workers_make_the_same_files(library, tmp_path, monkeypatch):
     alone.build(workers=1)
     names = {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
     shutil.rmtree(alone.folder)
-    monkeypatch.setattr(web_tasks, "_TASK_CELLS", 1)
+    monkeypatch.setattr(web_tasks, "MAX_TASK_CELLS", 1)
     WebStore(library).build(workers=2)
     assert names == {path.name: path.read_bytes() for path in alone.folder.glob("*.web")}
 

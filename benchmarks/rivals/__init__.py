@@ -81,7 +81,7 @@ def install(packages: Iterable[Package], *, say: Say) -> dict[str, str]:
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{package.name}-", dir=target.parent))
         try:
-            problem = _pip(package.name, scratch)
+            problem = pip_install(package.name, scratch)
             if problem:
                 failures[package.name] = problem
             else:
@@ -91,7 +91,7 @@ def install(packages: Iterable[Package], *, say: Say) -> dict[str, str]:
     return failures
 
 
-def _pip(name: str, target: Path) -> str | None:
+def pip_install(name: str, target: Path) -> str | None:
     """Run pip (or uv, where there is no pip); None, or the last thing it said."""
     arguments = ["install", "--quiet", "--no-deps", "--target", str(target), name]
     if importlib.util.find_spec("pip"):

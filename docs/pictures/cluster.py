@@ -44,7 +44,7 @@ def build_with_a_death():
         store = WebStore(library)
         store.folder.mkdir(parents=True)
         with local_cluster(3) as cluster, on_cluster(cluster.scheduler_address):
-            web_tasks._FEWEST_CELLS = FRAMES**2 // 120
+            web_tasks.MIN_TASK_CELLS = FRAMES**2 // 120
             work, tasks = store.planned()
             warm = WebStore(library).planned(only=library.names[:4])
             bars, killed = [], None

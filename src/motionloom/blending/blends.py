@@ -312,6 +312,11 @@ class BlendPlayer(Player):
         self._point: float | None = 0.0
         self._frame = 0
 
+    @property
+    def weights(self) -> Array:
+        """Current blend weights, shape (N,), while they change towards the ones last set."""
+        return self._weights.copy()
+
     def _read(self, count: int) -> FrameBlock:
         made = [frame for frame in (self._step() for _ in range(count)) if frame is not None]
         start = self._frame - len(made)

@@ -174,7 +174,7 @@ def marched(centres, yaws, rates, drifts, steps, headings, goals, dt, out_centre
 Array = NDArray[np.float64]
 
 _TRIFLE = 0.02  # smaller weights are set to zero
-_FAR = 0.1  # cost of the weighted mean squared distance relative to the squared error
+FAR_COST = 0.1  # cost of the weighted mean squared distance relative to the squared error
 _WHOLE = 10.0  # metres: scale of the constraint that weights sum to 1
 _ENOUGH = 1e-10  # relative gain below which a change is rounding
 
@@ -182,7 +182,7 @@ _ENOUGH = 1e-10  # relative gain below which a change is rounding
 def travel_weights(node: DanceNode, travel: ArrayLike) -> Array:
     """Sparse non-negative blend weights (A, n) with travels near the given ones.
 
-    Minimizes the squared error plus `_FAR` times the weighted mean squared distance.
+    Minimizes the squared error plus `FAR_COST` times the weighted mean squared distance.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def _weigh(travel, targets, weights):
                     dot += away[i, c] * away[j, c]
                 products[i, j] = dot + _WHOLE**2
                 if i == j:
-                    pull[i] = _WHOLE**2 - 0.5 * _FAR * dot
+                    pull[i] = _WHOLE**2 - 0.5 * FAR_COST * dot
         _solve(products, pull, weights[a])
         whole = weights[a].sum()
         for i in range(count):

@@ -153,7 +153,7 @@ def library_features(
             folder,
             previous,
             library,
-            partial(_rows, features=chosen, rate=rate),
+            partial(motion_features, features=chosen, rate=rate),
             width=chosen.dimension,
             length=partial(row_count, rate=rate),
             left_out=_left_out(library, chosen),
@@ -235,7 +235,8 @@ def principal_components(
 # --- tasks on one motion ------------------------------------------------------------------
 
 
-def _rows(motion: Motion, features: FeatureSet, rate: float) -> NDArray[np.float32]:
+def motion_features(motion: Motion, features: FeatureSet, rate: float) -> NDArray[np.float32]:
+    """Feature vectors of a motion at `rate` frames per second, shape (T, D)."""
     return features.prepare(at_rate(motion, rate))
 
 

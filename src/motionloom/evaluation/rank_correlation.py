@@ -101,18 +101,18 @@ def rank_correlations(
     step = progress if progress is not None else lambda count: None
     rng = np.random.default_rng(settings.seed)
     chosen = _measures(library, _names(settings))
-    segments, rows = _prepared(library, chosen, settings.clips, settings.seconds, rng)
+    segments, rows = prepared_segments(library, chosen, settings.clips, settings.seconds, rng)
     step(1)
     lengths = np.array([len(clip) for clip in rows[0]])
     tables = [np.concatenate(clip_rows) for clip_rows in rows]
     frames = int(lengths.sum())
     queries = np.sort(rng.choice(frames, size=min(settings.queries, frames), replace=False))
     neighbours = min(settings.neighbours, frames - 1)
-    poses = _pose_correlations(chosen, tables, queries, neighbours)
+    poses = pose_correlations(chosen, tables, queries, neighbours)
     step(len(chosen))
     warped = []
     for measure, table in zip(chosen, tables, strict=True):
-        warped.append(_warped_distances(measure, table, lengths))
+        warped.append(warped_distances(measure, table, lengths))
         step(1)
     ranked = min(settings.ranked, len(segments) - 1)
     return Study(
@@ -152,7 +152,7 @@ def _measures(library: Store, wanted: Sequence[str | FrameDistance]) -> list[Fra
     return found
 
 
-def _prepared(
+def prepared_segments(
     library: Store, measures: Sequence[FrameDistance], clips: int, seconds: float, rng
 ) -> tuple[list[Segment], list[list[NDArray]]]:
     """Segments drawn at random, and for each measure the prepared frames of each segment."""
@@ -163,7 +163,7 @@ def _prepared(
         if len(drawn) == clips:
             break
         try:
-            prepared = _rows(library[everything[k].motion], everything[k], measures)
+            prepared = segment_features(library[everything[k].motion], everything[k], measures)
         except RoleError:
             continue  # a body without these joints
         if not all(np.isfinite(found).all() for found in prepared):
@@ -193,7 +193,9 @@ def _segments(library: Store, seconds: float) -> list[Segment]:
     return found
 
 
-def _rows(motion: Motion, segment: Segment, measures: Sequence[FrameDistance]) -> list[NDArray]:
+def segment_features(
+    motion: Motion, segment: Segment, measures: Sequence[FrameDistance]
+) -> list[NDArray]:
     """Frames of a segment prepared by each measure, at the common rate."""
     margin = round(_MARGIN_SECONDS * motion.fps)
     start = max(0, segment.start_frame - margin)
@@ -206,9 +208,10 @@ def _rows(motion: Motion, segment: Segment, measures: Sequence[FrameDistance]) -
 # --- correlations ---------------------------------------------------------------------------
 
 
-def _pose_correlations(
+def pose_correlations(
     measures: Sequence[FrameDistance], tables: Sequence[NDArray], queries: NDArray, neighbours: int
 ) -> Array:
+    """Rank correlations (K, K) of frames: each query frame against all other frames."""
     total = np.zeros((len(measures), len(measures)))
     for start in range(0, len(queries), _BLOCK):
         block = queries[start : start + _BLOCK]
@@ -216,7 +219,7 @@ def _pose_correlations(
             _without_self(measure.matrix(table[block], table), block)
             for measure, table in zip(measures, tables, strict=True)
         ]
-        total += len(block) * _rank_correlations(matrices, neighbours)
+        total += len(block) * mean_correlations(matrices, neighbours)
     return total / len(queries)
 
 
@@ -228,10 +231,10 @@ def _without_self(matrix: Array, frames: NDArray) -> Array:
 def _correlations(distances: Sequence[Array], few: int) -> Array:
     """Correlations over the `few` nearest, of square distance matrices."""
     everyone = np.arange(len(distances[0]))
-    return _rank_correlations([_without_self(d.copy(), everyone) for d in distances], few)
+    return mean_correlations([_without_self(d.copy(), everyone) for d in distances], few)
 
 
-def _rank_correlations(matrices: Sequence[Array], neighbours: int) -> Array:
+def mean_correlations(matrices: Sequence[Array], neighbours: int) -> Array:
     """Mean over the rows of matrices (M, N) of Spearman's correlation over each row's nearest.
 
     Entry (a, b): nearest by matrix a, their distances by a against those by b.
@@ -253,7 +256,7 @@ def _centred_ranks(values: Array) -> Array:
     return ranks / np.where(length > 0.0, length, 1.0)  # all equal: no order, no correlation
 
 
-def _warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
+def warped_distances(measure: FrameDistance, table: NDArray, lengths: NDArray) -> Array:
     """Cost of the best warping path between all clips, concatenated in `table`."""
     offsets = offsets_of(lengths)
     count = len(lengths)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from motionloom.distance import FrameDistance
 from motionloom.errors import InvalidInput
 
-_CELLS = 4_000_000  # cells of a band: 32 MB in double precision
+BAND_CELLS = 4_000_000  # cells of a band: 32 MB in double precision
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def error_bands(
     [True]
     """
     columns = a if b is None else b
-    height = max(_CELLS // max(len(columns), 1) // multiple, 1) * multiple
+    height = max(BAND_CELLS // max(len(columns), 1) // multiple, 1) * multiple
     for row in range(0, len(a), height):
         above = max(row - margin, 0)
         first = above if b is None else 0

@@ -22,8 +22,8 @@ from motionloom.motion_graph.candidates import TransitionCandidates, transition_
 from motionloom.parallel import Progress, one_thread
 from motionloom.store.store import Store
 
-_TASK_CELLS = 100_000_000  # cells of one task, at most: some seconds of work
-_FEWEST_CELLS = 10_000_000  # cells of one task, at least: dispatching it costs little beside
+MAX_TASK_CELLS = 100_000_000  # cells of one task, at most: some seconds of work
+MIN_TASK_CELLS = 10_000_000  # cells of one task, at least: dispatching it costs little beside
 _TASKS_PER_WORKER = 8
 _WORTH_A_POOL = 150_000_000  # cells; for fewer, starting processes takes longer
 
@@ -140,8 +140,8 @@ def _tasks(lengths: Sequence[int]) -> list[tuple[Pair, ...]]:
     [((0, 0), (0, 1), (0, 2), (1, 1), (1, 2)), ((2, 2),)]
     """
     every = int(np.sum(lengths)) ** 2 / 2
-    portion = min(every / (_TASKS_PER_WORKER * parallel.available_workers()), _TASK_CELLS)
-    portion = max(portion, _FEWEST_CELLS)
+    portion = min(every / (_TASKS_PER_WORKER * parallel.available_workers()), MAX_TASK_CELLS)
+    portion = max(portion, MIN_TASK_CELLS)
     tasks: list[tuple[Pair, ...]] = []
     task: list[Pair] = []
     cells = 0.0

@@ -118,6 +118,11 @@ class GraphPlayer(Player):
             self._transform = PlanarTransform.to_origin(graph.motions[self._motion][self._frame])
         self._next = self._choice()
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """Index of the motion being played and the frame that comes next."""
+        return self._motion, self._frame
+
     def _read(self, count: int) -> FrameBlock:
         parts = [FrameBlock.empty(len(self.skeleton), self._played)]
         while count > 0:

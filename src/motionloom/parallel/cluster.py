@@ -19,7 +19,7 @@ from typing import Any
 from motionloom.errors import InvalidInput, MissingExtra, MotionloomError
 from motionloom.parallel.threads import use_one_thread
 
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 _GONE = (OSError, TimeoutError, RuntimeError)  # what Dask raises when the scheduler is not there
 _RESTART = "10 minutes"  # for a worker of a local cluster to restart
 _QUIET = {  # less of the self-monitoring of Dask, which competes with the workers for cores
@@ -27,7 +27,7 @@ _QUIET = {  # less of the self-monitoring of Dask, which competes with the worke
     "distributed.admin.tick.interval": "500ms",
 }
 _COUNT_SECONDS = 2.0  # between counts of the workers
-_WORKERS_SECONDS = 30.0  # for the first worker to connect
+WORKERS_SECONDS = 30.0  # for the first worker to connect
 _PATIENCE_SECONDS = 300.0  # without any worker
 
 
@@ -59,7 +59,7 @@ class ClusterExecutor(Executor):
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
             self._client = distributed.Client(
-                address, timeout=_CONNECT_SECONDS, set_as_default=False, name="motionloom"
+                address, timeout=CONNECT_SECONDS, set_as_default=False, name="motionloom"
             )
         except (OSError, TimeoutError) as error:
             raise ClusterError(
@@ -75,7 +75,7 @@ class ClusterExecutor(Executor):
         self._workers, self._counted = 0, 0.0
         self._seen = time.monotonic()
         try:
-            self._client.wait_for_workers(1, timeout=_WORKERS_SECONDS)
+            self._client.wait_for_workers(1, timeout=WORKERS_SECONDS)
         except TimeoutError:
             self.shutdown()
             raise ClusterError(

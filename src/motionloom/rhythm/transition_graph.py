@@ -24,7 +24,7 @@ from motionloom.errors import InvalidInput, MotionFormatError
 Array = NDArray[np.float64]
 
 _VERSION = 1
-_LARGEST_BYTES = 64 * 2**20  # of a graph file; thousands of nodes need a few megabytes
+MAX_FILE_BYTES = 64 * 2**20  # of a graph file; thousands of nodes need a few megabytes
 _GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -258,8 +258,8 @@ def load_graph(path: str | Path) -> TransitionGraph:
 def graph_data(path: str | Path) -> dict[str, Any]:
     """The contents of a graph file as plain data, unchecked."""
     path = Path(path)
-    if path.stat().st_size > _LARGEST_BYTES:
-        raise MotionFormatError(f"a graph file may have at most {_LARGEST_BYTES} bytes", path=path)
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise MotionFormatError(f"a graph file may have at most {MAX_FILE_BYTES} bytes", path=path)
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
         data = _from_graphml(text) if path.suffix.lower() == ".graphml" else json.loads(text)

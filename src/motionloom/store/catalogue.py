@@ -102,7 +102,7 @@ class Catalogue:
     def rows(self, query: str, values: tuple = ()) -> list[tuple]:
         """All rows of a query."""
         with self._explained():
-            return self._connection().execute(query, values).fetchall()
+            return self.connection().execute(query, values).fetchall()
 
     # --- writing ------------------------------------------------------------------------
 
@@ -214,9 +214,9 @@ class Catalogue:
     def write_replica(self, path: Path) -> None:
         """Write a replica for workers on other machines: all but descriptions of files."""
         with self._explained():
-            self._connection()  # raises if there is no catalogue
+            self.connection()  # raises if there is no catalogue
             with closing(sqlite3.connect(path, isolation_level=None)) as copy:
-                self._connection().backup(copy)
+                self.connection().backup(copy)
                 copy.execute("DELETE FROM stored WHERE about IS NOT NULL")
                 copy.execute("VACUUM")
 
@@ -263,7 +263,7 @@ class Catalogue:
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         with self._explained():
-            connection = self._connection(create=create)
+            connection = self.connection(create=create)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -273,7 +273,8 @@ class Catalogue:
                     connection.execute("ROLLBACK")
                 raise
 
-    def _connection(self, *, create: bool = False) -> sqlite3.Connection:
+    def connection(self, *, create: bool = False) -> sqlite3.Connection:
+        """SQLite connection of this thread and process."""
         local = self._local
         # A connection must not be used in a forked process.
         if getattr(local, "connection", None) is None or local.process != os.getpid():

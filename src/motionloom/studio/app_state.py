@@ -75,6 +75,18 @@ class AppState:
         with self._lock:
             return tuple(self._cache)
 
+    @property
+    def computing_keys(self) -> tuple[tuple, ...]:
+        """Keys of the values being computed at the moment."""
+        with self._lock:
+            return tuple(self._computing)
+
+    @property
+    def listener_count(self) -> int:
+        """Number of open `listening` contexts."""
+        with self._lock:
+            return len(self._listeners)
+
     def invalidate(self, matches: Callable[[tuple], bool]) -> None:
         """Drop cached values whose keys match."""
         with self._lock:

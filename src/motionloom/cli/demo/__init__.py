@@ -16,7 +16,7 @@ from motionloom.cli.options import JSON
 from motionloom.cli.terminal import print_json, remark
 from motionloom.errors import InvalidInput
 
-_STEPS = (
+STEPS = (
     ("Making motions from code: walks, kicks, reaches, dances ...", gathering.corpus),
     ("Importing them into a library, as you would your own takes:", gathering.library),
     ("Drawing film strips:", gathering.film_strips),
@@ -53,7 +53,7 @@ def demo(
     tour = Tour(folder, seed, quiet=json)
     left: dict[str, Any] = {"folder": str(folder)}
     with compiled_ahead():
-        for number, (title, step) in enumerate(_STEPS, 1):
+        for number, (title, step) in enumerate(STEPS, 1):
             remark(f"{number}. {title}")
             tour.page.begin(title)
             left |= step(tour)

@@ -36,7 +36,7 @@ from motionloom.store.remote.object_store import ObjectStoreError
 from motionloom.store.store import Store
 
 _VERSION = 3  # raise it when the same motions give other webs than before
-_CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
+CELL_SECONDS = 64e-9  # of one core; measured, see docs/cluster.md
 _WORTH_A_POOL = 400_000_000  # cells; for fewer, processes take longer to start than to help
 
 
@@ -178,14 +178,14 @@ class WebStore:
         """What has no web yet, and about how long it takes."""
         entries, _ = self._chosen(**chosen)
         keys = {entry.name: web_key(entry) for entry in entries}
-        found = missing_pairs(entries, keys, self._covered())
+        found = missing_pairs(entries, keys, self.covered())
         lengths = {entry.name: row_count(entry, self.rate) for entry in entries}
         cells = sum(
             lengths[row] * lengths[name] / (2 if row == name else 1)
             for row, columns in found.items()
             for name in columns
         )
-        return LeftToBuild(sum(map(len, found.values())), cells, _CELL_SECONDS * cells)
+        return LeftToBuild(sum(map(len, found.values())), cells, CELL_SECONDS * cells)
 
     def planned(
         self, **chosen: str | Iterable[str] | None
@@ -195,7 +195,7 @@ class WebStore:
 
     def _planned(self, entries: Sequence[Entry]):
         keys = {entry.name: web_key(entry) for entry in entries}
-        missing = missing_pairs(entries, keys, self._covered())
+        missing = missing_pairs(entries, keys, self.covered())
         tasks = web_tasks(missing, {entry.name: row_count(entry, self.rate) for entry in entries})
         work = partial(
             built_webs,
@@ -307,7 +307,7 @@ class WebStore:
         """For every motion those that it has a web with."""
         names = {web_key(entry): entry.name for entry in self.library.entries()}
         found: dict[str, set[str]] = {name: set() for name in names.values()}
-        for a, b in self._covered():
+        for a, b in self.covered():
             if a in names and b in names:
                 found[names[a]].add(names[b])
                 found[names[b]].add(names[a])
@@ -375,7 +375,8 @@ class WebStore:
             self._webs[pack.name] = self.files.read(pack.name, decoded)
         return self._webs[pack.name]
 
-    def _covered(self) -> set[tuple[str, str]]:
+    def covered(self) -> set[tuple[str, str]]:
+        """Pairs of motion keys whose webs are built."""
         return {(pack.row, key) for pack in self._index() for key in pack.columns}
 
     def _sweep(self) -> None:

@@ -19,8 +19,8 @@ from motionloom.store.records import Entry, text_digest
 from motionloom.store.store import Store
 
 _GROUP_FRAMES = 40_000  # of the columns of one file, and of what a worker holds
-_TASK_CELLS = 200_000_000  # of the matrices of one task, at most: some seconds of work
-_FEWEST_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
+MAX_TASK_CELLS = 200_000_000  # of the matrices of one task, at most: some seconds of work
+MIN_TASK_CELLS = 5_000_000  # of one task, so that handing it out costs little beside it
 _TASKS_PER_WORKER = 8  # at least, if there is so much work: all workers end at about the same time
 
 
@@ -62,8 +62,8 @@ def web_tasks(missing: dict[str, list[str]], lengths: dict[str, int]) -> list[Ta
         if part:
             groups[number].append((row, tuple(part)))
     every = sum(lengths[a] * sum(lengths[b] for b in columns) for a, columns in missing.items())
-    portion = max(every // (_TASKS_PER_WORKER * parallel.available_workers()), _FEWEST_CELLS)
-    portion = min(portion, _TASK_CELLS)
+    portion = max(every // (_TASKS_PER_WORKER * parallel.available_workers()), MIN_TASK_CELLS)
+    portion = min(portion, MAX_TASK_CELLS)
     tasks: list[Task] = []
     for number in sorted(groups):
         task: list[tuple[str, tuple[str, ...]]] = []

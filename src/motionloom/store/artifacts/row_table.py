@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 ROWS, INDEX = "rows.npy", "index.json"
 _INDEX_KEYS = ("names", "keys", "starts", "width", "fps", "frames", "left_out", "stamp")
-_BATCH_FRAMES = 16_000  # per task: tenths of a second of work
-_WORTH_A_POOL = 150_000  # frames; for fewer, processes take longer to start than to help
+BATCH_FRAMES = 16_000  # per task: tenths of a second of work
+MIN_POOL_FRAMES = 150_000  # frames; for fewer, processes take longer to start than to help
 
 Result = TypeVar("Result")
 
@@ -353,7 +353,7 @@ def over_batches(
     progress: Progress | None,
 ) -> Iterator[Result]:
     """Apply `task` to batches of names in parallel; yields results in any order."""
-    if workers is None and sum(entry.frames for entry in entries) < _WORTH_A_POOL:
+    if workers is None and sum(entry.frames for entry in entries) < MIN_POOL_FRAMES:
         workers = 1
     batches = _batches(entries)
     with parallel.executor(library.files.workers(workers), tasks=len(batches)) as pool:
@@ -372,7 +372,7 @@ def _batches(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
     for entry in entries:
         names.append(entry.name)
         frames += entry.frames
-        if frames >= _BATCH_FRAMES:
+        if frames >= BATCH_FRAMES:
             batches.append(tuple(names))
             names, frames = [], 0
     return [*batches, tuple(names)] if names else batches

@@ -45,7 +45,7 @@ from motionloom.store.settings import ImportSettings
 if TYPE_CHECKING:
     from motionloom.store.store import Store
 
-_BATCH_ROWS, _BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
+BATCH_ROWS, BATCH_SECONDS = 64, 0.5  # a kill loses at most this much
 _WORTH_A_WORKER = 2_000_000  # bytes of files per worker process; starting one takes time
 
 
@@ -233,7 +233,7 @@ class _Batch:
         labels = self.wanted.get(task.source.path)
         if labels is not None and labels != self.held.get(task.name):
             self.labels[task.name] = labels
-        if self.size >= _BATCH_ROWS or time.monotonic() - self.since >= _BATCH_SECONDS:
+        if self.size >= BATCH_ROWS or time.monotonic() - self.since >= BATCH_SECONDS:
             self.flush()
 
     def flush(self) -> None:
