@@ -8,14 +8,14 @@ from commands import invoked
 from typer.testing import CliRunner
 
 from motionloom.cli import app
-from motionloom.cli.demo import STEPS
+from motionloom.cli.demo.steps import STEPS
 from motionloom.demo import corpus
 from motionloom.errors import InvalidInput
 
 
 def test_a_file_is_no_place_for_the_tour(tmp_path):
     (tmp_path / "notes.txt").write_text("walks, kicks")
-    with pytest.raises(InvalidInput, match="a folder is wanted for the tour, and this is a file"):
+    with pytest.raises(InvalidInput, match="is a file; the tour needs a folder"):
         invoked(app, "demo", tmp_path / "notes.txt")
 
 
@@ -44,8 +44,8 @@ def test_the_tour_leaves_what_it_names_and_goes_on_when_run_again(tmp_path, monk
     assert "15 pairs of motions, 0 built now" in again.stderr
     assert "transitions between 1 walks; feet slide 0." in again.stderr
     assert "jump_up_p0: 0.000 m" in again.stderr
-    assert " a minute, confidence 0.9" in again.stderr
-    assert "beats within a frame of the music's" in again.stderr
+    assert " per minute, confidence 0.9" in again.stderr
+    assert "beats within a frame of the music" in again.stderr
     assert "index.html in a browser" in again.stdout
     page = (tmp_path / "tour" / "index.html").read_text(encoding="utf-8")
     for name in re.findall(r'(?:src|href)="([^"]+)"', page):

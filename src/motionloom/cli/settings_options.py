@@ -126,7 +126,8 @@ def _options(
         names = [f"{names[0]}/--no-{names[0][2:]}"]
     text = help or about.help
     if about.unit:
-        text = f"{text.rstrip('.')} ({about.unit})."
+        sentence, bracket, default_ = text.partition(" [")
+        text = f"{sentence.rstrip('.')} ({about.unit}).{bracket}{default_}"
     least = about.least if type_ in (int, float, int | None, float | None) else None
     greatest = about.greatest if type_ in (int, float, int | None, float | None) else None
     shown = typer.Option(*names, help=text, metavar=about.metavar or None, min=least, max=greatest)

@@ -63,7 +63,7 @@ class CrowdSettings(Settings):
     seconds: float | None = setting(
         None, "Length. [as the music]", unit="s", least=_SHORTEST, greatest=_LONGEST
     )
-    seed: int = setting(0, "Random seed.", least=0, greatest=2**63 - 1)
+    seed: int = setting(0, "Random seed.", least=0)
     fps: float = setting(30.0, "Frames per second.", least=10.0, greatest=240.0)
     library: str | None = setting(None, "Use takes of this library.", metavar="LIB")
     takes: tuple[str, ...] = setting(

@@ -1,11 +1,4 @@
-"""Steps that make the corpus, import it and look at it.
-
-Steps that search the library.
-
-Steps that make new motion of the library's.
-
-A step beyond one process: the same answers from a cluster.
-"""
+"""Steps of ``motionloom demo``: functions of the `Tour` that return their results by name."""
 
 from __future__ import annotations
 
@@ -23,11 +16,9 @@ def corpus(tour: Tour) -> dict[str, Any]:
     from motionloom.demo import names, write
 
     count = len(names())
-    with progress("making", count, quiet=tour.quiet) as advance:
+    with progress("generating", count, quiet=tour.quiet) as advance:
         write(tour.takes, seed=tour.seed, progress=lambda name: advance())
-    tour.say(
-        f"{count} files in {tour.takes}; truth.csv, contacts.csv and labels.csv tell what they are."
-    )
+    tour.say(f"{count} files in {tour.takes}, described by truth.csv, contacts.csv and labels.csv.")
     return {}
 
 
@@ -68,18 +59,18 @@ def contact_sheet(tour: Tour) -> dict[str, Any]:
     tour.command(f"sheet {tour.place} -o {sheet}")
     with progress("drawing", len(tour.lib), quiet=tour.quiet) as advance:
         contact_sheet(_titled(tour.lib, advance), sheet, title="The built-in corpus")
-    tour.page.link(sheet, "All motions of the library, live")
+    tour.page.link(sheet, "All motions of the library, animated")
     return {"sheet": str(sheet)}
 
 
 def doctor(tour: Tour) -> dict[str, Any]:
-    """Examine a take read at the wrong rate."""
+    """Diagnose a take that is read at the wrong frame rate."""
     from motionloom.formats import load
     from motionloom.motion.diagnostics.issues import find_issues
 
-    hasty = tour.takes / "jump_up_p0.bvh"
-    tour.command(f"doctor {hasty} --fps 60")
-    for issue in find_issues(load(hasty, fps=60)):
+    fast = tour.takes / "jump_up_p0.bvh"
+    tour.command(f"doctor {fast} --fps 60")
+    for issue in find_issues(load(fast, fps=60)):
         tour.say(f"{issue.severity}: {issue.message}")
     return {}
 
@@ -104,27 +95,27 @@ _LEAP = "kick_leap_front_right_p0:10-60"
 
 
 def search(tour: Tour) -> dict[str, Any]:
-    """Find what looks like a stretch of a motion."""
+    """Search for movements like a segment of a motion."""
     tour.command(f"search {tour.place} {_LEAP} --max 5")
     for match in tour.lib.search(_LEAP, max=5):
         tour.say(f"{match.motion}, {match.start:.2f} to {match.end:.2f} s: {match.distance:.3f} m")
         clip = tour.lib[match.motion][match.start_frame : match.end_frame]
         tour.page.play(
-            clip, "the query" if match.distance == 0.0 else f"{match.distance:.3f} m off"
+            clip, "the query" if match.distance == 0.0 else f"distance {match.distance:.3f} m"
         )
     return {}
 
 
 def match_web(tour: Tour) -> dict[str, Any]:
-    """Precompute the match webs of all kicks and grow a family by look-up."""
+    """Precompute the match webs of all kicks, and find a family by look-up."""
     from motionloom.plots.match_graph import write_match_graph
     from motionloom.search.match_web.store import WebStore
 
-    tour.command(f"web {tour.place} build --within kick")
+    tour.command(f"web {tour.place} build --label kick")
     webs = WebStore(tour.lib).build(label="kick")
     tour.say(f"{webs.pairs} pairs of motions, {webs.built} built now; {webs.bytes / 1e6:.1f} MB")
     drawn = tour.folder / "family.png"
-    tour.command(f"family {tour.place} {_LEAP} --method web --within kick --max 15 -o {drawn}")
+    tour.command(f"family {tour.place} {_LEAP} --method web --label kick --max 15 -o {drawn}")
     members = tour.lib.family(_LEAP, method="web", label="kick", max=15)
     shown = [tour.lib[node.motion][node.start_frame : node.end_frame] for node in members.nodes]
     write_match_graph(members, shown, drawn)
@@ -133,7 +124,7 @@ def match_web(tour: Tour) -> dict[str, Any]:
 
 
 def whole_clips(tour: Tour) -> dict[str, Any]:
-    """Find clips that are alike from start to end."""
+    """Retrieve clips that are similar from start to end."""
     tour.command(f"search {tour.place} jump_up_p0 --method dtw-clip --k 4")
     for match in tour.lib.search("jump_up_p0", method="dtw-clip", k=4):
         tour.say(f"{match.motion}: {match.distance:.3f} m")
@@ -141,11 +132,11 @@ def whole_clips(tour: Tour) -> dict[str, Any]:
 
 
 def parametric_kick(tour: Tour) -> dict[str, Any]:
-    """Make one kick of many, and have it land at a point."""
+    """Make a parametric kick of many, and let it land at a point."""
     from motionloom.cli.parametric import draw_accessible
 
     kick, here = "kick_front_mid_right_p0:0-70", tour.folder / "kick_here.bvh"
-    tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --within kick --name kick")
+    tour.command(f"parametrize {tour.place} {kick} --by right_ankle@33 --label kick --name kick")
     tour.command(f"synthesize {tour.place} kick --at=-0.2,0.7,0.8 -o {here}")
     family = tour.lib.family(kick, label="kick", max_distance=0.1, max=24)
     space = tour.lib.parametrize(family, by="right_ankle@33", samples=150, name="kick")
@@ -154,18 +145,16 @@ def parametric_kick(tour: Tour) -> dict[str, Any]:
     region = tour.folder / "region.png"
     draw_accessible(space, region)
     tour.page.picture(region, "where the kick can land")
-    tour.page.play(
-        found.motion, "the ankle is asked to be 20 cm to the right, 70 cm up, 80 cm ahead"
-    )
+    tour.page.play(found.motion, "target of the ankle: 20 cm to the right, 70 cm up, 80 cm ahead")
     tour.say(
-        f"{len(family)} kicks; the ankle is there at frame {found.frames[0]}, "
-        f"{100 * found.error:.1f} cm off."
+        f"{len(family)} kicks; the ankle reaches the target at frame {found.frames[0]} with an "
+        f"error of {100 * found.error:.1f} cm."
     )
     return {"kick": str(here), "region": str(region)}
 
 
 def endless_walk(tour: Tour) -> dict[str, Any]:
-    """Wander over a motion graph of one performer's walks."""
+    """Walk randomly on a motion graph of the walks of one performer."""
     walks = [name for name in tour.lib.names if name.startswith("walk") and name.endswith("_p0")]
     endless = tour.folder / "endless.bvh"
     tour.command(f"graph {tour.place} build --only {','.join(sorted(walks))}")
@@ -173,7 +162,7 @@ def endless_walk(tour: Tour) -> dict[str, Any]:
     graph = tour.lib.motion_graph(only=sorted(walks))
     walk = graph.walk(seconds=30, seed=1)
     walk.save(endless)
-    tour.page.play(walk, "a walk that nobody walked")
+    tour.page.play(walk, "a synthesized walk")
     slide = graph.quality(walk).foot_slide_m
     tour.say(
         f"{len(graph)} transitions between {len(graph.motions)} walks; feet slide "
@@ -183,7 +172,7 @@ def endless_walk(tour: Tour) -> dict[str, Any]:
 
 
 def dance(tour: Tour) -> dict[str, Any]:
-    """Find a dance's beats, cut its choreography, and dance it to a tune."""
+    """Find the beats of a dance, learn its choreography, and dance to a tune."""
     from motionloom.demo.tunes import write_tune
     from motionloom.plots.rhythm import write_beats
 
@@ -193,9 +182,9 @@ def dance(tour: Tour) -> dict[str, Any]:
     write_beats(tour.lib[name], rhythm, drawn)
     tour.page.picture(drawn, "beats of a dance")
     tour.say(
-        f"{len(rhythm)} beats at {rhythm.bpm:.1f} a minute, confidence {rhythm.confidence:.2f}"
+        f"{len(rhythm)} beats at {rhythm.bpm:.1f} per minute, confidence {rhythm.confidence:.2f}"
     )
-    tour.command(f"movements {tour.place} --within dance_groove --meter 4 -o {score}")
+    tour.command(f"movements {tour.place} --label dance_groove --meter 4 -o {score}")
     groove = tour.lib.choreography(meter=4, label="dance_groove", kind="groove")
     groove.save(score)
     tour.say(f"{len(groove.movements)} movements in {len(groove.graph)} nodes")
@@ -204,9 +193,9 @@ def dance(tour: Tour) -> dict[str, Any]:
     tour.command(f"dance {tour.place} {song} --graph {score} -o {film}")
     made = groove.dance_to(song, seed=tour.seed)
     made.motions[0].save(film)
-    tour.page.play(made.motions[0], "a dance that nobody danced, to a tune that gets quicker")
+    tour.page.play(made.motions[0], "a synthesized dance to a tune that becomes faster")
     total, on_time = made.beats_on_time()
-    tour.say(f"{on_time} of {total} beats within a frame of the music's")
+    tour.say(f"{on_time} of {total} beats within a frame of the music")
     return {"beats": str(drawn), "choreography": str(score), "dance": str(film)}
 
 
@@ -217,24 +206,27 @@ def dance_floor(tour: Tour) -> dict[str, Any]:
 
     scene, above = tour.folder / "floor.glb", tour.folder / "floor.png"
     tour.command(
-        f"dancefloor {tour.place} -n 5 --seconds 10 --only dance_groove_p1 -o {scene} --top {above}"
+        f"dancefloor {tour.place} --count 5 --seconds 10 --only dance_groove_p1 -o {scene} "
+        f"--top-view {above}"
     )
     floor = tour.lib.dance_floor(5, seconds=10, only="dance_groove_p1")
     save(floor.scene, scene)
     write_floor_plan(floor.motions, above)
     tour.page.picture(above, "five dancers from above")
-    tour.say(f"no two bodies come nearer than {floor.least_distance:.2f} m")
+    tour.say(f"least distance of two bodies {floor.least_distance:.2f} m")
     return {"floor": str(scene), "floor_picture": str(above)}
 
 
 def ballroom(tour: Tour) -> dict[str, Any]:
-    """Let couples waltz around a ballroom without bumping."""
+    """Let couples waltz around a ballroom without colliding."""
     from motionloom.formats import save
     from motionloom.library.crowd_plan import CrowdPlan
     from motionloom.plots.top_view import write_top_view
 
     scene, above, moving = (tour.folder / f"ball.{kind}" for kind in ("glb", "png", "html"))
-    tour.command(f"ballroom --couples 12 --seconds 12 -o {scene} --top {above} --top {moving}")
+    tour.command(
+        f"ballroom --couples 12 --seconds 12 -o {scene} --top-view {above} --top-view {moving}"
+    )
     plan = CrowdPlan("ballroom", {"couples": 12, "seconds": 12})
     made = plan.run(plan.choreography())
     save(made.scene, scene, compact=True)
@@ -244,30 +236,30 @@ def ballroom(tour: Tour) -> dict[str, Any]:
         )
     total, on_time = made.beats_on_time()
     tour.page.picture(above, "twelve couples from above")
-    tour.page.link(moving, "the ballroom from above, moving")
+    tour.page.link(moving, "the ballroom from above, animated")
     tour.say(
-        f"couples keep {100 * made.clearance():.0f} cm and more from each other and the walls; "
+        f"least gap between couples and walls {100 * made.clearance():.0f} cm; "
         f"feet land on {on_time} of {total} beats"
     )
     return {"ballroom": str(scene), "ballroom_page": str(moving)}
 
 
 def whole_body(tour: Tour) -> dict[str, Any]:
-    """Infer a body from six of its points, its own take left out."""
+    """Reconstruct a body from six points, without its own take."""
     from motionloom.evaluation.reconstruction import joint_errors
 
     body = tour.folder / "body.bvh"
     tour.command(
         f"reconstruct {tour.takes / 'walk_p0.bvh'} --library {tour.place} "
-        f"--skeleton walk_p0 --without walk_p0 -o {body}"
+        f"--skeleton walk_p0 --exclude walk_p0 -o {body}"
     )
     truth = tour.lib["walk_p0"]
     inferred = tour.lib.reconstruct(truth, skeleton=truth, exclude="walk_p0")
     inferred.save(body)
-    tour.page.play(truth, "as performed")
-    tour.page.play(inferred, "inferred from six points")
+    tour.page.play(truth, "captured")
+    tour.page.play(inferred, "reconstructed from six points")
     off = joint_errors(truth, inferred)[0].mean()
-    tour.say(f"{len(inferred)} frames, joints {off:.1f} cm off on average.")
+    tour.say(f"{len(inferred)} frames, mean joint error {off:.1f} cm.")
     return {"body": str(body)}
 
 
@@ -275,7 +267,7 @@ _KICK = "kick_front_mid_right_p0"
 
 
 def cluster(tour: Tour) -> dict[str, Any]:
-    """Ask an index in four shards, held by two workers of a Dask cluster on this machine."""
+    """Query an index in four shards on two workers of a local Dask cluster."""
     import numpy as np
 
     from motionloom.parallel import ClusterError, local_cluster, on_cluster
@@ -290,11 +282,31 @@ def cluster(tour: Tour) -> dict[str, Any]:
             index = open_index(tour.lib, features, "shards", shards=4)
             sharded = neighbours(rows, features, index, k=16)
     except (MissingExtra, ClusterError) as error:
-        tour.say(f"passed over: {error}")
+        tour.say(f"skipped: {error}")
         return {"cluster": None}
     differ = int(np.sum((sharded.rows != single.rows) | (sharded.distances != single.distances)))
     tour.say(
         f"{len(rows)} frames, the 16 nearest of {len(features)} to each, from 4 shards: "
-        f"{differ} of {len(single.rows)} answers differ from one index's"
+        f"{differ} of {len(single.rows)} results differ from those of a single index"
     )
     return {"cluster": {"answers": len(single.rows), "differ": differ}}
+
+
+STEPS = (
+    ("Generating motions: walks, kicks, reaches, dances ...", corpus),
+    ("Importing them into a library, as you would import your own takes:", library),
+    ("Drawing film strips:", film_strips),
+    ("Drawing a contact sheet with animated figures, one file for any browser:", contact_sheet),
+    ("Searching for movements like this kick, nearest first:", search),
+    ("Diagnosing a take whose file has twice the true frame rate:", doctor),
+    ("Retargeting a walk to another performer, for Blender:", other_body),
+    ("Comparing all kicks in advance, so that a search is a look-up:", match_web),
+    ("Blending all similar kicks into one that lands at a given point:", parametric_kick),
+    ("Synthesizing half a minute of walking from a few walks:", endless_walk),
+    ("Retrieving whole clips: which jumps are like this one?", whole_clips),
+    ("Finding the beats of a dance, and dancing to another tune:", dance),
+    ("Filling a dance floor with five characters:", dance_floor),
+    ("Letting twelve couples waltz around a ballroom without colliding:", ballroom),
+    ("Reconstructing a full body from wrists, ankles, head and hips:", whole_body),
+    ("Searching on a cluster: two workers, half of the library each:", cluster),
+)

@@ -1,11 +1,8 @@
-"""Where the tour is: its folder, its library, and how it speaks.
+"""The tour of ``motionloom demo``: its folder and library, and the page of its results.
 
-The page that a tour leaves: each step with its commands, what came of it, what to look at.
-
-Kernels of the tour's last steps, compiled in a process of their own while the first ones run.
-
-On a machine that has never run motionloom, compiling is most of the tour. Kernels are kept on
-disk once they are compiled, so a second process can make them for the first.
+On a machine that has never run motionloom, most of the time of the tour is compilation. Compiled
+kernels are cached on disk, so a second process compiles those of the last steps while the first
+steps run.
 """
 
 from __future__ import annotations
@@ -51,10 +48,9 @@ class _Step:
 
 @dataclass
 class IndexPage:
-    """What the tour says and shows, step by step; `write` makes one page of it.
+    """A page of commands and results, step by step.
 
-    Pictures and other pages are linked by name and lie beside the page; figures that move are
-    part of it.
+    Pictures and other pages are linked and lie next to the page; animated figures are part of it.
     """
 
     steps: list[_Step] = field(default_factory=list)
@@ -64,24 +60,24 @@ class IndexPage:
         self.steps.append(_Step(title.rstrip(": .")))
 
     def command(self, words: str) -> None:
-        """A command that repeats what was done."""
+        """Add the command of a step."""
         self._last.parts.append(f"<pre>$ motionloom {escape(words)}</pre>")
 
     def say(self, text: str) -> None:
-        """What came of it."""
+        """Add a result."""
         self._last.parts.append(f"<p>{escape(text)}</p>")
 
     def picture(self, path: Path, words: str) -> None:
-        """A picture beside the page."""
+        """Add a picture."""
         name = escape(path.name)
         self._last.parts.append(f'<a href="{name}"><img src="{name}" alt="{escape(words)}"></a>')
 
     def link(self, path: Path, words: str) -> None:
-        """Another page beside this one."""
+        """Add a link to another page."""
         self._last.parts.append(f'<p><a href="{escape(path.name)}">{escape(words)}</a></p>')
 
     def play(self, motion: Motion, words: str) -> None:
-        """A figure that moves, twelve seconds of it at most."""
+        """Add an animated figure of at most twelve seconds."""
         from motionloom.plots.player import player_html
 
         shown = motion[: round(12.0 * motion.fps)]
@@ -94,7 +90,7 @@ class IndexPage:
         text = (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>motionloom: a tour</title>'
             f"<style>{_STYLE}</style><h1>motionloom: a tour</h1>"
-            "<p>Made from code, on this machine, just now. The commands repeat each step.</p>"
+            "<p>All motions were generated on this machine. The commands repeat each step.</p>"
             f"{articles}</html>\n"
         )
         with atomic_write(path) as scratch:
@@ -115,7 +111,7 @@ def _article(number: int, step: _Step) -> str:
 
 @dataclass(frozen=True)
 class Tour:
-    """A tour in a folder; a `quiet` one draws no progress bars."""
+    """A tour in a folder; `quiet`: without progress bars."""
 
     folder: Path
     seed: int
@@ -124,35 +120,35 @@ class Tour:
 
     @property
     def takes(self) -> Path:
-        """The folder of files the corpus is written to."""
+        """The folder of the files of the corpus."""
         return self.folder / "takes"
 
     @property
     def place(self) -> Path:
-        """The library's path."""
+        """Path of the library."""
         return self.folder / "demo.loom"
 
     @cached_property
     def lib(self) -> Library:
-        """The library, made if missing."""
+        """The library, created if missing."""
         from motionloom.library import Library
 
         return Library.create(self.place, exist_ok=True)
 
     def command(self, words: str) -> None:
-        """Show the command that does what the step does."""
+        """Print the command of a step."""
         remark(f"   $ motionloom {words}")
         self.page.command(words)
 
     def say(self, text: str) -> None:
-        """Tell what came of it."""
+        """Print a result."""
         remark(f"   {text}")
         self.page.say(text)
 
 
 @contextmanager
 def compiled_ahead() -> Iterator[None]:
-    """Compile in the background; what is not ready at the end is given up."""
+    """Compile in the background; stop at the end of the block."""
     if (os.cpu_count() or 1) < 2:
         yield
         return
@@ -170,9 +166,9 @@ def compiled_ahead() -> Iterator[None]:
 
 
 def compile_last_steps() -> None:
-    """Small cases of what comes last in the tour: a body from six points, a waltz."""
+    """Run small cases of the last steps of the tour: a reconstruction and a waltz."""
     if hasattr(os, "nice"):
-        os.nice(10)  # the tour goes first
+        os.nice(10)  # the tour has priority
     from motionloom import demo
     from motionloom.library import Library
     from motionloom.library.crowd_plan import CrowdPlan
