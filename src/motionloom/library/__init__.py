@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from motionloom.library.crowd_plan import CrowdPlan
     from motionloom.motion_graph.edits import EditedGraph
     from motionloom.motion_graph.graph import MotionGraph
+    from motionloom.parametric.parameters import ParameterKind
     from motionloom.parametric.parametric_motion import ParametricMotion, SynthesisResult
     from motionloom.rhythm.choreography import Choreography
     from motionloom.rhythm.dance import Dance
@@ -46,6 +47,7 @@ _LAZY = {
         "library.crowd_plan": ("CrowdPlan",),
         "motion_graph.edits": ("EditedGraph",),
         "motion_graph.graph": ("MotionGraph",),
+        "parametric.parameters": ("ParameterKind",),
         "parametric.parametric_motion": ("ParametricMotion", "SynthesisResult"),
         "rhythm.choreography": ("Choreography",),
         "rhythm.dance": ("Dance",),
@@ -62,7 +64,8 @@ _LAZY = {
 __all__ = [
     "AUDIO_SUFFIXES", "Ballroom", "Choreography", "Comparison", "CrowdPlan", "Dance",
     "DancePlayer", "EditedGraph", "Family", "FrameBlock", "Library", "MIDI_SUFFIXES", "March",
-    "Match", "Matches", "MotionGraph", "Music", "ParametricMotion", "Player", "SynthesisResult",
+    "Match", "Matches", "MotionGraph", "Music", "ParameterKind", "ParametricMotion", "Player",
+    "SynthesisResult",
     "TempoClock", "assign_names", "find_sources", "is_companion", "is_library", "load_music",
     "tune", "write_sound", "writer_lock",
 ]  # fmt: skip

@@ -230,10 +230,6 @@ def write_gif(
     view : str
         As for `motionloom.plots.film_strip`.
 
-    Returns
-    -------
-    path : Path
-
     Raises
     ------
     InvalidInput

@@ -53,10 +53,6 @@ def write_error_function(
     distance : str or FrameDistance, optional
         Default: that of the graph.
     dpi : float
-
-    Returns
-    -------
-    path : Path
     """
     from matplotlib.figure import Figure
 

@@ -278,10 +278,6 @@ def write_rank_correlations(study: Study, path: str | Path, *, dpi: float = 110)
         ``.png``, ``.svg`` or ``.pdf``.
     dpi : float
         Dots per inch, for PNG.
-
-    Returns
-    -------
-    path : Path
     """
     from matplotlib.figure import Figure
 

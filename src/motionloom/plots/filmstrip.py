@@ -96,7 +96,15 @@ def film_strip(
     return _draw_stages(strip)
 
 
-def write_strip(motion: Motion, path: str | Path, **options) -> Path:
+def write_strip(
+    motion: Motion,
+    path: str | Path,
+    *,
+    frames: int = 8,
+    view: str = "three-quarter",
+    layout: str = "auto",
+    first_frame: int = 0,
+) -> Path:
     """Write a film strip to a .png, .svg or .pdf file; options as for `film_strip`.
 
     Examples
@@ -108,7 +116,8 @@ def write_strip(motion: Motion, path: str | Path, **options) -> Path:
     walk.png
     """
     path = checked_picture_path(path)
-    return write_figure(film_strip(motion, **options), path)
+    strip = film_strip(motion, frames=frames, view=view, layout=layout, first_frame=first_frame)
+    return write_figure(strip, path)
 
 
 @dataclass(frozen=True)

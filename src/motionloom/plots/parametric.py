@@ -81,13 +81,23 @@ def draw_overlay(
     _finish(axes, np.concatenate(seen), title)
 
 
-def write_overlay(motions: Sequence[Motion], path: str | Path, **options) -> Path:
+def write_overlay(
+    motions: Sequence[Motion],
+    path: str | Path,
+    *,
+    frames: Sequence[int] | None = None,
+    trace: str | None = None,
+    view: str = "three-quarter",
+    title: str = "",
+    thick: Sequence[int] = (0, -1),
+) -> Path:
     """Write a figure of overlaid motions; options as for `draw_overlay`."""
     from matplotlib.figure import Figure
 
     path = checked_picture_path(path)
     sheet = Figure(figsize=(_INCHES, _INCHES), dpi=150, facecolor=PAPER)
-    draw_overlay(sheet.add_axes((0.02, 0.02, 0.96, 0.9)), motions, **options)
+    axes = sheet.add_axes((0.02, 0.02, 0.96, 0.9))
+    draw_overlay(axes, motions, frames=frames, trace=trace, view=view, title=title, thick=thick)
     return write_figure(sheet, path)
 
 

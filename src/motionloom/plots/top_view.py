@@ -39,22 +39,9 @@ OUTLINE = np.array([
 
 @dataclass(frozen=True, eq=False)
 class TopView:
-    """Floor positions of a crowd and its surroundings.
+    """Floor positions of a crowd and its surroundings; see `write_top_view`."""
 
-    Attributes
-    ----------
-    bodies : ndarray, shape (A, C, T, 3)
-        Position and heading, ``x, z, yaw``, of the C bodies of A agents.
-    fps : float
-    radius : float
-        Radius of the disc around the centre of each agent, metres.
-    room : (width, depth), optional
-    columns : sequence of (x, z, radius)
-    line : ndarray, shape (S, 2), optional
-        Centre line of a street.
-    """
-
-    bodies: Array
+    bodies: Array  # (A, C, T, 3): x, z, yaw of the C bodies of A agents
     fps: float
     radius: float
     room: Sequence[float] | None = None
@@ -306,10 +293,6 @@ def write_floor_plan(
     frame : int
         Frame of the poses; the floor below any frame of a character is tinted.
     dpi : float
-
-    Returns
-    -------
-    path : Path
     """
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure

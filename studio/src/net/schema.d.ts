@@ -1364,7 +1364,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["ParameterKindRow"][];
+                        "application/json": components["schemas"]["ParameterKind"][];
                     };
                 };
             };
@@ -2680,8 +2680,8 @@ export interface components {
             /** Nodes */
             nodes: string[];
         };
-        /** ParameterKindRow */
-        ParameterKindRow: {
+        /** ParameterKind */
+        ParameterKind: {
             /** Name */
             name: string;
             /** Words */

@@ -202,7 +202,7 @@ def _lines(path, pair: Comparison, a: str, b: str, threshold: float | None = Non
     words += [] if distance == "pc11" else ["--distance", distance]
     if (pair.a.start_frame, pair.a.end_frame) != (0, len(pair.a.motion)):
         words += ["--query", f"{pair.a.start_frame}-{pair.a.end_frame}"]
-        words += [] if threshold is None else ["--threshold", f"{threshold:g}"]
+        words += [] if threshold is None else ["--max-distance", f"{threshold:g}"]
     chosen = "" if distance == "pc11" else f", distance={distance!r}"
     call = f"compare({a!r}, {b!r}{chosen}).matrix()"
     python = f"import motionloom as ml; grid = ml.Library({str(path)!r}).{call}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from motionloom.errors import InvalidInput
+from motionloom.library import ParameterKind
 from motionloom.library.settings import Dtw, FamilySettings, ParametrizeSettings
 from motionloom.studio.app_state import AppState, State
 from motionloom.studio.jobs import Job, JobStatus
@@ -49,16 +50,6 @@ class TargetFileRequest(BaseModel):
     suffix: FileFormat = "bvh"
 
 
-class ParameterKindRow(BaseModel):
-    """A kind of parameter of the menu."""
-
-    name: str
-    words: str
-    joint: bool
-    frame: bool
-    axes: list[str]
-
-
 class ParametricRow(BaseModel):
     """A stored parametric motion: its parameters and number of examples."""
 
@@ -87,9 +78,9 @@ class SharedParametricMotion:
 
 
 @router.get("/kinds")
-def kinds(state: State) -> list[ParameterKindRow]:
+def kinds(state: State) -> list[ParameterKind]:
     """Kinds of parameters: name, description, whether they have a joint and a frame."""
-    return [ParameterKindRow(**asdict(kind)) for kind in state.library.parameter_kinds()]
+    return list(state.library.parameter_kinds())
 
 
 @router.get("")
