@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 from motionloom.motion import Motion, Skeleton
 from motionloom.motion.rotations import quaternions as rot
+from motionloom.motion.rotations.kernels import rotate_floor
 from motionloom.ragged import offsets_of
 
 
@@ -245,9 +246,10 @@ def blend_kernel(rotations, root, offsets, active, weights, times, transforms, p
             x -= transforms[t, i, 0]
             z -= transforms[t, i, 1]
             c, s = c * c - s * s, 2.0 * c * s
-            px += weight * (c * x + s * z)
+            x, z = rotate_floor(c, s, x, z)
+            px += weight * x
             py += weight * y
-            pz += weight * (c * z - s * x)
+            pz += weight * z
         c, s = np.cos(0.5 * place[t, 2]), np.sin(0.5 * place[t, 2])
         total[0] = c * w0 - s * w2
         total[1] = c * w1 + s * w3

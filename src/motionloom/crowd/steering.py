@@ -17,6 +17,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from motionloom.crowd.collision import advance, contact_time, near_pairs
+from motionloom.motion.rotations.kernels import rotate_floor
 from motionloom.rhythm.dance_nodes import DanceNode
 
 _RELAX = 1.2  # seconds: relaxation time of the wanted velocity towards the flow
@@ -114,8 +115,8 @@ def _eased_step(yaws, rates, drifts, i, step, goal, dx, dz, dt):
     drifts[i, 0] += _DRIFT_EASE * dt * (scale * dx - drifts[i, 0])
     drifts[i, 1] += _DRIFT_EASE * dt * (scale * dz - drifts[i, 1])
     c, s = np.cos(yaws[i]), np.sin(yaws[i])
-    x, z = step
-    return c * x + s * z + drifts[i, 0] * dt, c * z - s * x + drifts[i, 1] * dt
+    x, z = rotate_floor(c, s, step[0], step[1])
+    return x + drifts[i, 0] * dt, z + drifts[i, 1] * dt
 
 
 @njit(cache=True, nogil=True)
@@ -135,7 +136,7 @@ def danced(
         wanted_velocities(centres, wanted, radii, half, columns, speed, dt)
         for i in range(count):
             c, s = np.cos(yaws[i]), np.sin(yaws[i])
-            mx, mz = c * means[i, 0] + s * means[i, 1], c * means[i, 1] - s * means[i, 0]
+            mx, mz = rotate_floor(c, s, means[i, 0], means[i, 1])
             goal = 0.0
             if np.hypot(mx, mz) > _HARDLY and np.hypot(wanted[i, 0], wanted[i, 1]) > _HARDLY:
                 # The angle from the actual to the wanted direction.

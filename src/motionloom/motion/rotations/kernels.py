@@ -1,4 +1,4 @@
-"""Scalar rotation kernels for Numba code: one quaternion ``wxyz`` at a time, into given arrays."""
+"""Scalar rotation kernels for Numba code: one rotation at a time, quaternions ``wxyz``."""
 
 from __future__ import annotations
 
@@ -70,3 +70,12 @@ def right_jacobian_into(v, out):
     out[0, 1], out[1, 0] = a * z + b * x * y, -a * z + b * x * y
     out[0, 2], out[2, 0] = -a * y + b * x * z, a * y + b * x * z
     out[1, 2], out[2, 1] = a * x + b * y * z, -a * x + b * y * z
+
+
+@nb.njit(cache=True, nogil=True, inline="always")
+def rotate_floor(c, s, x, z):
+    """Floor position (x, z) after a rotation by `yaw`, given its cosine `c` and sine `s`.
+
+    `PlanarTransform` for kernels, which keep transforms as arrays of ``x, z, yaw``.
+    """
+    return c * x + s * z, c * z - s * x
