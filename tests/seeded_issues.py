@@ -1,4 +1,4 @@
-"""Faults as files have them, planted in motions that are sound."""
+"""Typical issues of files, inserted into regular motions."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Feet that stay where they stand: slide removed, legs neither stretched nor popped."""
+"""Foot-skate clean-up: slide removed, legs neither stretched nor popped."""
 
 import csv
 from dataclasses import replace
@@ -70,7 +70,7 @@ def test_skate_added_to_a_walk_is_removed(name, fps):
             assert np.ptp(path[start:end], axis=0).max() < 1e-4
 
 
-def test_skate_is_found_without_being_told_where_the_feet_stand():
+def test_skate_is_removed_without_given_contacts():
     skated = skating(ml.demo.clip("walk"))
     cleaned = skated.clean_feet()
     before, after = foot_slide(skated), foot_slide(cleaned, skated.contacts())
@@ -206,7 +206,7 @@ def test_a_knee_that_is_an_end_site_cannot_turn():
 
 
 @given(st.integers(0, 10_000), st.integers(6, 60), st.integers(1, 12))
-def test_the_least_bent_curve_matches_its_definition(seed, frames, reach):
+def test_the_curve_of_least_bending_matches_its_definition(seed, frames, reach):
     rng = np.random.default_rng(seed)
     known = np.where(rng.random(frames) < 0.25, rng.normal(size=frames), np.nan)
     known[rng.integers(frames)] = 1.0

@@ -1,4 +1,4 @@
-"""When feet stand: against known truth, under noise, at any rate, on stairs."""
+"""Foot contacts: against known truth, under noise, at any rate, on stairs."""
 
 from dataclasses import replace
 

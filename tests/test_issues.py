@@ -1,10 +1,10 @@
-"""Planted faults are found; sound motions are left in peace."""
+"""Issues inserted into motions are found; regular motions have none."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import seeded_issues as faults
+import seeded_issues as seeded
 
 import motionloom as ml
 from motionloom.formats.inference import facing
@@ -46,8 +46,8 @@ def test_the_built_in_corpus_is_healthy(third):
 
 
 @pytest.mark.parametrize("metres", [0.2, -0.2, 1.0])
-def test_a_floor_that_is_off_is_told_with_how_far(walk, metres):
-    issue = only(faults.raised(walk, metres), "floor")
+def test_a_wrong_floor_is_reported_with_its_height(walk, metres):
+    issue = only(seeded.raised(walk, metres), "floor")
     assert issue.severity == "error"
     where = "above" if metres > 0 else "below"
     assert where in issue.message
@@ -59,8 +59,8 @@ def test_someone_on_a_step_still_has_a_floor():
     assert alarms(ml.demo.clip("step_up_left")) == set()
 
 
-def test_free_fall_tells_a_doubled_rate(jump):
-    issue = only(faults.twice_as_fast(jump), "rate")
+def test_free_fall_shows_a_doubled_rate(jump):
+    issue = only(seeded.twice_as_fast(jump), "rate")
     assert "falls with" in issue.message
     assert f"--fps {jump.fps:g}" in issue.advice
 
@@ -69,15 +69,15 @@ def test_rates_are_judged_alike_at_any_true_rate(jump):
     for fps in (24.0, 60.0, 120.0):
         true = jump.resample(fps)
         assert "rate" not in alarms(true)
-        assert "rate" in alarms(faults.twice_as_fast(true))
+        assert "rate" in alarms(seeded.twice_as_fast(true))
 
 
-def test_swapped_names_are_told_by_the_toes(walk):
-    issue = only(faults.with_swapped_names(walk), "sides")
+def test_swapped_names_are_seen_by_the_toes(walk):
+    issue = only(seeded.with_swapped_names(walk), "sides")
     assert "toes point backwards" in issue.message
 
 
-def test_a_rest_pose_that_does_not_stand_is_no_fault(walk):
+def test_a_rest_pose_that_does_not_stand_is_no_issue(walk):
     """LAFAN1's rest has its legs along X; names may be swapped there, too."""
     lying = with_bones_along_x(walk)
     hip, ankle = lying.rest_pose().role_positions(["left_hip", "left_ankle"])[0]
@@ -86,7 +86,7 @@ def test_a_rest_pose_that_does_not_stand_is_no_fault(walk):
     assert "sides" not in alarms(lying)
     assert facing(lying) is None
     assert facing(walk) == "+z"
-    swapped = only(faults.with_swapped_names(lying), "sides")
+    swapped = only(seeded.with_swapped_names(lying), "sides")
     assert "toes point backwards half of the time" in swapped.message
 
 
@@ -107,7 +107,7 @@ def with_bones_along_x(motion):
     return replace(motion, skeleton=bones, rotations=rotations)
 
 
-def test_swapped_angles_are_told_by_the_splayed_legs(walk):
+def test_swapped_angles_are_seen_by_the_splayed_legs(walk):
     rotations = walk.rotations.astype(np.float64)
     skeleton = walk.skeleton
     for side, sign in (("left", 1.0), ("right", -1.0)):
@@ -122,15 +122,15 @@ def test_swapped_angles_are_told_by_the_splayed_legs(walk):
 @pytest.mark.parametrize("role", ["hips", "left_shoulder", "right_hip"])
 def test_flipped_frames_are_named(walk, length, role):
     axis = (0.0, 1.0, 0.0) if role == "hips" else (1.0, 0.0, 0.0)
-    issue = only(faults.flipped(walk, 40, 40 + length, role=role, axis=axis), "jumps")
+    issue = only(seeded.flipped(walk, 40, 40 + length, role=role, axis=axis), "jumps")
     assert issue.severity == "error"
     assert "40" in issue.message
     assert role in issue.message
 
 
 def test_flips_at_both_ends_are_found(walk):
-    assert "jumps" in alarms(faults.flipped(walk, 0, 1))
-    assert "jumps" in alarms(faults.flipped(walk, len(walk) - 1, len(walk)))
+    assert "jumps" in alarms(seeded.flipped(walk, 0, 1))
+    assert "jumps" in alarms(seeded.flipped(walk, len(walk) - 1, len(walk)))
 
 
 def test_a_root_that_leaps_is_found(walk):
@@ -139,7 +139,7 @@ def test_a_root_that_leaps_is_found(walk):
     assert "root path" in only(replace(walk, root=root), "jumps").message
 
 
-def test_a_turn_nobody_sees_is_a_note_only(walk):
+def test_an_invisible_flip_is_info_only(walk):
     """Twisting a forearm about itself turns the hand, yet moves no joint far."""
     skeleton = walk.skeleton
     joint = skeleton.joint(skeleton.roles["left_elbow"])
@@ -154,15 +154,15 @@ def test_a_turn_nobody_sees_is_a_note_only(walk):
 
 
 @pytest.mark.parametrize("factor", [100.0, 0.01])
-def test_a_scaled_file_is_understood_or_doubted(walk, tmp_path, factor):
+def test_a_scaled_file_is_understood_or_reported(walk, tmp_path, factor):
     text = walk.save(tmp_path / "walk.bvh", unit="cmu").read_text()
-    (tmp_path / "scaled.bvh").write_text(faults.scaled_text(text, factor))
+    (tmp_path / "scaled.bvh").write_text(seeded.scaled_text(text, factor))
     motion = ml.load(tmp_path / "scaled.bvh")
     right = motion.origin.unit_m * factor == pytest.approx(0.0254 / 0.45, rel=0.05)
     assert right or "unit" in alarms(motion)
 
 
-def test_a_giant_is_a_fault_and_a_child_a_doubt(walk):
+def test_a_giant_is_an_error_and_a_child_a_warning(walk):
     scaled = lambda factor: replace(  # noqa: E731
         walk, skeleton=walk.skeleton.scaled(factor), root=walk.root * factor
     )
@@ -171,22 +171,22 @@ def test_a_giant_is_a_fault_and_a_child_a_doubt(walk):
     assert "unit" not in alarms(scaled(0.9))
 
 
-def test_a_file_that_stands_on_z_is_turned_and_told(walk, tmp_path):
+def test_a_file_that_stands_on_z_is_rotated_and_reported(walk, tmp_path):
     motion = saved(walk, tmp_path / "walk.bvh", up="z")
     assert motion.origin.up == "z"
     assert only(motion, "up").severity == "info"
     assert alarms(motion) == set()
 
 
-def test_a_root_turned_to_z_is_doubted(walk, tmp_path):
-    motion = saved(faults.with_turned_root(walk), tmp_path / "walk.bvh")
+def test_a_root_rotated_to_z_up_is_a_warning(walk, tmp_path):
+    motion = saved(seeded.with_turned_root(walk), tmp_path / "walk.bvh")
     issue = only(motion, "up")
     assert issue.severity == "warning"
     assert "up='z'" in issue.message
 
 
-def test_someone_asleep_on_the_floor_is_not_doubted(walk, tmp_path):
-    lying = faults.with_turned_root(walk[10:11])
+def test_a_body_lying_on_the_floor_is_no_issue(walk, tmp_path):
+    lying = seeded.with_turned_root(walk[10:11])
     still = replace(
         lying,
         rotations=np.repeat(lying.rotations, 60, axis=0),
@@ -195,21 +195,21 @@ def test_someone_asleep_on_the_floor_is_not_doubted(walk, tmp_path):
     assert "up" not in alarms(saved(still, tmp_path / "asleep.bvh"))
 
 
-def test_a_tpose_in_front_is_told(walk, tmp_path):
+def test_a_tpose_frame_in_front_is_reported(walk, tmp_path):
     motion = saved(walk, tmp_path / "walk.bvh", rest_frame=True)
     assert motion.origin.tpose_frame == 0
     assert only(motion, "tpose").severity == "info"
     assert alarms(motion) == set()
 
 
-def test_faults_come_first(walk):
-    bad = faults.raised(faults.flipped(walk, 30, 31), 0.5)
+def test_errors_come_first(walk):
+    bad = seeded.raised(seeded.flipped(walk, 30, 31), 0.5)
     kinds = [issue.severity for issue in find_issues(bad)]
     assert kinds == sorted(kinds, key=["error", "warning", "info"].index)
     assert {"jumps", "floor"} <= alarms(bad)
 
 
-def test_missing_limbs_are_doubted_and_other_checks_left_out():
+def test_missing_limbs_are_a_warning_and_other_checks_are_skipped():
     skeleton = ml.Skeleton(["a", "b"], [-1, 0], [[0, 0, 0], [0, 1, 0]])
     motion = ml.Motion(skeleton, np.tile([1.0, 0, 0, 0], (20, 2, 1)), np.zeros((20, 3)), 30)
     assert only(motion, "roles").severity == "warning"
@@ -217,11 +217,11 @@ def test_missing_limbs_are_doubted_and_other_checks_left_out():
 
 
 @pytest.mark.parametrize("frames", [0, 1, 2, 6])
-def test_very_short_motions_are_examined_too(walk, frames):
+def test_very_short_motions_are_checked_too(walk, frames):
     assert alarms(walk[:frames]) == set()
 
 
-def test_sliding_feet_are_a_note():
+def test_sliding_feet_are_info():
     reach = ml.demo.clip("reach_front_mid_left")
     drift = np.linspace(0.0, 0.3, len(reach))[:, None] * [1.0, 0.0, 0.0]
     issue = only(replace(reach, root=reach.root + drift), "slide")

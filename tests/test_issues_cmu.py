@@ -1,10 +1,10 @@
-"""How many planted faults are found, and how often sound takes are doubted, on CMU's takes."""
+"""Detection rates of inserted issues, and false alarms, on CMU's takes."""
 
 import csv
 
 import numpy as np
 import pytest
-import seeded_issues as faults
+import seeded_issues as seeded
 
 import motionloom as ml
 from motionloom.motion.diagnostics.issues import find_issues
@@ -51,7 +51,7 @@ def flips(motion, rng):
     joint = rng.choice(["hips", "left_shoulder", "right_hip", "chest", "left_elbow", "right_knee"])
     start = int(rng.integers(1, len(motion) - 4))
     axis = (0.0, 1.0, 0.0) if joint == "hips" else rng.normal(size=3)
-    return faults.flipped(motion, start, start + int(rng.integers(1, 4)), role=joint, axis=axis)
+    return seeded.flipped(motion, start, start + int(rng.integers(1, 4)), role=joint, axis=axis)
 
 
 @pytest.mark.slow
@@ -64,11 +64,11 @@ def test_clean_takes_are_left_in_peace(clean):
 def test_faults_of_the_motion_are_found(files):
     rng = np.random.default_rng(5)
     takes = [m for m in sample(files, 150) if len(m) > 12]
-    assert share("floor" in alarms(faults.raised(m, 0.2)) for m in takes) >= FOUND
-    assert share("floor" in alarms(faults.raised(m, -0.2)) for m in takes) >= FOUND
+    assert share("floor" in alarms(seeded.raised(m, 0.2)) for m in takes) >= FOUND
+    assert share("floor" in alarms(seeded.raised(m, -0.2)) for m in takes) >= FOUND
     assert share("jumps" in alarms(flips(m, rng)) for m in takes) >= FOUND
-    assert share("sides" in alarms(faults.with_swapped_names(m)) for m in takes) >= FOUND
-    assert share("sides" in alarms(faults.with_swapped_channels(m)) for m in takes) >= FOUND
+    assert share("sides" in alarms(seeded.with_swapped_names(m)) for m in takes) >= FOUND
+    assert share("sides" in alarms(seeded.with_swapped_channels(m)) for m in takes) >= FOUND
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_free_fall_tells_the_rate(files, cmu_data):
         return bool(fall) and 0.6 < -float(fall) / slower < 1.5
 
     takes = sample([f for f in files if flies(f.stem)], 100)
-    assert share("rate" in alarms(faults.twice_as_fast(m)) for m in takes) >= FOUND
+    assert share("rate" in alarms(seeded.twice_as_fast(m)) for m in takes) >= FOUND
 
 
 @pytest.mark.slow
@@ -91,13 +91,13 @@ def test_faults_of_the_file_are_found(files, tmp_path):
     path = tmp_path / "take.bvh"
     for motion in sample(files, 80):
         text = motion.save(path).read_text()
-        path.write_text(faults.scaled_text(text, 100.0))
+        path.write_text(seeded.scaled_text(text, 100.0))
         again = ml.load(path)
         right = abs(100.0 * again.origin.unit_m / motion.origin.unit_m - 1.0) < 0.05
         found["scaled"].append(right or "unit" in alarms(again))
         again = ml.load(motion.save(path, up="z"))
         found["z up"].append(again.origin.up == "z" or "up" in alarms(again))
-        again = ml.load(faults.with_turned_root(motion).save(path))
+        again = ml.load(seeded.with_turned_root(motion).save(path))
         found["root turned"].append(again.origin.up == "z" or "up" in alarms(again))
         again = ml.load(motion.save(path, rest_frame=True))
         found["tpose"].append(again.origin.tpose_frame == 0)

@@ -1,4 +1,4 @@
-"""Where synthesised motion comes from, and what its seams are held against."""
+"""Provenance of synthesized motion, and accelerations at its seams."""
 
 from dataclasses import replace
 

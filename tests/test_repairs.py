@@ -1,10 +1,10 @@
-"""What is repaired is sound afterwards, and nothing else is touched."""
+"""Repaired motions have no issues, and nothing else is changed."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import seeded_issues as faults
+import seeded_issues as seeded
 
 import motionloom as ml
 from motionloom.motion.diagnostics.issues import find_issues
@@ -20,7 +20,7 @@ def far(a, b):
     return np.linalg.norm(a.positions() - b.positions(), axis=-1).max()
 
 
-def test_a_sound_motion_is_left_as_it_is(walk):
+def test_a_motion_without_issues_is_unchanged(walk):
     repaired, done = repair(walk)
     assert done == ()
     assert repaired is walk
@@ -31,21 +31,21 @@ def test_a_sound_motion_is_left_as_it_is(walk):
 def test_short_flips_are_filled_from_both_sides(walk, start, end, role):
     end = min(end, len(walk))
     axis = (0.0, 1.0, 0.0) if role == "hips" else (1.0, 0.0, 0.0)
-    broken = faults.flipped(walk, start, end, role=role, axis=axis)
+    broken = seeded.flipped(walk, start, end, role=role, axis=axis)
     repaired, (said,) = repair(broken)
     assert said.startswith(f"{end - start} flipped frames")
     assert find_issues(repaired) == ()
     assert far(repaired, walk) < 0.06 < 0.2 < far(broken, walk)
 
 
-def test_several_flips_are_mended_each(walk):
-    broken = faults.flipped(faults.flipped(walk, 20, 22), 60, 61)
+def test_several_flips_are_each_repaired(walk):
+    broken = seeded.flipped(seeded.flipped(walk, 20, 22), 60, 61)
     repaired, (said,) = repair(broken)
     assert said.startswith("3 flipped frames")
     assert far(repaired, walk) < 0.06
 
 
-def test_a_leap_of_the_root_and_back_is_mended(walk):
+def test_a_leap_of_the_root_and_back_is_repaired(walk):
     root = walk.root.copy()
     root[50:52] += [2.0, 0.0, 0.0]
     repaired, done = repair(replace(walk, root=root))
@@ -66,13 +66,13 @@ def test_a_cut_that_never_comes_back_is_no_flip(walk):
 
 @pytest.mark.parametrize("metres", [0.25, -0.25])
 def test_feet_are_set_on_the_floor(walk, metres):
-    repaired, (said,) = repair(faults.raised(walk, metres))
+    repaired, (said,) = repair(seeded.raised(walk, metres))
     assert ("down" if metres > 0 else "up") in said
     assert abs(repaired.positions(end_sites=True)[:, :, 1].min()) < 0.06
     assert find_issues(repaired) == ()
 
 
-def test_flips_and_floor_are_mended_together(walk):
-    repaired, done = repair(faults.raised(faults.flipped(walk, 40, 41), 0.3))
+def test_flips_and_floor_are_repaired_together(walk):
+    repaired, done = repair(seeded.raised(seeded.flipped(walk, 40, 41), 0.3))
     assert len(done) == 2
     assert find_issues(repaired) == ()

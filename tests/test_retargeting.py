@@ -1,4 +1,4 @@
-"""A motion on another body: sizes, proportions, joints, axes and rest poses."""
+"""Retargeting: sizes, proportions, joints, axes and rest poses."""
 
 from dataclasses import replace
 

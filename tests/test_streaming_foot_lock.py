@@ -1,4 +1,4 @@
-"""Feet held while a motion is being made: what an endless player does to its frames."""
+"""Streaming foot lock: feet held block by block, as players do."""
 
 from dataclasses import replace
 
@@ -87,7 +87,7 @@ def test_no_ball_goes_below_a_floor_that_is_given():
     assert lowest > floor - 0.003
 
 
-def test_a_foot_carried_away_is_let_go_rather_than_torn_off():
+def test_a_foot_carried_away_is_released():
     walk = ml.demo.clip("walk")
     root = walk.root + np.linspace(0, 6, len(walk), dtype=np.float32)[:, None] * [1, 0, 0]
     away = replace(walk, root=root.astype(np.float32))
@@ -96,7 +96,7 @@ def test_a_foot_carried_away_is_let_go_rather_than_torn_off():
     assert np.isfinite(held.rotations).all() and far < 0.8
 
 
-def test_a_planter_that_forgets_starts_anew():
+def test_a_reset_starts_anew():
     walk = with_longer_way(ml.demo.clip("walk"), 0.9)
     feet = standing(ml.demo.clip("walk"))
     foot_lock = StreamingFootLock(walk.skeleton, walk.fps)
@@ -122,7 +122,7 @@ def test_a_skeleton_without_legs_is_refused():
 
 @pytest.mark.cmu
 @pytest.mark.parametrize("take", ["35/35_01", "16/16_35"])
-def test_captured_walks_and_jogs_stand_after_planting(cmu30, take):
+def test_captured_walks_and_jogs_stand_after_locking(cmu30, take):
     subject, name = take.split("/")
     motion = ml.load(next(cmu30.glob(f"*{subject}/{name}.bvh")))
     contacts = motion.contacts()
