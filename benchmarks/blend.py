@@ -78,10 +78,12 @@ def run(settings: Settings, say: Say) -> dict[str, Any]:
         [
             Contestant(
                 "motionloom, feet cleaned as a whole motion's",
-                lambda: lock_feet(blend(weights, plant=False), blend.contacts(weights)),
+                lambda: lock_feet(blend(weights, lock_feet=False), blend.contacts(weights)),
             ),
             Contestant(
-                "motionloom, feet not planted", partial(blend, weights, plant=False), "a part of it"
+                "motionloom, feet not planted",
+                partial(blend, weights, lock_feet=False),
+                "a part of it",
             ),
         ],
     )

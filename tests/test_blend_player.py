@@ -17,8 +17,8 @@ def kicks():
 
 def test_an_undisturbed_player_plays_the_blend(kicks):
     weights = np.array([0.4, 0.3, 0.2, 0.1])
-    whole = Blend(kicks)(weights, plant=False)
-    played = BlendPlayer(kicks, weights, plant=False).record(frames=1000)
+    whole = Blend(kicks)(weights, lock_feet=False)
+    played = BlendPlayer(kicks, weights, lock_feet=False).record(frames=1000)
     assert abs(len(played) - len(whole)) <= 1
     count = min(len(played), len(whole))
     gap = np.linalg.norm(played[:count].positions() - whole[:count].positions(), axis=-1)
@@ -26,7 +26,7 @@ def test_an_undisturbed_player_plays_the_blend(kicks):
 
 
 def test_one_example_alone_is_that_example(kicks):
-    played = BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], plant=False).record(frames=1000)
+    played = BlendPlayer(kicks, [1.0, 0.0, 0.0, 0.0], lock_feet=False).record(frames=1000)
     example = kicks.placed(0)
     assert len(played) == len(example)
     assert np.abs(played.positions() - example.positions()).max() < 1e-3

@@ -62,7 +62,7 @@ def test_lengths_are_weighted_means(families):
     lengths = np.array([len(example) for example in blend.registration.examples])
     for weights in np.random.default_rng(0).dirichlet(np.ones(4), 20):
         expected = weights @ (lengths - 1) + 1
-        assert abs(len(blend(weights, plant=False)) - expected) <= 0.5
+        assert abs(len(blend(weights, lock_feet=False)) - expected) <= 0.5
 
 
 def test_times_and_contacts_are_weighted_means(families):
@@ -145,7 +145,7 @@ def check_quality(blend, some_weights, *, sunk=0.01):
 def test_planting_takes_away_what_the_mixing_slides(families):
     blend, weights = families("kick"), [0.25, 0.0, 0.0, 0.75]
     contacts = blend.contacts(weights)
-    raw = foot_slide(blend(weights, plant=False), contacts).per_contact_m
+    raw = foot_slide(blend(weights, lock_feet=False), contacts).per_contact_m
     assert raw > 0.005
     assert foot_slide(blend(weights), contacts).per_contact_m < 0.1 * raw
 
@@ -198,7 +198,7 @@ def test_small_changes_of_weights_are_small_changes_of_poses(families):
 
 def test_a_window_and_a_frame_are_parts_of_the_whole(families):
     blend, weights = families("kick"), [0.4, 0.3, 0.3, 0.0]
-    whole = blend(weights, plant=False)
+    whole = blend(weights, lock_feet=False)
     part = blend.window(weights, 20, 35)
     np.testing.assert_allclose(part.root, whole.root[20:35], atol=1e-6)
     assert part.provenance.sources[0].start_frame == pytest.approx(

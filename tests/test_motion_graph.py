@@ -224,7 +224,7 @@ def test_the_same_seed_gives_the_same_bytes_however_it_is_read(graph):
 
 
 def test_provenance_names_the_frames_that_are_played(graph):
-    walk = graph.player(2, planted=False).record(frames=600)
+    walk = graph.player(2, lock_feet=False).record(frames=600)
     covered = np.zeros(600, int)
     for source in walk.provenance.sources:
         covered[source.start : source.end] += 1

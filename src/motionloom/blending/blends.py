@@ -75,14 +75,16 @@ class Blend:
     def __len__(self) -> int:
         return len(self.registration)
 
-    def __call__(self, weights: ArrayLike, *, plant: bool = True, name: str = "blend") -> Motion:
+    def __call__(
+        self, weights: ArrayLike, *, lock_feet: bool = True, name: str = "blend"
+    ) -> Motion:
         """The whole blend.
 
         Parameters
         ----------
         weights : array_like, shape (N,)
             Sum to 1; slightly negative weights extrapolate.
-        plant : bool
+        lock_feet : bool
             Hold feet in contact in place; else the averaged poses are returned.
         name : str
 
@@ -99,7 +101,7 @@ class Blend:
         track = self._track(weights)
         frames = self._frames(track)
         motion = self._motion(track, 0, frames, name)
-        if not plant or len(track.active) == 1:
+        if not lock_feet or len(track.active) == 1:
             return motion
         contacts = self._contacts(track, frames)
         if not any(contacts.plants.values()):
@@ -265,7 +267,7 @@ class BlendPlayer(Player):
         Sum to 1.
     ease : float
         Seconds in which most of a change of weights is made.
-    plant : bool
+    lock_feet : bool
         Hold feet in contact in place.
     place : array_like, shape (3,)
         Planar transform ``x, z, yaw`` of the first frame. Default: where the query begins.
@@ -290,7 +292,7 @@ class BlendPlayer(Player):
         weights: ArrayLike,
         *,
         ease: float = EASE,
-        plant: bool = True,
+        lock_feet: bool = True,
         place: ArrayLike | None = None,
     ) -> None:
         if not ease > 0.0:
@@ -303,7 +305,9 @@ class BlendPlayer(Player):
         self._change = np.zeros(len(registration))
         self._rate = 4.0 / (ease * self.fps)  # per frame
         stands = len(registration.contacts.parts) > 0
-        self._foot_lock = StreamingFootLock(self.skeleton, self.fps) if plant and stands else None
+        self._foot_lock = (
+            StreamingFootLock(self.skeleton, self.fps) if lock_feet and stands else None
+        )
         start = registration.curve.transforms[0, 0] if place is None else place
         start = np.asarray(start, np.float64)
         if start.shape != (3,) or not np.isfinite(start).all():
@@ -391,7 +395,7 @@ def blend(
     weights: ArrayLike,
     *,
     distance: str | FrameDistance = "pc11",
-    plant: bool = True,
+    lock_feet: bool = True,
     name: str = "blend",
 ) -> Motion:
     """Blend motions: register them in time and on the floor, and average them.
@@ -405,7 +409,7 @@ def blend(
         Sum to 1; slightly negative weights extrapolate.
     distance : str or FrameDistance
         Frame distance of the time alignment.
-    plant : bool
+    lock_feet : bool
         Hold feet in contact in place.
     name : str
         Name of the result.
@@ -429,4 +433,4 @@ def blend(
     >>> blend(kicks, [0.5, 0.5])
     Motion('blend', 75 frames at 30 fps = 2.50 s, 21 joints)
     """
-    return Blend(register(motions, distance=distance))(weights, plant=plant, name=name)
+    return Blend(register(motions, distance=distance))(weights, lock_feet=lock_feet, name=name)

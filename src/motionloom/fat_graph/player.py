@@ -144,7 +144,7 @@ class FatPlayer(Player):
         self._frames_on_edge = 0
         self._turn = self._bend = 0.0
         self._blend = BlendPlayer(
-            self._edge.parametric.registration, self._weights(wanted), plant=False
+            self._edge.parametric.registration, self._weights(wanted), lock_feet=False
         )
         first = self._blend.read(1)
         self._transform = self._joining_transform(first, pose)

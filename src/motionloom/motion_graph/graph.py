@@ -240,7 +240,7 @@ class MotionGraph:
         *,
         start: MotionFrame | str | None = None,
         automatic: bool = True,
-        planted: bool = True,
+        lock_feet: bool = True,
     ) -> GraphPlayer:
         """Endless motion, frame by frame; see `motionloom.motion_graph.player`.
 
@@ -252,12 +252,12 @@ class MotionGraph:
         automatic : bool
             Whether transitions are taken at random; else only on ``steer(transition=True)`` and
             before a dead end.
-        planted : bool
+        lock_feet : bool
             Whether feet in contact are held in place.
         """
         from motionloom.motion_graph.player import GraphPlayer
 
-        return GraphPlayer(self, seed, start=start, automatic=automatic, planted=planted)
+        return GraphPlayer(self, seed, start=start, automatic=automatic, lock_feet=lock_feet)
 
     def walk(
         self,
@@ -269,7 +269,7 @@ class MotionGraph:
         path: Any = None,
         goal: Any = None,
         labels: Any = None,
-        planted: bool = True,
+        lock_feet: bool = True,
         progress: Progress | None = None,
     ) -> Motion:
         """New motion: at random, along a path, to a goal, or by labels.
@@ -288,7 +288,7 @@ class MotionGraph:
             Position in the last frame, and heading there in radians (in texts: degrees).
         labels : sequence of (label, seconds) or of "LABEL:SECONDS", optional
             Labels of the motions to perform, one after the other.
-        planted : bool
+        lock_feet : bool
             Whether feet in contact are held in place.
         progress : callable, optional
             Called with the number of branches examined since the last call while a route is
@@ -309,7 +309,7 @@ class MotionGraph:
         """
         settings = WalkSettings(
             seconds=seconds, seed=seed, start=start, end=end, path=path, goal=goal, labels=labels,
-            planted=planted,
+            lock_feet=lock_feet,
         )  # fmt: skip
         player, frames = self.walk_player(settings, progress=progress)
         return player.record(frames=frames, name="walk")
@@ -324,10 +324,10 @@ class MotionGraph:
         if settings.random:
             if settings.seconds is None:
                 raise InvalidInput("a walk without a goal needs its duration: seconds")
-            player = self.player(settings.seed, start=settings.start, planted=settings.planted)
+            player = self.player(settings.seed, start=settings.start, lock_feet=settings.lock_feet)
             return player, frame_count(settings.seconds, None, self.fps)
         route = plan(self, settings, progress=progress)
-        player = GraphPlayer(self, settings.seed, route=route, planted=settings.planted)
+        player = GraphPlayer(self, settings.seed, route=route, lock_feet=settings.lock_feet)
         return player, route.frames
 
     def save(self, path: str | Path) -> None:

@@ -94,7 +94,7 @@ class GraphPlayer(Player):
         *,
         start: MotionFrame | str | None = None,
         automatic: bool = True,
-        planted: bool = True,
+        lock_feet: bool = True,
         route: Route | None = None,
     ) -> None:
         self.graph, self.skeleton, self.fps = graph, graph.skeleton, graph.fps
@@ -104,7 +104,7 @@ class GraphPlayer(Player):
         self._label: str | None = None
         self._remaining_frames: NDArray[np.float64] | None = None
         self._uses = np.zeros(len(graph), np.int64)
-        self._foot_lock = StreamingFootLock(graph.skeleton, graph.fps) if planted else None
+        self._foot_lock = StreamingFootLock(graph.skeleton, graph.fps) if lock_feet else None
         self._script = None if route is None else deque(route.transitions)
         self._turns = None if route is None else route.turns
         self._played = self.transition_count = 0

@@ -197,7 +197,7 @@ class WalkSettings(Settings):
         option="--timeline",
         old_options=("--label",),
     )
-    planted: bool = setting(True, "Hold feet that are in contact in place.", command=False)
+    lock_feet: bool = setting(True, "Hold feet that are in contact in place.", command=False)
 
     def check(self) -> None:
         """Check that the duration is positive and that texts can be read."""

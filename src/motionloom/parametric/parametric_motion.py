@@ -203,7 +203,7 @@ class ParametricMotion:
         target: ArrayLike,
         *,
         ease: float = EASE,
-        plant: bool = True,
+        lock_feet: bool = True,
         place: ArrayLike | None = None,
     ) -> ParametricPlayer:
         """Frames one by one, towards a target that may change between them.
@@ -211,7 +211,7 @@ class ParametricMotion:
         Parameters
         ----------
         target : array_like, shape (d,)
-        ease, plant, place
+        ease, lock_feet, place
             As in `motionloom.blending.BlendPlayer`; the default place is the origin, facing +Z.
 
         Examples
@@ -228,7 +228,7 @@ class ParametricMotion:
         >>> number > 60
         True
         """
-        return ParametricPlayer(self, target, ease=ease, plant=plant, place=place)
+        return ParametricPlayer(self, target, ease=ease, lock_feet=lock_feet, place=place)
 
     def weights_for(self, target: ArrayLike, *, tolerance: float = TOLERANCE) -> Array:
         """RefinedWeights weights (N,) for a target (d,)."""
@@ -296,7 +296,7 @@ class ParametricPlayer(BlendPlayer):
         target: ArrayLike,
         *,
         ease: float = EASE,
-        plant: bool = True,
+        lock_feet: bool = True,
         place: ArrayLike | None = None,
     ) -> None:
         self._parametric = motion
@@ -305,7 +305,7 @@ class ParametricPlayer(BlendPlayer):
             start = motion.registration.placed(0)[:1]
             there = PlanarTransform.from_array(motion.registration.curve.transforms[0, 0])
             place = (PlanarTransform.to_origin(start) @ there).to_array()
-        super().__init__(motion.registration, weights, ease=ease, plant=plant, place=place)
+        super().__init__(motion.registration, weights, ease=ease, lock_feet=lock_feet, place=place)
 
     def _steer(self, **controls: Any) -> None:
         super()._steer(weights=self._parametric.weights_for(controls["target"]))
