@@ -145,6 +145,15 @@ def test_sheet_of_a_library_shows_its_labels(run, folder, tmp_path):
     assert '<span class="chip">jog</span>' in page
 
 
+def test_sheet_draws_the_chosen_motions_of_a_library(run, folder, tmp_path):
+    run("import", "lib.loom", "takes", "--labels", "folder")
+    for choice, clips in ((("--label", "walk"), 2), (("--only", "b"), 1), (("--exclude", "b"), 2)):
+        code, out, _ = run("sheet", "lib.loom", *choice, "--json")
+        assert (code, json.loads(out)["clips"]) == (0, clips)
+    code, _, err = run("sheet", "takes", "--label", "walk")
+    assert code == 2 and "need a library; takes is a folder" in err
+
+
 def test_sheet_cuts_long_clips(run, folder):
     code, out, _ = run("sheet", "takes", "--seconds", 0.2)
     assert code == 0

@@ -13,8 +13,10 @@ import typer
 
 from motionloom.cli.arguments import is_library, motion_from, segment_from
 from motionloom.cli.options import JSON, PICTURES
+from motionloom.cli.settings_options import settings_options
 from motionloom.cli.terminal import print_json, progress, remark
 from motionloom.errors import InvalidInput, MotionloomError
+from motionloom.settings import EXCLUDE, LABEL, ONLY, Names, Settings, motion_choice, setting
 
 if TYPE_CHECKING:
     from motionloom.motion import Motion
@@ -107,10 +109,21 @@ def _draw(motion: Motion, path: Path, strip: dict[str, Any], film: dict[str, Any
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class MotionChoice(Settings):
+    """Which motions of a library to draw."""
+
+    label: Names = setting(None, LABEL)
+    only: Names = setting(None, ONLY)
+    exclude: Names = setting(None, EXCLUDE)
+
+
+@settings_options
 def sheet(
     place: Annotated[
         Path, typer.Argument(metavar="LIB|FOLDER", help="A library, or a folder of files.")
     ],
+    choice: MotionChoice,
     output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("sheet.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page. [the name]")] = None,
     max_clips: Annotated[
@@ -130,7 +143,7 @@ def sheet(
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"{output}: a sheet is a web page; its name must end in .html")
-    source = _source(place)
+    source = _source(place, choice)
     found = len(source.loads)
     source.loads = source.loads[:max_clips]
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -164,15 +177,17 @@ class _Source:
     failed: list[dict[str, str]] = field(default_factory=list)
 
 
-def _source(place: Path) -> _Source:
+def _source(place: Path, choice: MotionChoice) -> _Source:
     if not place.exists():
         raise InvalidInput(f"{place}: no such library or folder")
     if place.suffix == ".loom" or is_library(place):
-        return _library_source(place)
+        return _library_source(place, choice)
+    if choice != MotionChoice():
+        raise InvalidInput(f"--label, --only and --exclude need a library; {place} is a folder")
     return _folder_source(place)
 
 
-def _library_source(place: Path) -> _Source:
+def _library_source(place: Path, choice: MotionChoice) -> _Source:
     from motionloom.library import Library
     from motionloom.plots import SheetClip
 
@@ -181,10 +196,11 @@ def _library_source(place: Path) -> _Source:
     def load(name: str) -> SheetClip:
         return SheetClip(name, library[name], library.labels(name))
 
-    source = _Source(place.resolve().stem)
-    source.loads = [(name, partial(load, name)) for name in library.names]
-    if not source.loads:
+    if not library.names:
         raise InvalidInput(f"{place} holds no motions yet; fill it with motionloom import")
+    source = _Source(place.resolve().stem)
+    names = library.select(**motion_choice(choice))
+    source.loads = [(name, partial(load, name)) for name in names]
     return source
 
 
