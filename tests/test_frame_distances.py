@@ -388,8 +388,8 @@ FOUR = np.zeros((1, 4, 3))
         (lambda: frame_distance(3), "must be a name or have name, unit, prepare and matrix; got 3"),
         (lambda: register_distance(EulerDistance(name="e15")), "another distance called 'e15'"),
         (lambda: register_distance(object()), "has no name"),
-        (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "rows of one length; got 1 and 2"),
-        (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, numbers\)"),
+        (lambda: euclidean_matrix([[0.0]], [[0.0, 1.0]]), "equal numbers of features; got 1 and 2"),
+        (lambda: euclidean_matrix([0.0], [[0.0]]), r"a must have shape \(frames, features\)"),
     ],
 )
 def test_says_what_is_wrong(call, message):

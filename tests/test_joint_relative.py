@@ -130,7 +130,7 @@ def test_a_missing_value_spoils_its_own_row_and_column(rng):
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        (np.zeros((2, 3)), np.zeros((2, 4)), "rows of one length; got 3 and 4"),
+        (np.zeros((2, 3)), np.zeros((2, 4)), "equal numbers of features; got 3 and 4"),
         (np.zeros(3), np.zeros((2, 3)), "a must have shape"),
     ],
 )

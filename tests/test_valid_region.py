@@ -107,5 +107,5 @@ def test_says_what_is_wrong(options, message):
 def test_region_says_what_is_wrong():
     with pytest.raises(InvalidInput, match="alpha must not be negative; got -1"):
         valid_region(np.ones((3, 3)), alpha=-1)
-    with pytest.raises(InvalidInput, match="starts must rise from 0 to the matrix's 3 columns"):
+    with pytest.raises(InvalidInput, match="starts must increase from 0 to the matrix's 3 columns"):
         matrix_minima(np.ones((3, 3)), starts=[0, 2])

@@ -1,4 +1,4 @@
-"""Time alignments on a matrix of frame distances: dynamic time warping, the valid region."""
+"""Time alignment: dynamic time warping, valid region, monotone paths, timewarps."""
 
 from motionloom.alignment.dtw import STEPS, Alignment, corresponding, subsequence_alignment, warp
 from motionloom.alignment.monotone_path import MAX_SLOPE, align_in_region

@@ -1,15 +1,15 @@
 """Dynamic time warping of whole clips within a Sakoe-Chiba band, and its lower bound.
 
-Both clips are aligned from end to end; a frame may only meet frames at most a part of the
-clip's length away from where it would lie if both ran evenly. A path costs the sum of the
-squared distances of the frames it pairs, and the distance is the root of the cheapest.
+Both clips are aligned from start to end; a frame is aligned only with frames within a band
+around the diagonal. The cost of a path is the sum of the squared distances of the frames it
+pairs, and the distance is the square root of the cheapest.
 
-The bound of Keogh puts an envelope around the query, the least and greatest value within the
-band at each frame: what sticks out of it can be aligned no better. Whoever sticks out farther
-than the best found so far need not be aligned, and an alignment can be given up as soon as
-what it has cost, and what the rest must cost, exceeds that. Answers are the same.
+Keogh's bound puts an envelope around the query, the least and greatest value within the band
+at each frame: the part of a clip outside it is a lower bound of the cost. A clip whose bound
+exceeds the best cost so far need not be aligned, and an alignment is abandoned as soon as its
+cost and the bound of the rest exceed it. The answers are the same.
 
-Frames are single precision, and costs are summed in double precision.
+Frames have single precision; costs are summed in double precision.
 
 References
 ----------
@@ -30,20 +30,20 @@ from numpy.typing import ArrayLike, NDArray
 from motionloom.errors import InvalidInput
 
 BAND = 0.1  # of the longer clip; Keogh 2002, and Tam et al. 2007, section 4
-_ROUNDING = 2.0**-22  # of a sum of squares in single precision, for each number of a frame
+_ROUNDING = 2.0**-22  # of a sum of squares in single precision, per feature
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest of many clips, and what it took to find them.
+    """Nearest of many clips, and the number of distances computed.
 
     Attributes
     ----------
     clips : ndarray of int64, shape (k,)
-        Numbers of the clips, the nearest first; of equals, the first.
+        Numbers of the clips, nearest first, ties by number.
     distances : ndarray, shape (k,)
     computed : int
-        How many distances had to be computed in full or in part.
+        Number of distances computed in full or in part.
     """
 
     clips: NDArray[np.int64]
@@ -59,8 +59,8 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     a, b : array_like, shapes (M, D), (N, D)
         Frames; computed in single precision.
     band : float
-        How far from the diagonal, as a part of the longer clip; at least one frame, and as
-        far as it takes to get through.
+        Half-width of the band, as a fraction of the longer clip; at least one frame, and wide
+        enough for a path.
 
     Returns
     -------
@@ -80,14 +80,14 @@ def banded_dtw(a: ArrayLike, b: ArrayLike, *, band: float = BAND) -> float:
     one, other = _frames("a", a), _frames("b", b)
     if one.shape[1] != other.shape[1]:
         raise InvalidInput(
-            f"a and b must have as many numbers per frame; got {one.shape[1]} and {other.shape[1]}"
+            f"a and b must have equal numbers of features; got {one.shape[1]} and {other.shape[1]}"
         )
     reach = band_reach(len(one), len(other), band)
     return float(np.sqrt(_cost(one, np.ascontiguousarray(other.T), reach)))
 
 
 def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
-    """Distances between all of many clips of one length.
+    """Distances between all clips of equal length.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def dtw_matrix(clips: ArrayLike, *, band: float = BAND) -> NDArray[np.float64]:
 def dtw_matrix_rows(
     clips: ArrayLike, first: int, last: int, *, band: float = BAND
 ) -> NDArray[np.float64]:
-    """Rows `first` to `last` of `dtw_matrix` up to the diagonal; NaN behind it.
+    """Rows `first` to `last` of `dtw_matrix` up to the diagonal; NaN beyond it.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def dtw_nearest(
     usable: ArrayLike | None = None,
     prune: bool = True,
 ) -> Nearest:
-    """The `k` clips nearest to a query, all of one length.
+    """The `k` clips nearest to a query, all of equal length.
 
     Parameters
     ----------
@@ -143,10 +143,10 @@ def dtw_nearest(
     k : int
     band : float
     usable : array_like of bool, shape (C,), optional
-        Which clips to look at; none of them may have missing values. Default: all that have
-        none.
+        Clips to compare; none of them may have missing values. Default: all without missing
+        values.
     prune : bool
-        Use the bound; without it every distance is computed, to the same end.
+        Use the bound; without it every distance is computed, with the same result.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def dtw_nearest(
     bounds, rests = np.zeros(len(rows)), np.zeros((len(rows), len(query) + 1))
     if prune:
         _keogh(rows, there, low, high, bounds, rests)
-        # Their sums are rounded otherwise than an alignment's.
+        # Their sums are rounded differently from those of an alignment.
         bounds *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
         rests *= 1.0 - _ROUNDING * (rows.shape[2] + 4)
     order = there[np.argsort(bounds[there], kind="stable")]
@@ -188,7 +188,7 @@ def keogh_bounds(query: ArrayLike, clips: ArrayLike, *, band: float = BAND) -> N
 
 def whole_clips(clips: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Which clips (C, T, D) have no missing values, shape (C,)."""
-    # A sum is finite where all its numbers are, and takes no table of flags.
+    # A sum is finite where all its terms are, and needs no array of flags.
     return np.isfinite(clips.reshape(len(clips), -1).sum(axis=1, dtype=np.float64))
 
 
@@ -204,7 +204,7 @@ def envelope(rows: NDArray, reach: int) -> tuple[NDArray, NDArray]:
 
 
 def band_reach(n: int, m: int, band: float) -> int:
-    """How many frames off the diagonal a band of clips of `n` and `m` frames reaches."""
+    """Half-width in frames of the band of clips of `n` and `m` frames."""
     if not band >= 0.0:
         raise InvalidInput(f"band must not be negative; got {band}")
     steep = (max(n, m) - 1) / max(1, min(n, m) - 1)
@@ -212,7 +212,7 @@ def band_reach(n: int, m: int, band: float) -> int:
 
 
 def banded_matrix(matrix: NDArray[np.float64], *, band: float = BAND) -> NDArray[np.float64]:
-    """A matrix of distances (M, N), infinite outside the band."""
+    """A distance matrix (M, N), infinite outside the band."""
     n, m = matrix.shape
     reach = band_reach(n, m, band)
     slope = (m - 1) / (n - 1) if n > 1 else 0.0
@@ -245,7 +245,7 @@ def _cost(a, b, reach):
 def _fill(a, b, reach, limit, rest, cells, above, here):
     """Cost of the best path of rows `a` (n, D) and columns `b` (D, m); inf beyond `limit`.
 
-    `rest[i]` is what the rows from i on cost at least.
+    `rest[i]` is a lower bound of the cost of the rows from i on.
     """
     n, width = a.shape
     m = b.shape[1]
@@ -260,7 +260,7 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
         high = min(m, int(np.floor(i * slope + span)) + 1)
         count = high - low
         cells[:count] = 0.0
-        # Four numbers of a frame at a time, for all columns: no sum waits for another.
+        # Four features at a time, for all columns: no sum waits for another.
         for k in range(0, fours, 4):
             p, q, r, s = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
             row_p, row_q = b[k, low:high], b[k + 1, low:high]
@@ -280,7 +280,7 @@ def _fill(a, b, reach, limit, rest, cells, above, here):
             left = (left if left < step else step) + cells[j - low]
             here[j + 1] = left
             best = left if left < best else best
-        above[0] = np.inf  # beyond the band's right end nothing was ever written
+        above[0] = np.inf  # nothing was written beyond the right end of the band
         if best + rest[i + 1] > limit:
             return np.inf
         above, here = here, above
@@ -304,10 +304,10 @@ def _matrix_rows(rows, columns, reach, usable, first, last):
     return out
 
 
-# Sums may be taken in any order: that lets them run eight at a time.
+# Sums may be taken in any order, so that eight run at a time.
 @nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _keogh(rows, clips, low, high, bounds, rests):
-    """How far clips stick out of the envelope: in all (C,), and from each row on (C, T + 1)."""
+    """Squared excess of clips over the envelope: in all (C,), and from each row on (C, T + 1)."""
     length, width = low.shape
     for c in clips:
         for t in range(length - 1, -1, -1):
@@ -322,7 +322,7 @@ def _keogh(rows, clips, low, high, bounds, rests):
 
 @nb.njit(cache=True, nogil=True)
 def farthest(found, costs):
-    """Which of the nearest so far (k,) is to go next: the dearest; of equals, the last."""
+    """Which of the nearest so far (k,) is replaced next: the farthest; of equals, the last."""
     worst = 0
     for at in range(1, len(found)):
         if costs[at] > costs[worst] or (costs[at] == costs[worst] and found[at] > found[worst]):

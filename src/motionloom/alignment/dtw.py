@@ -1,19 +1,18 @@
-"""Dynamic time warping on a matrix of distances: which frame happens when the other does.
+"""Dynamic time warping on a distance matrix.
 
-Rows of a matrix are the frames of a query, columns those of another motion. A path leads from
+Rows of the matrix are the frames of a query, columns those of another motion. A path leads from
 the first row to the last; its cost is the sum of the cells it visits.
 
 Two sets of steps:
 
 ``classic``
-    One cell down, right, or both. The motion may stand still while the query goes on, and
-    the other way round, for as long as that is cheap.
+    One cell down, right, or both. Either motion may pause while the other continues, for as long
+    as that is cheap.
 ``slope``
-    Every query frame is met exactly once, and the motion runs at between half and twice
-    the query's speed: from a cell one goes one down and one right, one down and two right
-    (a frame of the motion is passed over), or two down and one right (visiting the cell
-    between). All paths have as many cells as the query has frames, so that the cheapest
-    sum is the cheapest mean as well.
+    Every query frame is visited exactly once, and the motion runs at between half and twice
+    the query's speed: a step goes one down and one right, one down and two right (skipping a
+    frame of the motion), or two down and one right (visiting the cell between). All paths have
+    as many cells as the query has frames, so that the cheapest sum is also the cheapest mean.
 
 In *subsequence* alignments the path may begin and end at any column.
 
@@ -38,14 +37,14 @@ from motionloom.errors import InvalidInput
 Steps = Literal["slope", "classic"]
 STEPS: tuple[str, ...] = ("slope", "classic")
 
-# How a path came to a cell. The numbers order equal costs: straight on is preferred.
+# The step to a cell. The numbers order equal costs: the diagonal is preferred.
 _BEGIN, _DIAGONAL, _DOWN, _RIGHT = 0, 1, 2, 3
 _SKIP, _HOLD = 2, 3
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """A path through a matrix.
+    """A path through a distance matrix.
 
     Parameters
     ----------
@@ -81,12 +80,12 @@ def subsequence_alignment(
         Distances, none of them negative. NaN cells are never visited.
     steps : {"slope", "classic"}
     end : int, optional
-        Column in which the path must end. Default: the cheapest.
+        Last column of the path. Default: the cheapest.
 
     Returns
     -------
     alignment : Alignment
-        With infinite cost and an empty path if no path leads through the matrix.
+        With infinite cost and an empty path if there is none.
 
     Raises
     ------
@@ -112,7 +111,7 @@ def subsequence_alignment(
 
 
 def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
-    """The cheapest path from the first cell to the last: both motions from end to end.
+    """The cheapest path from the first cell to the last: both motions from start to end.
 
     Parameters
     ----------
@@ -123,8 +122,8 @@ def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
     Returns
     -------
     alignment : Alignment
-        With infinite cost and an empty path if no path leads through the matrix, which can
-        be with ``slope`` where one motion is more than twice as long as the other.
+        With infinite cost and an empty path if there is none, which happens with ``slope``
+        where one motion is more than twice as long as the other.
 
     Examples
     --------
@@ -138,21 +137,20 @@ def warp(matrix: ArrayLike, *, steps: str = "classic") -> Alignment:
 
 
 def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-    """Where an alignment leads from times of the first motion: frames of the second.
+    """Frames of the second motion that an alignment pairs with times of the first.
 
     Parameters
     ----------
     path : array_like of int, shape (L, 2)
         Pairs of frames, at least one, neither column ever decreasing.
     times : array_like, shape (...,)
-        Frames of the first motion; beyond the path's ends those count.
+        Frames of the first motion; clamped to the ends of the path.
 
     Returns
     -------
     frames : ndarray, shape (...,)
-        Not rounded. Where several frames stand for one, the middle of them does; between
-        frames linear. For a curve that is smooth and can be followed back, see
-        `motionloom.alignment.Timewarp`.
+        Not rounded. Where several frames are paired with one, their middle; linear between
+        frames. For a smooth, invertible curve see `motionloom.alignment.Timewarp`.
 
     Examples
     --------
@@ -169,10 +167,9 @@ def corresponding(path: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
 def accumulated(
     matrix: NDArray[np.float64], *, steps: str, subsequence: bool, warp_cost: float = 0.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Cost of the cheapest path to every cell, and how it came there, both (M, N).
+    """Cost of the cheapest path to every cell, and its last step, both (M, N).
 
-    `warp_cost` is added for every step that is not straight on. Cells without a value (NaN)
-    cannot be visited: all paths around them are there.
+    `warp_cost` is added for every step off the diagonal. NaN cells are never visited.
     """
     check_steps(steps)
     matrix = np.where(np.isnan(matrix), np.inf, matrix)
@@ -180,12 +177,12 @@ def accumulated(
 
 
 def path_to(came: NDArray[np.int8], end: int, *, steps: str) -> NDArray[np.int64]:
-    """The path to the cell in the last row and column `end`, followed back, (L, 2)."""
+    """The path to the cell in the last row and column `end`, traced back, (L, 2)."""
     return (_slope_path if steps == "slope" else _classic_path)(came, end)
 
 
 def check_steps(steps: str) -> None:
-    """Complain about steps that are not in `STEPS`."""
+    """Raise unless `steps` is in `STEPS`."""
     if steps not in STEPS:
         raise InvalidInput(f"steps must be one of {', '.join(STEPS)}; got {steps!r}")
 
@@ -198,7 +195,7 @@ def _alignment(costs, came, end: int, steps: str) -> Alignment:
 
 
 def checked_matrix(matrix: ArrayLike) -> NDArray[np.float64]:
-    """A matrix of distances, with at least one cell, in double precision."""
+    """A distance matrix with at least one cell, in double precision."""
     matrix = np.ascontiguousarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise InvalidInput(f"matrix must have rows and columns; got shape {matrix.shape}")

@@ -1,14 +1,14 @@
-"""The time alignment of two motions: continuous, monotonic and non-degenerate.
+"""Time alignment of two motions: continuous, monotone and with bounded slope.
 
-A path through the distance matrix that goes one cell down, right, or both at a time, and on
-which at most `max_slope` frames of one motion correspond to a single frame of the other:
-its slope stays between ``1 / max_slope`` and `max_slope`. It may be held to a region, as
-the valid one (see `motionloom.alignment.valid_region`). Where there is no such path, the
-motions do not correspond.
+A path through the distance matrix goes one cell down, right, or both at a time, and at most
+`max_slope` frames of one motion correspond to a single frame of the other: its slope stays
+between ``1 / max_slope`` and `max_slope`. It may be restricted to a region, such as the valid
+region (see `motionloom.alignment.valid_region`). Where there is no such path, the motions do
+not correspond.
 
-The dynamic programme keeps, for each cell, the cheapest path for each number of steps that
-it has gone straight right or straight down just now: with a slope of at most k there are
-``2 k - 1`` such states.
+The dynamic programme keeps, for each cell, the cheapest path for each number of consecutive
+steps to the right or down that lead to it: with a slope of at most k there are ``2 k - 1``
+such states.
 
 References
 ----------
@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from motionloom.alignment.dtw import Alignment, checked_matrix
 from motionloom.errors import InvalidInput
 
-MAX_SLOPE = 3  # local speed-ups and slow-downs by up to this factor count as timing
+MAX_SLOPE = 3  # local changes of speed by up to this factor count as timing
 
 
 def align_in_region(
@@ -47,7 +47,7 @@ def align_in_region(
     start, end : tuple of int, optional
         Row and column of the first and of the last cell. Default: the matrix's corners.
     max_slope : int
-        At most so many frames of one motion correspond to a frame of the other.
+        Frames of one motion that correspond to a frame of the other, at most.
 
     Returns
     -------
@@ -103,18 +103,18 @@ def _cell(
 
 @nb.njit(cache=True, nogil=True)
 def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
-    """The cheapest path through a band of a matrix, and its cost: kernel, without checks.
+    """Kernel: the cheapest path through a band of a matrix, and its cost.
 
     Parameters
     ----------
     matrix : ndarray, shape (M, N)
-        NaN where no path may go.
+        NaN cells are never visited.
     row, column, stride : int
         Cell (r, c) of the band is ``matrix[row + stride * r, column + stride * c]``.
     low, high : ndarray of int64, shape (R,)
-        First and last column of each of the band's rows; neither falls.
+        First and last column of each row of the band; never decreasing.
     first, last : int
-        Column in which the path begins, in the first row, and ends, in the last.
+        Column of the path in the first and in the last row.
     max_slope : int
 
     Returns
@@ -123,14 +123,14 @@ def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
         Cells of the band; empty if there is no path.
     cost : float
     """
-    # States: 0 came diagonally or begins; s < max_slope: s steps to the right just now;
-    # beyond: as many steps down as above ``max_slope - 1``.
+    # States: 0 diagonal step or start; s < max_slope: s consecutive steps to the right;
+    # above: consecutive steps down.
     n_rows, width = len(low), 0
     for r in range(n_rows):
         width = max(width, high[r] - low[r] + 1)
     runs = max_slope - 1
     states = 2 * runs + 1
-    # A column of infinities on either side stands for what is outside the band.
+    # A column of infinities on either side stands for cells outside the band.
     above = np.full((width + 2, states), np.inf)
     here = np.full((width + 2, states), np.inf)
     came = np.zeros((n_rows, width, states), np.int8)
@@ -180,7 +180,7 @@ def band_path(matrix, row, column, stride, low, high, first, last, max_slope):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _least(costs, first, last):
-    """The least of ``costs[first:last]`` and where it is."""
+    """The least of ``costs[first:last]`` and its index."""
     best, where = np.inf, first
     for s in range(first, last):
         if costs[s] < best:
@@ -190,7 +190,7 @@ def _least(costs, first, last):
 
 @nb.njit(cache=True, nogil=True, inline="always")
 def _turn(costs, first, last):
-    """The least of ``costs[0]`` and ``costs[first:last]`` and where it is."""
+    """The least of ``costs[0]`` and ``costs[first:last]`` and its index."""
     best, where = _least(costs, first, last)
     if costs[0] <= best:
         return costs[0], 0

@@ -1,12 +1,11 @@
-"""Timewarps: which time of one motion belongs to which time of another.
+"""Timewarps: smooth, invertible maps from the time of one motion to that of another.
 
-A time alignment is a staircase of frame pairs. A `Timewarp` is the smooth, strictly
-increasing curve along it: it has a speed everywhere, passes through the first and the last
-pair, and can be followed backwards. Warps are put together with `Timewarp.then`; going there
-and back again leads exactly to where one came from.
+A time alignment is a staircase of frame pairs. A `Timewarp` is the smooth, strictly increasing
+curve along it through the first and the last pair. Timewarps are composed with
+`Timewarp.then`; a timewarp and its inverse cancel exactly.
 
 The curve is a rational quadratic spline: monotone for any positive slopes at its knots, and
-inverted in closed form. Beyond its ends it goes straight on.
+inverted in closed form. Beyond its ends it is linear.
 
 References
 ----------
@@ -28,13 +27,13 @@ from motionloom.errors import InvalidInput
 Array = NDArray[np.float64]
 
 SPACING = 5.0  # frames between the knots of a fitted warp: a sixth of a second at 30 Hz
-STEEPEST = 3.0  # a fitted warp runs at most so much faster or slower than the other motion
-_BEND = 0.5  # weight of the fitted curve's bends against its distance from the staircase
-_THROUGH_THE_ENDS = 1e4  # weight of ending where the alignment ends
+STEEPEST = 3.0  # greatest ratio of speeds of a fitted warp
+_BEND = 0.5  # weight of the curvature against the distance from the staircase
+_THROUGH_THE_ENDS = 1e4  # weight of the last pair
 
 
 class _Spline(NamedTuple):
-    """Knots, values and slopes (K,) of a rational quadratic spline; read backwards or not."""
+    """Knots, values and slopes (K,) of a rational quadratic spline, or of its inverse."""
 
     knots: Array
     values: Array
@@ -62,10 +61,10 @@ class Timewarp:
     times : array_like, shape (K,)
         Times of the first motion, in frames or seconds, strictly increasing; at least two.
     values : array_like, shape (K,)
-        What belongs to them in the second motion, strictly increasing.
+        Corresponding times of the second motion, strictly increasing.
     slopes : array_like, shape (K,), optional
-        Positive speeds of the curve there. Default: the weighted geometric mean of the
-        speeds on both sides.
+        Positive slopes of the curve at `times`. Default: the weighted geometric mean of the
+        slopes on both sides.
 
     Raises
     ------
@@ -88,7 +87,7 @@ class Timewarp:
         knots, heights = _increasing("times", times), _increasing("values", values)
         if len(knots) != len(heights):
             raise InvalidInput(
-                f"times and values must be as many; got {len(knots)} and {len(heights)}"
+                f"times and values must have equal lengths; got {len(knots)} and {len(heights)}"
             )
         steep = _mean_slopes(knots, heights) if slopes is None else np.array(slopes, np.float64)
         if steep.shape != knots.shape or not np.all(np.isfinite(steep) & (steep > 0.0)):
@@ -101,7 +100,7 @@ class Timewarp:
     def along(
         cls, alignment: ArrayLike, *, spacing: float = SPACING, steepest: float = STEEPEST
     ) -> Timewarp:
-        """The curve that follows an alignment and passes through its ends.
+        """The timewarp fitted to an alignment, through its ends.
 
         Parameters
         ----------
@@ -110,8 +109,8 @@ class Timewarp:
         spacing : float
             Frames between knots.
         steepest : float
-            The curve's speed stays between ``1 / steepest`` and `steepest`, or as near as
-            the lengths of the motions allow.
+            The slope stays between ``1 / steepest`` and `steepest`, or as near as the lengths
+            of the motions allow.
 
         Returns
         -------
@@ -120,8 +119,7 @@ class Timewarp:
         Raises
         ------
         InvalidInput
-            If the alignment goes back, or does not lead from one frame to another in both
-            motions.
+            If the alignment decreases, or covers a single frame of one motion.
 
         Examples
         --------
@@ -139,7 +137,7 @@ class Timewarp:
                 f"{pairs[-1].tolist() if len(pairs) else 'nothing'}"
             )
         if not (np.all(np.isfinite(pairs)) and np.all(np.diff(pairs, axis=0) >= 0.0)):
-            raise InvalidInput("alignment must never go back in either motion")
+            raise InvalidInput("alignment must not decrease in either motion")
         if not steepest > 1.0 or not spacing > 0.0:
             raise InvalidInput(
                 f"steepest must be above 1 and spacing above 0; got {steepest} and {spacing}"
@@ -151,20 +149,20 @@ class Timewarp:
         return self._at(times)[0]
 
     def speed(self, times: ArrayLike) -> Array:
-        """How fast (...,) the second motion runs at `times` of the first; always positive."""
+        """Slope (...,) of the curve at `times` of the first motion; always positive."""
         return self._at(times)[1]
 
     @property
     def domain(self) -> tuple[float, float]:
-        """First and last time of the first motion that the warp was made for."""
+        """First and last time of the first motion that the warp is defined by."""
         return self._stages[0].ends
 
     def inverse(self) -> Timewarp:
-        """From times of the second motion to those of the first."""
+        """The map from times of the second motion to those of the first."""
         return _chain(stage._replace(backwards=not stage.backwards) for stage in self._stages[::-1])
 
     def then(self, other: Timewarp) -> Timewarp:
-        """First one, then `other`: ``warp.then(other)(t) == other(warp(t))``."""
+        """Composition: ``warp.then(other)(t) == other(warp(t))``."""
         return _chain((*self._stages, *other._stages))
 
     def __repr__(self) -> str:
@@ -219,7 +217,7 @@ def _solved(spline: _Spline, values: Array) -> Array:
 
 
 def _mean_slopes(x: Array, y: Array) -> Array:
-    """Slopes (K,) at the knots: geometric means, so that the inverse has the inverse ones."""
+    """Slopes (K,) at the knots: geometric means, so that those of the inverse are inverse."""
     width = np.diff(x)
     steep = np.log(np.diff(y) / width)
     if len(steep) == 1:
@@ -230,7 +228,7 @@ def _mean_slopes(x: Array, y: Array) -> Array:
 
 
 def _fitted(pairs: Array, spacing: float, steepest: float) -> tuple[Array, Array]:
-    """Knots and values (K,) of the least bent polyline near the pairs, its slopes bounded."""
+    """Knots and values (K,) of a smooth polyline near the pairs, with bounded slopes."""
     from scipy.optimize import lsq_linear
 
     (x0, y0), (x1, y1) = pairs[0], pairs[-1]
@@ -240,7 +238,7 @@ def _fitted(pairs: Array, spacing: float, steepest: float) -> tuple[Array, Array
         return knots, np.array([y0, y1])
     width = (x1 - x0) / pieces
     mean = (y1 - y0) / (x1 - x0)
-    # Unknown: the slope of each piece. A pair lies on the sum of the pieces before it.
+    # Unknowns: the slope of each piece. A value is the sum over the pieces before it.
     covered = np.clip((pairs[:, :1] - knots[:-1]) / width, 0.0, 1.0) * width
     bends = np.sqrt(_BEND * len(pairs) / pieces) * width * np.diff(np.eye(pieces), axis=0)
     ends = np.full((1, pieces), _THROUGH_THE_ENDS * width)
@@ -255,7 +253,9 @@ def _fitted(pairs: Array, spacing: float, steepest: float) -> tuple[Array, Array
 def _increasing(name: str, value: ArrayLike) -> Array:
     array = np.array(value, dtype=np.float64)
     if array.ndim != 1 or len(array) < 2:
-        raise InvalidInput(f"{name} must be at least two numbers in a row; got {array.shape}")
+        raise InvalidInput(
+            f"{name} must be one-dimensional with at least two values; got {array.shape}"
+        )
     if not (np.all(np.isfinite(array)) and np.all(np.diff(array) > 0.0)):
         where = np.flatnonzero(~(np.diff(array) > 0.0))
         at = f"; number {where[0] + 1} does not" if len(where) else ""

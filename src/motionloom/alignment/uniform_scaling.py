@@ -1,12 +1,13 @@
-"""Uniform scaling: the beginning of a clip, slowed or hastened evenly, against a query.
+"""Uniform scaling: the beginning of a clip, slowed down or sped up uniformly, against a query.
 
-The query has n frames. Of the clip, the first p frames are read at n even places, for every p
-from n divided by the greatest factor to n times it (as many as there are), and the nearest
-counts. A clip shorter than all of these is taken as it is.
+The query has n frames. The first p frames of the clip are resampled to n, for every p from n
+divided by the largest factor to n times it (as far as there are frames), and the least distance
+counts. A clip shorter than all of these is used whole.
 
-Frame i of the query can only meet frames within a range that widens with i. The least and
-greatest values there are an envelope; a query that sticks out of it farther than the best
-found so far need not be scaled. Answers are the same.
+Frame i of the query can only be compared with frames within a range that widens with i. The
+least and greatest values there are an envelope, and the part of the query outside it a lower
+bound: a clip whose bound exceeds the best cost so far need not be scaled. The answers are the
+same.
 
 References
 ----------
@@ -30,14 +31,14 @@ _SLACK = 1e-9
 
 
 def scaled_distance(query: ArrayLike, clip: ArrayLike, *, factor: float = FACTOR) -> float:
-    """Distance of a query to the beginning of a clip at its best even speed.
+    """Distance of a query to the beginning of a clip at its best uniform speed.
 
     Parameters
     ----------
     query : array_like, shape (n, D)
     clip : array_like, shape (m, D)
     factor : float
-        The clip runs at most so many times as slowly or as quickly; at least 1.
+        Largest factor by which the clip is slowed down or sped up; at least 1.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def scaling_nearest(
     factor: float = FACTOR,
     prune: bool = True,
 ) -> Nearest:
-    """The `k` clips whose beginnings are nearest to a query at their best even speed.
+    """The `k` clips whose beginnings are nearest to a query at their best uniform speed.
 
     Parameters
     ----------
@@ -76,12 +77,12 @@ def scaling_nearest(
     rows : array_like, shape (N, D)
         Frames of all clips.
     starts : array_like of int, shape (C + 1,)
-        Clip c has rows ``starts[c]`` to ``starts[c + 1]``. Clips with missing values are
-        passed over; so are all if the query has some.
+        Clip c has frames ``starts[c]`` to ``starts[c + 1]``. Clips with missing values are
+        skipped; all are if the query has some.
     k : int
     factor : float
     prune : bool
-        Use the envelopes; without them every distance is computed, to the same end.
+        Use the envelopes; without them every distance is computed, with the same result.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def scaling_nearest(
     query, rows = _frames("query", query), _frames("rows", rows)
     if query.shape[1] != rows.shape[1]:
         raise InvalidInput(
-            f"query and clips must have as many numbers per frame; got {query.shape[1]} and "
+            f"query and clips must have equal numbers of features; got {query.shape[1]} and "
             f"{rows.shape[1]}"
         )
     starts = np.ascontiguousarray(starts, dtype=np.int64)
@@ -118,7 +119,7 @@ def scaling_nearest(
 
 
 def scaled_lengths(n: int, m: int, factor: float) -> tuple[int, int]:
-    """Least and greatest number of a clip's `m` frames that are laid over `n` query frames."""
+    """Least and greatest number of a clip's `m` frames that are scaled to `n` query frames."""
     if not factor >= 1.0:
         raise InvalidInput(f"factor must be at least 1; got {factor}")
     most = min(m, max(n, floor(n * factor + 1e-9)))
@@ -134,11 +135,11 @@ def _frames(name: str, rows: ArrayLike) -> NDArray[np.float64]:
 
 @nb.njit(cache=True, nogil=True)
 def _place(i, p, n):
-    """Frame of a clip's first p that lies over frame i of n: the last of the i-th n-th."""
+    """Frame of the first p of a clip that is compared with frame i of n."""
     return (p * (i + 1) + n - 1) // n - 1
 
 
-# Sums may be taken in any order: that lets them run four at a time.
+# Sums may be taken in any order, so that four run at a time.
 @nb.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _cost(query, clip, least, most, limit):
     n, width = query.shape
@@ -161,7 +162,7 @@ def _cost(query, clip, least, most, limit):
 
 @nb.njit(cache=True, nogil=True)
 def _bounds(query, rows, starts, lengths):
-    """Squared amount by which the query sticks out of each clip's envelope, (C,)."""
+    """Squared excess of the query over the envelope of each clip, (C,)."""
     n, width = query.shape
     bounds = np.zeros(len(starts) - 1)
     for c in range(len(bounds)):

@@ -1,11 +1,10 @@
-"""Where a time alignment may go: near one-dimensional minima of the distance matrix.
+"""Valid region of time alignments: near one-dimensional minima of the distance matrix.
 
-Hold a frame of one motion fixed and run through the other: where the distance has a local
+Hold a frame of one motion fixed and vary that of the other: where the distance has a local
 minimum, the two frames clearly correspond. An alignment of similar motions runs along such
 minima, or close by: noise moves them by a frame, and while a pose is held their place is
-arbitrary. So each minimum is extended along the direction in which it is one until the
-distance is by some part larger than at the minimum. What is covered is the *valid region*
-(Kovar & Gleicher 2004, section 3.1).
+arbitrary. So each minimum is extended along its row or column until the distance exceeds it by
+a given fraction. The cells covered are the *valid region* (Kovar & Gleicher 2004, section 3.1).
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDAr
     matrix : array_like, shape (M, N)
         Distances between the frames of two motions.
     starts : array_like of int, shape (K + 1,), optional
-        Columns are those of K motions, one after the other: motion k has columns
-        ``starts[k]`` to ``starts[k + 1]``. Default: of one.
+        Columns belong to K motions: motion k has columns ``starts[k]`` to ``starts[k + 1]``.
+        Default: one motion.
 
     Returns
     -------
@@ -39,10 +38,10 @@ def matrix_minima(matrix: ArrayLike, *, starts: ArrayLike | None = None) -> NDAr
 
     Notes
     -----
-    A minimum is smaller than the next cell and not larger than the one before. The first
-    and the last cell of a line are none: what lies beyond is not known, and where they
-    counted, rows of them along the edges would swallow the chains that begin there. Missing
-    values (NaN) are no minima, and no neighbours of any.
+    A minimum is smaller than the next cell and not larger than the one before. The first and
+    the last cell of a line are never minima: the values beyond are not known, and lines of
+    minima along the edges would absorb the chains that begin there. Missing values (NaN) are
+    neither minima nor neighbours of minima.
 
     Examples
     --------
@@ -64,7 +63,7 @@ def valid_region(
     ----------
     matrix : array_like, shape (M, N)
     alpha : float
-        Minima are extended up to the first cell that is by this part larger.
+        Minima are extended up to the first cell that is larger by this fraction.
     starts : array_like of int, shape (K + 1,), optional
         As in `matrix_minima`.
 
@@ -88,7 +87,7 @@ def _checked_starts(starts: ArrayLike | None, columns: int) -> NDArray[np.int64]
     found = np.array([0, columns] if starts is None else starts, dtype=np.int64)
     if found.ndim != 1 or found[0] != 0 or found[-1] != columns or np.any(np.diff(found) < 0):
         raise InvalidInput(
-            f"starts must rise from 0 to the matrix's {columns} columns; got {found}"
+            f"starts must increase from 0 to the matrix's {columns} columns; got {found}"
         )
     return found
 

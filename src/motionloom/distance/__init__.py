@@ -1,8 +1,8 @@
-"""How far apart two frames are: feature sets, frame distances, and features of a library.
+"""Distances of frames: feature sets, frame distances, distance matrices, library features.
 
-A *feature set* makes a frame a row of numbers; its distance is Euclidean, and what searches
-and indexes work on. A *frame distance* is anything that can tell how far the frames of two
-motions are apart. Every feature set is one.
+A *feature set* turns a frame into a feature vector; its distance is Euclidean, and searches and
+indexes work on it. A *frame distance* computes the distances between the frames of two motions.
+Every feature set is a frame distance.
 """
 
 from motionloom.distance.feature_table import (

@@ -1,10 +1,10 @@
-"""Joint positions as the body sees them: where it stands and faces is taken away.
+"""Body frame: joint positions without heading and place.
 
-Two poses are alike whatever the place and direction they were captured in. With
-``normalize="heading"`` every frame is moved so that its hips stand over the origin and
-turned about the vertical so that it faces +Z; heights above the floor stay, so a jump is no
-stand and lying is no standing. With ``normalize="full"`` the whole rotation of the pelvis
-and the height of the hips go too: positions in the pelvis' own axes.
+Two poses are the same wherever and in whatever direction they were captured. With
+``normalize="heading"`` every frame is moved so that its hips are over the origin and rotated
+about the vertical so that it faces +Z; heights above the floor stay, so that jumping, standing
+and lying differ. With ``normalize="full"`` the whole rotation of the pelvis and the height of
+the hips are removed too: positions in the axes of the pelvis.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def body_positions(
     normalize: Normalize = "heading",
     scale_free: bool = False,
 ) -> NDArray[np.float64]:
-    """Positions of the points that play `roles`, place and heading removed in every frame.
+    """Positions of the joints of `roles` in the body frame.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def body_positions(
         T frames.
     roles : sequence of str, length P
     normalize : {"heading", "full"}
-        What is removed: heading and ground position, or the whole rotation and position of
-        the pelvis.
+        Remove heading and place on the floor, or the whole rotation and position of the
+        pelvis.
     scale_free : bool
         Scale every performer to legs of one length (`REFERENCE_LEG`).
 
@@ -66,7 +66,7 @@ def body_positions(
     >>> import motionloom as ml
     >>> walk = ml.demo.clip("walk")
     >>> wrists = body_positions(walk, ["left_wrist", "right_wrist"])
-    >>> bool((wrists[:, 0, 0] > wrists[:, 1, 0]).all())  # the left one is to the left
+    >>> bool((wrists[:, 0, 0] > wrists[:, 1, 0]).all())  # left is +X
     True
     """
     check_normalize(normalize)
@@ -88,11 +88,10 @@ def body_positions(
 def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
     """Rotations in the world from one standing posture to each frame, ``wxyz``, (T, R, 4).
 
-    The posture is the same for all skeletons: upright, facing +Z, arms held out to the sides,
-    legs straight. A skeleton that rests in another pose is put into it first, bone by bone
-    (see `motionloom.motion.retargeting.rest_alignment`), so that rotations do not depend on the
-    axes a file gives its joints, nor on the pose it calls rest. An end site turns with the joint
-    it sits on.
+    The posture is the same for all skeletons: upright, facing +Z, arms out to the sides, legs
+    straight. A skeleton with another rest pose is put into it first, bone by bone (see
+    `motionloom.motion.retargeting.rest_alignment`), so that rotations do not depend on the joint
+    axes or the rest pose of a file. An end site rotates with its parent joint.
     """
     skeleton = motion.skeleton
     joints = [_joint(skeleton, point) for point in skeleton.points(roles)]
@@ -105,7 +104,7 @@ def body_rotations(motion: Motion, roles: Sequence[str]) -> NDArray[np.float64]:
 
 @cache
 def _standing() -> Skeleton:
-    """A figure in the posture that rotations are measured from; only directions matter."""
+    """Skeleton in the posture that rotations are measured from; only directions matter."""
     left = {
         "shoulder": ("chest", (0.17, 0.1, 0.0)),
         "elbow": ("left_shoulder", (0.28, 0.0, 0.0)),
@@ -135,7 +134,7 @@ def _standing() -> Skeleton:
 
 
 def leg_scale(skeleton: Skeleton) -> float:
-    """What makes the legs of a skeleton as long as `REFERENCE_LEG`.
+    """Factor that scales the legs of a skeleton to `REFERENCE_LEG`.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def leg_scale(skeleton: Skeleton) -> float:
 
 
 def check_normalize(normalize: str) -> None:
-    """Raise `InvalidInput` unless `normalize` is one of the two ways there are."""
+    """Raise `InvalidInput` unless `normalize` is in `NORMALIZE`."""
     if normalize not in NORMALIZE:
         raise InvalidInput(f'normalize must be "heading" or "full"; got {normalize!r}')
 

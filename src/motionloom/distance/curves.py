@@ -1,23 +1,18 @@
-"""Rotation curves: the angles of each joint over time, as animators see them in a curve editor.
+"""Rotation curves of joints, and their simplification by Douglas and Peucker's method.
 
-A joint's rotation is taken from the body part above it and from the rest pose (see
-`motionloom.distance.joint_angles`), and written as Euler angles in the order Z, Y, X, the
-order of CMU's files, in degrees. Angles are *unwrapped*: a joint that turns on past 180
-degrees goes on to 181, and of the two triples of angles that mean the same rotation the one
-nearer to the frame before is taken, so that curves jump only where the joint does.
+The rotation of a joint is relative to the body part above it and to the rest pose (see
+`motionloom.distance.joint_angles`), as Euler angles in the order Z, Y, X, the order of CMU's
+files, in degrees. Angles are *unwrapped*: a joint that rotates past 180 degrees continues to
+181, and of the two triples of angles of the same rotation the one nearer to the frame before is
+used, so that curves jump only where the joint does. Columns of joints that a skeleton lacks are
+NaN; measures compare the joints that two clips have in common.
 
-Joints that a skeleton does not have leave columns without numbers; measures compare the
-joints that two clips have in common.
-
-Douglas-Peucker: a curve over time by as few of its points as tell its shape.
-
-A straight line from the first point to the last; where the curve is farthest from it, if
-that is farther than a threshold, the line is split, and each half treated alike. How far a
-point is from the line is measured at the point's own time, so that the threshold is the
-greatest error of the line through the points that are kept, in the curve's own unit.
-
-Each point that is kept stands for the frames nearer to it than to any other: its *mass*.
-The masses of a curve of N frames add up to N.
+Douglas-Peucker: the curve is approximated by a straight line from the first point to the last;
+where it is farthest from the line, if that exceeds a threshold, the line is split, and each
+half is treated in the same way. Distances are measured at the time of the point, so that the
+threshold is the greatest error of the polyline, in the unit of the curve. Each point that is
+kept represents the frames nearest to it: their number is its *mass*. The masses of a curve of N
+frames add up to N.
 
 References
 ----------
@@ -55,8 +50,7 @@ CURVE_PARENTS: dict[str, str] = {
         for limb, parent in _LIMBS.items()
     },
 }
-"""Joints that have curves, and the body part each is measured from; the hips, from the way
-the body faces."""
+"""Joints that have curves, and the parent of each; the hips are relative to the heading."""
 
 CURVE_JOINTS: tuple[str, ...] = tuple(CURVE_PARENTS)
 
@@ -70,13 +64,13 @@ JOINT_IMPORTANCE: dict[str, float] = {
     joint: _IMPORTANCE[joint.removeprefix("left_").removeprefix("right_")]
     for joint in CURVE_PARENTS
 }
-"""How much a joint counts by what an onlooker sees of it: limbs and trunk fully, the joints
-that end them half or less, fingers hardly at all (Tam et al. 2007, section 3: the arm above
-the finger; the numbers are ours)."""
+"""Weight of a joint by how visible it is: limbs and trunk fully, the joints at their ends half or
+less, fingers hardly at all (Tam et al. 2007, section 3: the arm above the finger; the numbers
+are ours)."""
 
 
 def curve_joints(skeleton: Skeleton) -> tuple[str, ...]:
-    """Those of `CURVE_JOINTS` whose curves a skeleton has.
+    """Those of `CURVE_JOINTS` that a skeleton has.
 
     Examples
     --------
@@ -162,8 +156,8 @@ def unwrapped(angles: ArrayLike) -> NDArray[np.float64]:
 def _unwrap(angles):
     other = np.empty(3)
     for t in range(1, len(angles)):
-        # Turning the outer angles by half a turn and folding the middle one over is the
-        # same rotation.
+        # Adding half a turn to the outer angles and reflecting the middle one gives the same
+        # rotation.
         other[0], other[1], other[2] = (
             angles[t, 0] + 180.0,
             180.0 - angles[t, 1],
@@ -223,7 +217,7 @@ def kept_frames(curve: ArrayLike, *, threshold: float = THRESHOLD) -> NDArray[np
 
 
 def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
-    """How many of `count` frames each kept frame stands for.
+    """Number of frames, of `count`, that each kept frame represents.
 
     Parameters
     ----------
@@ -242,14 +236,14 @@ def masses(frames: ArrayLike, count: int) -> NDArray[np.float64]:
     [1.5, 3.5, 3.0]
     """
     frames = np.asarray(frames, dtype=np.float64)
-    # A frame half-way between two counts half for each.
+    # A frame midway between two counts half for each.
     edges = np.concatenate([[-0.5], 0.5 * (frames[1:] + frames[:-1]), [count - 0.5]])
     return np.diff(edges)
 
 
 @nb.njit(cache=True, nogil=True)
 def split(points, threshold):
-    """Which points are kept, by a list of stretches still to be looked at."""
+    """Which points are kept, by a stack of segments still to be split."""
     count, width = points.shape
     keep = np.zeros(count, np.bool_)
     keep[0] = keep[count - 1] = True

@@ -1,7 +1,4 @@
-"""Euclidean distances between all rows of two tables, by one matrix product.
-
-Two tables of numbers whose rows are compared: checked at the door, once for all matrices.
-"""
+"""Euclidean distance matrices by one matrix product."""
 
 from __future__ import annotations
 
@@ -18,12 +15,12 @@ Number = TypeVar("Number", np.float32, np.float64)
 def matching_tables(
     a: ArrayLike, b: ArrayLike, dtype: type[Number]
 ) -> tuple[NDArray[Number], NDArray[Number]]:
-    """Tables (M, D) and (N, D) with numbers of one kind.
+    """Arrays (M, D) and (N, D) of one type, checked.
 
     Raises
     ------
     InvalidInput
-        If one is no table, or their rows differ in length.
+        If one is not two-dimensional, or D differs.
 
     Examples
     --------
@@ -34,11 +31,11 @@ def matching_tables(
     rows_a, rows_b = np.asarray(a, dtype=dtype), np.asarray(b, dtype=dtype)
     for name, rows in (("a", rows_a), ("b", rows_b)):
         if rows.ndim != 2:
-            raise InvalidInput(f"{name} must have shape (frames, numbers); got {rows.shape}")
+            raise InvalidInput(f"{name} must have shape (frames, features); got {rows.shape}")
     if rows_a.shape[1] != rows_b.shape[1]:
         raise InvalidInput(
-            "a and b must have rows of one length; "
-            f"got {rows_a.shape[1]} and {rows_b.shape[1]} numbers"
+            "a and b must have equal numbers of features; "
+            f"got {rows_a.shape[1]} and {rows_b.shape[1]}"
         )
     return rows_a, rows_b
 
@@ -56,9 +53,8 @@ def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    Double precision throughout, rows taken relative to one of `b`: a distance below
-    about ``1e-7`` times the spread of the rows is rounding. Rows with a missing (NaN) value
-    are at distance NaN from every other.
+    Double precision, relative to one row of `b`: a distance below about ``1e-7`` times the
+    spread of the rows is rounding. Rows with a missing (NaN) value have distance NaN.
 
     Examples
     --------
@@ -69,7 +65,7 @@ def euclidean_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 
 def squared_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """Squared Euclidean distance between all rows of `a` and `b`; see `euclidean_matrix`."""
+    """Squared Euclidean distances between all rows of `a` and `b`; see `euclidean_matrix`."""
     rows_a, rows_b = matching_tables(a, b, np.float64)
     centre = _some_row(rows_b)
     rows_a, rows_b = rows_a - centre, rows_b - centre

@@ -1,12 +1,10 @@
-"""Short windows around every frame, sampled in seconds: the same at any frame rate.
+"""Feature sets: feature vectors of frames, compared by the Euclidean distance.
 
-Feature sets: a frame as a row of numbers whose Euclidean distance means something.
-
-The sets of Krüger, Tautges, Weber and Zinke (2010). The numbers are positions of a few
-joints as the body sees them (see `motionloom.distance.body_frame`):
+The sets of Krüger, Tautges, Weber and Zinke (2010). Features are positions of a few joints in
+the body frame (see `motionloom.distance.body_frame`):
 
 ======== ===================================================================== =========
-``e15``  wrists, ankles, head                                                  15 numbers
+``e15``  wrists, ankles, head                                                  15
 ``e30``  and elbows, knees, chest                                              30
 ``e39``  and shoulders, lower back                                             39
 ``e15x3  three or five poses spread over 0.3 s, so that forward and backward   45, 75,
@@ -18,8 +16,8 @@ pca16    `motionloom.distance.principal_components`)
 pca25``
 ======== ===================================================================== =========
 
-Distances are root mean squares over the points, in metres: the norm of a difference of two
-rows times the set's `scale`. Add a set of your own with `register_features`.
+Distances are root mean squares over the points, in metres: the norm of the difference of two
+feature vectors times the `scale` of the set. `register_features` adds a set.
 
 References
 ----------
@@ -63,8 +61,8 @@ def window_samples(
     Returns
     -------
     samples : ndarray, shape (T, S, ...)
-        Between frames linearly interpolated. Before the first frame the first, after the
-        last one the last. A missing (NaN) value spoils the samples that rest on it alone.
+        Linearly interpolated between frames; clamped to the first and last frame. A missing
+        (NaN) value affects only the samples that depend on it.
 
     Examples
     --------
@@ -79,7 +77,7 @@ def window_samples(
     frames = np.arange(count)
     for k, offset in enumerate(offsets):
         whole = round(offset)
-        if abs(offset - whole) < 1e-6:  # a frame itself: no neighbour takes part
+        if abs(offset - whole) < 1e-6:  # exactly on a frame: no interpolation
             out[:, k] = values[np.clip(frames + whole, 0, count - 1)]
             continue
         before = int(np.floor(offset))
@@ -92,32 +90,32 @@ def window_samples(
 
 @dataclass(frozen=True)
 class FeatureSet:
-    """What the numbers of a frame are; plain data, and a frame distance itself.
+    """Definition of a feature set; also a frame distance.
 
     Parameters
     ----------
     name : str
         Letters, digits, ``-`` and ``_``.
     roles : tuple of str, length P
-        The joints whose positions are taken.
+        Joints whose positions are the features.
     samples : int
         Poses per frame, spread evenly over the window.
     window_seconds : float
         Length of the window, centred on the frame.
     components : int, optional
-        Take so many principal components of the positions instead of the positions.
+        Use this many principal components of the positions instead of the positions.
     frame_rows : callable, optional
-        Instead of joint positions: a function of a motion that gives `size` numbers for
-        each of its frames, shape (T, size). It must not look at where the body stands or
-        faces; options below do not touch it. `roles` then say what it needs.
+        Instead of joint positions: a function of a motion that returns `size` features for
+        each of its frames, shape (T, size). It must not depend on place and heading; the
+        options below do not apply to it. `roles` are then the joints that it needs.
     size : int
-        Numbers per frame that `frame_rows` gives.
+        Features per frame that `frame_rows` returns.
     normalize : {"heading", "full"}
         See `motionloom.distance.body_frame.body_positions`.
     scale_free : bool
         Performers of all sizes are scaled to one.
     basis : Basis, optional
-        The principal components, for sets that have some.
+        Principal components, for sets that use them.
 
     Examples
     --------
@@ -148,7 +146,7 @@ class FeatureSet:
         if self.frame_rows is not None and self.size < 1:
             raise InvalidInput(
                 f"feature set {self.name!r}: size must be the number of columns that "
-                f"frame_rows gives; got {self.size}"
+                f"frame_rows returns; got {self.size}"
             )
         if self.samples < 1 or (self.samples > 1 and not self.window_seconds > 0.0):
             raise InvalidInput(
@@ -165,17 +163,17 @@ class FeatureSet:
 
     @property
     def dimension(self) -> int:
-        """Numbers per row, D."""
+        """Features per frame, D."""
         return (self.components or self._frame_size) * self.samples
 
     @property
     def points(self) -> float:
-        """Points whose positions (or as many numbers as theirs) go into a distance."""
+        """Number of points (or of triples of features) in a distance."""
         return self._frame_size * self.samples / 3.0
 
     @property
     def scale(self) -> float:
-        """What turns the Euclidean distance of two rows into metres (root mean square)."""
+        """Factor from Euclidean distances of feature vectors to metres (root mean square)."""
         return float(1.0 / np.sqrt(self.points))
 
     @property
@@ -186,11 +184,11 @@ class FeatureSet:
 
     @property
     def unit(self) -> str:
-        """What distances are measured in."""
+        """Unit of the distances."""
         return "m"
 
     def prepare(self, motion: Motion) -> NDArray[np.float32]:
-        """The rows of a motion; see `frame_features`."""
+        """Feature vectors of a motion; see `frame_features`."""
         rows = self.pose_rows(motion)
         if self.components is not None:
             if self.basis is None:
@@ -206,7 +204,7 @@ class FeatureSet:
         return rows.astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances in metres (M, N) between the rows of two motions (M, D), (N, D)."""
+        """Distances in metres (M, N) between feature vectors (M, D), (N, D)."""
         return self.scale * euclidean_matrix(a, b)
 
     def pose_rows(self, motion: Motion) -> NDArray[np.float64]:
@@ -235,7 +233,7 @@ BODY_ROLES: tuple[str, ...] = (
     *_E39,
     *(f"{side}_{part}" for part in ("hip", "foot") for side in _SIDES),
 )
-"""The 17 joints that stand for the whole body: what `e39` has, hip joints, balls of the feet."""
+"""The 17 joints that represent the whole body: those of `e39`, hip joints, balls of the feet."""
 
 _WINDOW = 0.3  # seconds; Krüger et al. 2010, section 3.2
 
@@ -258,13 +256,13 @@ FEATURES: dict[str, FeatureSet] = {
 
 
 def register_features(features: FeatureSet, *, replace: bool = False) -> FeatureSet:
-    """Add a feature set, so that it can be used by name everywhere.
+    """Register a feature set, so that it can be used by name everywhere.
 
     Parameters
     ----------
     features : FeatureSet
     replace : bool
-        Put it in the place of another one of that name.
+        Replace another set of that name.
 
     Examples
     --------
@@ -276,7 +274,7 @@ def register_features(features: FeatureSet, *, replace: bool = False) -> Feature
     held = FEATURES.get(features.name)
     if held is not None and held != features and not replace:
         raise InvalidInput(
-            f"there is another feature set called {features.name!r}; choose a name, or pass "
+            f"there is another feature set called {features.name!r}; choose another name, or pass "
             "replace=True"
         )
     FEATURES[features.name] = features
@@ -321,7 +319,7 @@ def feature_set(
 
 
 def not_registered(what: str, name: str, known: Iterable[str]) -> InvalidInput:
-    """What is raised for a name that a registry does not have.
+    """The error for a name that is not registered.
 
     Examples
     --------
@@ -351,18 +349,18 @@ def frame_features(
     features : str or FeatureSet
         A name in `FEATURES`, or a set.
     normalize : {"heading", "full"}, optional
-        Default ``"heading"``: where the body stands and faces is removed. ``"full"``: the
-        whole rotation and position of the pelvis is.
+        Default ``"heading"``: remove heading and place on the floor. ``"full"``: remove the
+        whole rotation and position of the pelvis.
     scale_free : bool, optional
-        Default False. True: performers of all sizes are scaled to one.
+        Scale performers of all sizes to one. Default False.
     basis : Basis, optional
-        Principal components, for the sets that need some.
+        Principal components, for the sets that use them.
 
     Returns
     -------
     rows : ndarray of float32, shape (T, D)
-        In metres; computed in double precision. A frame with missing values gives a row of
-        NaN and spoils no other (but windows that reach over it).
+        In metres; computed in double precision. A frame with missing values gives a vector of
+        NaN and affects no other (except windows that contain it).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Frame distances by name: one small protocol, and a registry.
+"""Frame distances: protocol and registry.
 
 =========== ============================================================== ==========
 ``pc1``     point cloud of one pose (Kovar, Gleicher & Pighin 2002)          metres
@@ -10,8 +10,8 @@
 ``jrd``     joint relative distance of Tang et al. (2008)                    weighted m
 =========== ============================================================== ==========
 
-and every feature set (see `motionloom.distance.features`). To add one, write a class with a
-name, a unit and two methods, and register it:
+and every feature set (see `motionloom.distance.features`). To add a frame distance, write a class
+with a name, a unit and two methods, and register it:
 
 >>> import numpy as np
 >>> from motionloom.distance import register_distance, distance_matrix, DISTANCES
@@ -47,7 +47,7 @@ from motionloom.motion import Motion
 
 @runtime_checkable
 class FrameDistance(Protocol):
-    """How far the frames of two motions are apart.
+    """Protocol of a distance between the frames of two motions.
 
     Examples
     --------
@@ -60,17 +60,17 @@ class FrameDistance(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the distance."""
 
     @property
     def unit(self) -> str:
-        """What distances are measured in."""
+        """Unit of the distances."""
 
     def prepare(self, motion: Motion) -> NDArray[Any]:
-        """What `matrix` needs of a motion: one row of numbers per frame, shape (T, D)."""
+        """The form of a motion that `matrix` takes: one row per frame, shape (T, D)."""
 
     def matrix(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-        """Distance between all frames of two prepared motions (M, D), (N, D): shape (M, N)."""
+        """Distances between all frames of two prepared motions (M, D), (N, D): shape (M, N)."""
 
 
 Distance = TypeVar("Distance", bound=FrameDistance)
@@ -91,20 +91,20 @@ DISTANCES: dict[str, FrameDistance] = {
 
 
 def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
-    """Add a frame distance, so that it can be used by name everywhere.
+    """Register a frame distance, so that it can be used by name everywhere.
 
     Parameters
     ----------
     distance : FrameDistance
-        Takes the place of one of the same class and name.
+        Replaces one of the same class and name.
     replace : bool
-        Also put it in the place of any other one of that name.
+        Also replace any other distance of that name.
 
     Examples
     --------
     >>> from motionloom.distance import frame_distance, register_distance
     >>> cloud = frame_distance("pc11")
-    >>> register_distance(cloud) is cloud  # it was there; of one class and name is one
+    >>> register_distance(cloud) is cloud  # one per class and name
     True
     """
     missing = [
@@ -117,7 +117,7 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
     held = DISTANCES.get(distance.name)
     if (distance.name in FEATURES or (held and not _same_kind(held, distance))) and not replace:
         raise InvalidInput(
-            f"there is another distance called {distance.name!r}; choose a name, or pass "
+            f"there is another distance called {distance.name!r}; choose another name, or pass "
             "replace=True"
         )
     DISTANCES[distance.name] = distance
@@ -125,7 +125,7 @@ def register_distance(distance: Distance, *, replace: bool = False) -> Distance:
 
 
 def _same_kind(a: FrameDistance, b: FrameDistance) -> bool:
-    """Whether two are of one class, be it defined again: a notebook's cell run twice."""
+    """Whether both have the same class, perhaps defined twice: a notebook cell run again."""
     kinds = [(type(x).__module__, type(x).__qualname__) for x in (a, b)]
     return kinds[0] == kinds[1]
 
@@ -165,12 +165,12 @@ def distance_matrix(
     a, b : Motion
         M and N frames, of any rates and skeletons.
     distance : str or FrameDistance
-        A name in `DISTANCES` or `FEATURES`, or anything that has what `FrameDistance` asks.
+        A name in `DISTANCES` or `FEATURES`, or any `FrameDistance`.
 
     Returns
     -------
     matrix : ndarray, shape (M, N)
-        In the distance's own unit.
+        In the unit of the distance.
 
     Examples
     --------

@@ -1,14 +1,13 @@
 """Distances between joint angles, as quaternions and as Euler angles.
 
-Joints are told by roles, and a joint's rotation is taken from the body part above it and
-from one standing posture: files that put more joints into a spine, turn a joint's axes, or
-rest in another pose do not differ in it. Where the body faces is removed from the pelvis' rotation.
+Joints are identified by roles, and the rotation of a joint is relative to the body part above it
+and to one standing posture: files with more spine joints, other joint axes or another rest pose
+give the same rotations. Heading is removed from the rotation of the pelvis.
 
-Differences of angles are measured by their chord, ``2 sin(angle / 2)``: next to the angle
-itself when small, the same for an angle and a whole turn more, and an inner product, so that
-a matrix of distances is one matrix product. For a quaternion `q` the inner product is that of
-the tables ``q q^T``, which do not know `q` from ``-q``; for an Euler angle, that of points on
-the circle.
+Differences of angles are measured by their chord, ``2 sin(angle / 2)``: close to the angle if
+it is small, periodic, and an inner product, so that a distance matrix is one matrix product. For
+a quaternion `q` it is the inner product of the matrices ``q q^T``, which are the same for `q`
+and ``-q``; for an Euler angle, that of points on the circle.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ JOINT_PARENTS: dict[str, str] = {
         )
     },
 }  # fmt: skip
-"""Joints whose rotation is compared, and the one each is measured from."""
+"""Joints whose rotation is compared, and the parent of each."""
 
 JOINTS: tuple[str, ...] = ("hips", *JOINT_PARENTS)
 """The pelvis, and the joints of `JOINT_PARENTS`."""
@@ -52,7 +51,7 @@ def joint_rotations(
     *,
     parents: Mapping[str, str] = JOINT_PARENTS,
 ) -> NDArray[np.float64]:
-    """Rotation of each joint from the body part above it, ``wxyz``, shape (T, R, 4).
+    """Rotation of each joint relative to the body part above it, ``wxyz``, shape (T, R, 4).
 
     Parameters
     ----------
@@ -60,8 +59,8 @@ def joint_rotations(
     joints : tuple of str, length R
         Out of `JOINTS`.
     parents : mapping of str to str
-        What each is measured from. One that has none, as the pelvis (``hips``), is measured
-        from the world, turned so that the body faces +Z.
+        Parent of each joint. The rotation of a joint without one, such as the pelvis (``hips``),
+        is relative to the world, rotated so that the body faces +Z.
 
     Raises
     ------
@@ -99,12 +98,12 @@ class QuaternionDistance:
         q = joint_rotations(motion, self.joints)
         # |qq^T - pp^T|^2 = 2 - 2 (q.p)^2 = 2 sin^2(angle / 2): half the chord squared.
         i, j = np.triu_indices(4)
-        twice = np.where(i == j, np.sqrt(2.0), 2.0)  # for the half that is left out
+        twice = np.where(i == j, np.sqrt(2.0), 2.0)  # for the symmetric half
         products = q[..., i] * q[..., j] * (twice / np.sqrt(len(self.joints)))
         return products.reshape(len(q), len(i) * len(self.joints))
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances (M, N) between the rows of two motions."""
+        """Distances (M, N) between the frames of two motions."""
         return euclidean_matrix(a, b)
 
 
@@ -124,5 +123,5 @@ class EulerDistance:
         return circle.reshape(len(circle), 6 * len(self.joints)) / np.sqrt(len(self.joints))
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances (M, N) between the rows of two motions."""
+        """Distances (M, N) between the frames of two motions."""
         return euclidean_matrix(a, b)

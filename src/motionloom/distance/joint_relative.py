@@ -1,25 +1,19 @@
 """Joint relative distance of Tang, Leung, Komura and Shum (2008).
 
-A pose is told by how far its joints are from each other; where the body stands or faces does
-not matter. Of the pairs of joints, those count most that a study of human judgement gave the
-largest weights. A pair and its mirror image share one weight and count half each:
+A pose is described by the distances between its joints; place and heading do not matter. Pairs
+of joints are weighted by a study of human judgement. A pair and its mirror image share one
+weight and count half each:
 
     ``y(p, q) = sum of w_ij f_ij(p, q)``,
     ``f_ij = 1/2 (|D(p_i, p_j) - D(q_i, q_j)| + the same of the mirrored pair)``
 
-So a frame is a row of weighted joint distances, and the distance of two frames is the sum of
-absolute differences of their rows.
+So a frame is a vector of weighted joint distances, and the distance of two frames is the
+city-block (L1) distance of their vectors.
 
 References
 ----------
 .. [1] J. K. T. Tang, H. Leung, T. Komura, H. P. H. Shum. Emulating human perception of motion
    similarity. Computer Animation and Virtual Worlds, 2008.
-
-City-block (L1) distances between all rows of two tables.
-
-The work is bound by loads and stores, not by arithmetic. Columns of `b` lie behind each
-other (transposed) so that a column meets many cells at once, in registers of single
-precision; eight columns are added per pass over a tile that stays in the nearest cache.
 """
 
 from __future__ import annotations
@@ -70,11 +64,11 @@ PUBLISHED_WEIGHTS: dict[Pair, float] = {
     ("head_top", "left_collar"): 7.899120,
     ("right_toe", "right_shoulder"): 7.867494,
 }
-"""The thirty largest weights of the study, each for a pair of joints and its mirror image."""
+"""The thirty largest weights of the study, for a pair of joints and its mirror image each."""
 
 
 def mirrored(pair: Pair) -> Pair:
-    """The pair on the other side of the body.
+    """The mirror image of a pair.
 
     Examples
     --------
@@ -90,7 +84,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
     Parameters
     ----------
     roles : iterable of str
-        The joints; those whose mirror image is not among them are paired as they are.
+        The joints; those whose mirror image is not among them are paired as well.
 
     Examples
     --------
@@ -108,7 +102,7 @@ def symmetric_pairs(roles: Iterable[str] = ROLES) -> tuple[Pair, ...]:
 
 
 def joint_distances(motion: Motion, pairs: Iterable[Pair]) -> NDArray[np.float64]:
-    """How far the two joints of each pair are apart, shape (T, len(pairs)), metres.
+    """Distance of the two joints of each pair, shape (T, len(pairs)), metres.
 
     Columns of pairs whose joints the skeleton lacks are NaN.
     """
@@ -131,13 +125,13 @@ class JointRelativeDistance:
     ----------
     name : str
     weights : mapping of pairs of roles to float
-        Each pair stands for its mirror image too.
+        Each pair includes its mirror image.
 
     Notes
     -----
     Pairs whose joints one of two skeletons lacks are left out; `missing` names them. Distances
     are sums in metres, times the weights: with all thirty published ones, joint distances that
-    differ by a centimetre throughout give 4.6.
+    all differ by a centimetre give 4.6.
 
     Examples
     --------
@@ -183,7 +177,7 @@ class JointRelativeDistance:
         return self.weights
 
     def missing(self, skeleton: Skeleton) -> tuple[Pair, ...]:
-        """Pairs that are left out because the skeleton lacks one of their joints."""
+        """Pairs left out because the skeleton lacks one of their joints."""
         roles = skeleton.roles
         return tuple(
             pair
@@ -192,7 +186,7 @@ class JointRelativeDistance:
         )
 
     def prepare(self, motion: Motion) -> NDArray[np.float32]:
-        """Weighted joint distances, shape (T, D); pairs that are not there are NaN throughout.
+        """Weighted joint distances, shape (T, D); columns of missing pairs are NaN.
 
         Raises
         ------
@@ -212,7 +206,7 @@ class JointRelativeDistance:
         return (joint_distances(motion, columns) * weights).astype(np.float32)
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Distances (M, N) between the rows of two motions (M, D), (N, D)."""
+        """Distances (M, N) between prepared frames (M, D), (N, D)."""
         rows_a, rows_b = np.asarray(a, dtype=np.float32), np.asarray(b, dtype=np.float32)
         there = _columns_there(rows_a) & _columns_there(rows_b)
         if not there.any():
@@ -223,7 +217,7 @@ class JointRelativeDistance:
 
 
 def _columns_there(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Columns that hold a number in some frame, shape (D,)."""
+    """Columns with a value in some frame, shape (D,)."""
     if len(rows) == 0:
         return np.ones(rows.shape[1], dtype=bool)
     return ~np.isnan(rows[0]) | ~np.isnan(rows).all(axis=0)
@@ -237,7 +231,7 @@ def _other_side(role: str) -> str:
     return role
 
 
-_TILE = 512  # cells of a row worked on together: nine such stretches fit a 32 KB cache
+_TILE = 512  # cells of a row computed together: nine such rows fit a 32 KB cache
 
 
 def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
@@ -264,7 +258,11 @@ def cityblock_matrix(a: ArrayLike, b: ArrayLike) -> NDArray[np.float32]:
 
 @njit(cache=True)
 def _matrix(a, columns):
-    """Kernel: rows (M, D) and columns (D, N) -> (M, N); NaN stays NaN."""
+    """Kernel: rows (M, D) and columns (D, N) -> (M, N); NaN stays NaN.
+
+    Bound by loads and stores, not by arithmetic: `b` is transposed so that a column applies to
+    many cells at once, and eight columns are added per pass over a tile in the nearest cache.
+    """
     count, size = a.shape
     width = columns.shape[1]
     out = np.zeros((count, width), dtype=np.float32)

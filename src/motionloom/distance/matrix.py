@@ -1,14 +1,13 @@
-"""Matrices of frame distances that are never held whole: block by block, in double precision.
+"""Distance matrices computed block by block, in double precision.
 
 The point-cloud distance of two windows is a closed form of inner products (see
-`motionloom.distance.point_cloud`), and the inner product of two windows is a sum, down a
+`motionloom.distance.point_cloud`), and the inner product of two windows is a sum, along a
 diagonal, of inner products of single frames. So a block of the matrix is three matrix
-products over the joints of single frames, a weighted sum down the diagonals, and one square
-root per cell. The product of windows themselves would cost as many times more as a window
-has poses.
+products over the joints of single frames, a weighted sum along the diagonals, and one square
+root per cell. Products of whole windows would cost more by the number of poses in a window.
 
-Single precision is no bargain here: squared norms are subtracted, and the rounding noise
-of flat stretches turns up as minima that are not there.
+Single precision is not enough: squared norms are subtracted, and rounding noise in flat
+regions appears as false minima.
 
 >>> import motionloom as ml
 >>> walk, kick = ml.demo.clip("walk"), ml.demo.clip("kick_front_high_right")
@@ -34,14 +33,14 @@ from motionloom.errors import InvalidInput
 from motionloom.motion import Motion
 from motionloom.ragged import offsets_of, row_of
 
-TILE = 512  # columns that are computed at a time
-_STRIP = 128  # and rows: three products of so many stay in the cache
-_WHOLE = 1e-6  # frames: as near to a whole number of them, a time is on a frame
+TILE = 512  # columns computed at a time
+_STRIP = 128  # rows computed at a time: three products of them fit the cache
+_WHOLE = 1e-6  # frames: a time nearer to a frame than this is on it
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedFrames:
-    """What a matrix needs to know of a motion, in the distance's own form.
+    """Frames of a motion, prepared by a distance.
 
     Attributes
     ----------
@@ -49,14 +48,14 @@ class PreparedFrames:
     count : int
         Frames, T.
     rows : ndarray, shape (T, D) or None
-        What the distance prepared; None for point clouds on frames, which need no windows.
+        Rows from `FrameDistance.prepare`; None for point clouds, which need no windows.
     points : ndarray, shape (T + 2 * margin, 3 * P)
-        For those: x, z and height of the points of single frames, the first and the last
-        frame repeated at the ends.
+        For point clouds: x, z and height of the points of single frames, the first and the
+        last frame repeated at the ends.
     centres : ndarray of complex, shape (T,)
-        Where each window's cloud stands on the floor.
+        Centre of the cloud of each window on the floor.
     norms : ndarray, shape (T,)
-        Its squared size once it stands over the origin.
+        Squared norm of the centred cloud.
     step : int
         Frames between two poses of a window.
     """
@@ -74,11 +73,11 @@ class PreparedFrames:
 
     @property
     def margin(self) -> int:
-        """Frames that are repeated at either end."""
+        """Frames repeated at either end."""
         return (len(self.points) - self.count) // 2
 
     def part(self, first: int, last: int) -> PreparedFrames:
-        """Frames `first` to `last` alone; their windows see the frames around them."""
+        """Frames `first` to `last`; their windows include the frames around them."""
         return replace(
             self,
             count=last - first,
@@ -92,13 +91,13 @@ class PreparedFrames:
 
 
 def prepared_frames(motion: Motion, distance: str | FrameDistance = "pc11") -> PreparedFrames:
-    """The frames of a motion, made ready for matrices.
+    """The frames of a motion, prepared for distance matrices.
 
     Parameters
     ----------
     motion : Motion
     distance : str or FrameDistance
-        A name in `DISTANCES` or `FEATURES`, or anything like them.
+        A name in `DISTANCES` or `FEATURES`, or any `FrameDistance`.
     """
     chosen = frame_distance(distance)
     nothing = np.empty(0)
@@ -120,7 +119,7 @@ class DistanceMatrix:
     b : sequence of PreparedFrames
         K motions with N frames in all, of the same distance and rate.
     tile : int
-        Columns that are computed at a time, and at most so many rows.
+        Columns computed at a time, and rows at most.
 
     Attributes
     ----------
@@ -161,7 +160,7 @@ class DistanceMatrix:
         rows, columns : slice
             Half-open ranges; all of them by default.
         out : ndarray, shape (len(rows), len(columns)), optional
-            Where to put it: memory that is used again is quicker than new.
+            Array to write to: reusing memory is faster.
 
         Returns
         -------
@@ -204,7 +203,7 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
     places = distance.places(motion)
     count, half = len(places), distance.samples // 2
     if count:
-        # Far from the origin squares would swallow digits; one origin for all tiles alike.
+        # Far from the origin squares would lose digits; one origin for all tiles.
         places = places - np.nanmean(places.reshape(-1, 3), axis=0) * [1.0, 0.0, 1.0]
     margin = half * step
     around = np.clip(np.arange(-margin, count + margin), 0, max(count - 1, 0))
@@ -221,10 +220,10 @@ def _cloud_frames(motion: Motion, distance: PointCloud, step: int) -> PreparedFr
 
 
 def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int, tile: int) -> None:
-    """Distances of windows from products of single frames, some rows at a time.
+    """Distances of windows from products of single frames, a strip of rows at a time.
 
-    The products of those rows, and of the window's reach before and after, stay in the
-    processor's cache until their sums are taken.
+    The products of these rows, and of the margins of the windows, stay in the processor's cache
+    until they are summed.
     """
     n_rows, n_columns = out.shape
     third, reach = a.points.shape[1] // 3, 2 * a.margin
@@ -234,7 +233,7 @@ def _fill_clouds(out, a: PreparedFrames, b: PreparedFrames, top: int, left: int,
     weights = a.distance.weights  # type: ignore[attr-defined]
     strip = min(_STRIP, tile, n_rows)
     products = np.empty((3, reach + strip, n_columns + reach))
-    done = 0  # rows whose products are there already: those that the last strip reached
+    done = 0  # rows whose products the last strip has computed
     for i in range(0, n_rows, strip):
         count = min(strip, n_rows - i)
         points = a.points[top + i + done : top + i + count + reach]
@@ -276,10 +275,10 @@ def _window_sums(out, products, centres_a, centres_b, norms_a, norms_b, weights,
 
 @nb.njit(cache=True, nogil=True, error_model="numpy")
 def _add_diagonals(sums, plane, row, weights, step):
-    """Add to each sum what the window's poses give: cells down a diagonal of `plane`."""
+    """Add to each sum the poses of the window: cells along a diagonal of `plane`."""
     n, taps = len(sums), len(weights)
     k = 0
-    while k + 4 <= taps:  # four at a time: sums are loaded and stored less often
+    while k + 4 <= taps:  # four at a time: fewer loads and stores of the sums
         a = plane[row + k * step, k * step : k * step + n]
         b = plane[row + (k + 1) * step, (k + 1) * step : (k + 1) * step + n]
         c = plane[row + (k + 2) * step, (k + 2) * step : (k + 2) * step + n]

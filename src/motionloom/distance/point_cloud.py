@@ -1,10 +1,10 @@
 """Point-cloud distance of Kovar, Gleicher and Pighin (2002).
 
 Two short windows of motion are compared as clouds of points, after the rotation about the
-vertical and the shift along the floor that bring them closest. Write a floor position as
+vertical and the translation along the floor that minimise their distance. Write a floor position as
 the complex number ``x + iz``. Turning a cloud is then a multiplication by ``exp(i * angle)``,
 and the best turn is the phase of one complex inner product; its modulus is all the distance
-needs. A whole matrix of distances is three matrix products.
+needs. A distance matrix is three matrix products.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEP_SECONDS = 1.0 / 30.0  # between the poses of a window: frames in the paper'
 
 @dataclass(frozen=True)
 class PointCloud:
-    """Distance of windows of poses once they stand and face alike, in metres.
+    """Distance of windows of poses after planar alignment, in metres.
 
     Parameters
     ----------
@@ -32,16 +32,16 @@ class PointCloud:
     samples : int
         Poses in the window, an odd number; the frame is the middle one.
     step_seconds : float
-        Time between them: windows last equally long at all frame rates.
+        Time between them: windows have the same duration at all frame rates.
     roles : tuple of str, length P
-        Joints whose positions make the cloud.
+        Joints of the cloud.
     scale_free : bool
         Scale performers of all sizes to one.
 
     Notes
     -----
-    Weights fall off linearly to both sides of the window, as Kovar et al. suggest, and sum
-    up to one: the distance is a root mean square.
+    Weights fall off linearly to both sides of the window, as in Kovar et al., and sum to one:
+    the distance is a root mean square.
 
     References
     ----------
@@ -124,7 +124,7 @@ def point_cloud_distances(
 
     Examples
     --------
-    A pose and the same pose turned a quarter and moved away do not differ:
+    A pose and the same pose rotated by a quarter turn and moved have distance zero:
 
     >>> pose = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
     >>> turned = pose[:, [2, 1, 0]] * [1, 1, -1] + [5.0, 0.0, 3.0]

@@ -1,12 +1,11 @@
 """Principal components of poses, fitted on a library.
 
-Poses of 17 joints have 51 numbers, but joints move together: a few directions in which
-poses differ most say nearly all. The first `n` coordinates along them are a
-feature set of their own. Distances between them are never larger than between the whole poses, and
-approach them as `n` grows.
+Poses of 17 joints have 51 coordinates, but joints move together: a few principal directions
+hold most of the variance. The first `n` coordinates along them are a feature set. Distances
+between them are never larger than between the whole poses, and approach them as `n` grows.
 
-Fitting needs only sums over all frames (of the numbers, and of their products in pairs),
-so it goes motion by motion and in parallel, and the result does not depend on that.
+Fitting needs only sums over all frames (of coordinates and of their products), so it runs
+motion by motion and in parallel, with the same result.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from motionloom.errors import InvalidInput
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Mean and principal directions of poses.
+    """Principal components of poses.
 
     Attributes
     ----------
     mean : ndarray, shape (D,)
     directions : ndarray, shape (D, D)
-        One direction per row, orthonormal, the one along which poses vary most first.
+        One direction per row, orthonormal, largest variance first.
     variances : ndarray, shape (D,)
         Variance along each direction.
 
@@ -62,7 +61,7 @@ class Basis:
 
     @property
     def digest(self) -> str:
-        """Fingerprint of the numbers."""
+        """Digest of mean and directions."""
         digest = hashlib.blake2b(digest_size=12)
         for array in (self.mean, self.directions):
             digest.update(np.ascontiguousarray(array, dtype="<f8").data)
@@ -71,7 +70,7 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Count, sum, and sum of products of pairs, over rows (T, D); rows with NaN left out."""
+    """Count, sum, and sum of products over vectors (T, D); those with NaN are left out."""
 
     count: int
     total: NDArray[Any]
@@ -79,7 +78,7 @@ class Moments:
 
     @classmethod
     def of(cls, rows: NDArray[np.float64]) -> Moments:
-        """The moments of one motion's rows."""
+        """The moments of the vectors of one motion."""
         rows = rows[np.isfinite(rows).all(axis=1)]
         return cls(len(rows), rows.sum(axis=0), rows.T @ rows)
 
@@ -90,12 +89,12 @@ class Moments:
 
 
 def fit_basis(moments: Moments) -> Basis:
-    """Principal components of the rows that `moments` were taken of.
+    """Principal components from moments.
 
     Raises
     ------
     InvalidInput
-        If there are fewer than two rows.
+        If there are fewer than two frames.
 
     Examples
     --------
@@ -113,7 +112,7 @@ def fit_basis(moments: Moments) -> Basis:
     variances, directions = np.linalg.eigh(covariance)
     order = np.argsort(-variances, kind="stable")
     directions = directions.T[order]
-    # Of the two signs, the one that makes the largest number positive: the same everywhere.
+    # Of the two signs, the one that makes the largest entry positive: reproducible.
     largest = np.argmax(np.abs(directions).round(9), axis=1)
     directions *= np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
     return Basis(mean, directions + 0.0, np.maximum(variances[order], 0.0))

@@ -1,6 +1,6 @@
-"""Costs of a transition between two frames: joint angles and velocities, weighted.
+"""Transition cost of two frames: weighted joint angles and velocities.
 
-Lee et al. (2002) look for frames at which one motion can go over into another:
+Lee et al. (2002) search for frames at which one motion can continue as another:
 
     ``|p - p'|^2 + sum_k w_k angle(q_k, q'_k)^2 + v (|dp - dp'|^2 + sum_k w_k |dq_k - dq'_k|^2)``
 
@@ -8,8 +8,8 @@ with the root's position `p`, joint rotations `q` and the velocities of both. Th
 are one for shoulders, elbows, hips, knees, pelvis and spine and zero for all others. Wang and
 Bodenheimer (2003) fit the weights to what people accept as good transitions.
 
-Of the position only the height counts, and velocities are taken in the direction the body
-faces: where it stands and which way it goes makes no difference.
+Of the position only the height counts, and velocities are relative to the heading: place and
+direction make no difference.
 
 References
 ----------
@@ -40,7 +40,7 @@ _SIDES = ("left", "right")
 
 # The squared angle between two rotations whose quaternions have the inner product c, over
 # s = 1 - |c|: as a polynomial in s, highest power first. Between 0 and 1 it is smooth (the
-# root at c = 1 goes away in the square), and 17 numbers give it to 1e-11.
+# square removes the root at c = 1), and 17 coefficients are accurate to 1e-11.
 _SQUARED_ANGLE = np.ascontiguousarray(
     np.polynomial.Chebyshev.interpolate(
         lambda s: np.square(2.0 * np.arccos(1.0 - s)) / s, 16, domain=[0.0, 1.0]
@@ -48,7 +48,7 @@ _SQUARED_ANGLE = np.ascontiguousarray(
     .convert(kind=np.polynomial.Polynomial)
     .coef[::-1]
 )
-_LANES = 256  # columns at a time: what is worked on stays in the cache
+_LANES = 256  # columns at a time, so that the data stays in the cache
 
 
 def _both_sides(**weights: float) -> dict[str, float]:
@@ -73,8 +73,8 @@ class TransitionCost:
     weights : mapping of str to float
         Weight of each joint's rotation, by role (see `motionloom.distance.joint_angles`).
     velocity_seconds : float
-        A difference of velocities counts as the difference it makes in this time; its
-        square is the weight `v` of the velocities, which the papers leave open.
+        A difference of velocities counts as the displacement in this time; its square is the
+        weight `v` of the velocities, which the papers do not give.
     """
 
     name: str
@@ -87,13 +87,13 @@ class TransitionCost:
             raise InvalidInput(f"weights must be positive, one or more; got {dict(self.weights)}")
 
     def prepare(self, motion: Motion) -> NDArray[np.float64]:
-        """Rows (T, 4 R + 4 + 3 R): quaternions; then root and velocities, weighted."""
+        """Features (T, 4 R + 4 + 3 R): quaternions, then weighted root height and velocities."""
         joints = tuple(self.weights)
         roots = np.sqrt(np.array([self.weights[joint] for joint in joints]))
         turns = joint_rotations(motion, joints)
         spins = _angular_velocities(turns, motion.fps)
         back = rot.yaw(-np.angle(facing(motion)))
-        if "hips" in joints:  # the pelvis turns with the body, too
+        if "hips" in joints:  # the pelvis also rotates with the body
             world = body_rotations(motion, ["hips"])
             spins[:, joints.index("hips")] = rot.rotate(
                 back, _angular_velocities(world, motion.fps)[:, 0]
@@ -112,7 +112,7 @@ class TransitionCost:
         )
 
     def matrix(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-        """Costs (M, N) between the rows of two motions."""
+        """Costs (M, N) between the frames of two motions."""
         rows_a, rows_b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
         end = 4 * len(self.weights)
         cost = squared_matrix(rows_a[:, end:], rows_b[:, end:])
@@ -124,7 +124,7 @@ class TransitionCost:
 
 
 def _angular_velocities(q: NDArray[np.float64], fps: float) -> NDArray[np.float64]:
-    """Angular velocities (T, R, 3) of rotations (T, R, 4), rad/s, in the axes above the joint."""
+    """Angular velocities (T, R, 3) of rotations (T, R, 4), rad/s, in the parent's axes."""
     out = np.zeros((*q.shape[:-1], 3))
     if len(q) > 1:
         between = rot.log(rot.multiply(q[1:], rot.inverse(q[:-1]))) * fps

@@ -1,15 +1,15 @@
-"""Bridges between chains: paths through the valid region.
+"""Bridges of a match web: paths between chains through the valid region.
 
-Noise breaks up minima that belong together, so chains are joined wherever a time alignment
-within the valid region leads from one to another over a short distance (Kovar & Gleicher
-2004, section 3.2). Of all paths from chain to chain the one with the smallest mean is kept.
+Noise interrupts lines of minima, so chains are joined wherever a time alignment within the
+valid region leads from one to another over a short distance (Kovar & Gleicher 2004, section
+3.2). Of all paths from chain to chain the one with the smallest mean is kept.
 
-For every chain one dynamic programme finds its paths to all chains around. A path that
-leaves a chain early and runs beside it is no other connection than one that leaves late:
-so each cell is reached from the *last* cell of the chain that it can be reached from, on
-the cheapest path from there. That settles, in one sweep, which paths are too long, because
-a path's Manhattan length depends on its two ends alone. A path ends at the first chain that
-it meets: what lies behind is reached by way of that chain.
+For every chain one dynamic programme finds its paths to all chains around. A path that leaves
+a chain early and runs beside it is the same connection as one that leaves late: so each cell is
+reached from the *last* cell of the chain that leads there, on the cheapest path from it. One
+sweep also decides which paths are too long, because the Manhattan length of a path depends
+only on its two ends. A path ends at the first chain that it meets: cells beyond are reached by
+way of that chain.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Bridges:
-    """Bridges of a matrix.
+    """Bridges of a distance matrix.
 
     Attributes
     ----------
     leaves, arrives : ndarray of int64, shape (B,)
-        Where each begins and ends: numbers of cells of the chains.
+        Chain cells where each begins and ends.
     cells : ndarray of int32, shape (C, 2)
-        Row and column of the cells between, of all bridges one after the other.
+        Row and column of the cells between, all bridges concatenated.
     offsets : ndarray of int64, shape (B + 1,)
-        Bridge b has cells ``offsets[b]`` to ``offsets[b + 1]``; there may be none.
+        Bridge b has cells ``offsets[b]`` to ``offsets[b + 1]``, possibly none.
     """
 
     leaves: NDArray[np.int64]
@@ -52,7 +52,7 @@ def bridges_between(
     max_slope: int,
     reach: float,
 ) -> Bridges:
-    """For each pair of chains the best path from one to the other, where there is any.
+    """The best path between each pair of chains, where there is one.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def bridges_between(
         Chains, as from `motionloom.search.match_web.chains.minima_chains`.
     max_slope : int
     reach : float
-        Both ends are less than so many cells apart (Manhattan distance).
+        Both ends are less than this many cells apart (Manhattan distance).
     """
     limit = int(np.ceil(reach)) - 1  # the greatest whole number below `reach`
     return Bridges(
@@ -81,7 +81,7 @@ def _bridges(matrix, region, starts, cells, offsets, owner, max_slope, limit):
     end_state = np.empty(max(n_chains, 1), np.int8)
     touched = np.empty(max(n_chains, 1), np.int64)
     width = (max_slope + 1) * (limit + 1) + 2
-    # Two rows of labels: last source, cheapest total from there, cells on the way.
+    # Two rows of labels: last source, cheapest total from it, number of cells.
     source = np.full((2, width, states), -1, np.int32)
     total = np.empty((2, width, states))
     number = np.empty((2, width, states), np.int32)
@@ -168,7 +168,7 @@ def _bridges(matrix, region, starts, cells, offsets, owner, max_slope, limit):
                 else:
                     for s in range(states):
                         source[now, at, s] = -1
-                    # Nothing can come from above any more, nor from the left.
+                    # No path can come from above or from the left any more.
                     if j > high and not (upcoming < last and cells[upcoming, 0] == i):
                         break
                 j += 1
@@ -209,9 +209,9 @@ def _label(
 ):  # fmt: skip
     """Labels of a cell from those of its three neighbours; whether it has any.
 
-    `over` is where the cell above is among the labels of its row, which lie in low..high;
-    `left` is where that to the left is, or -1. Sources before Manhattan position `least`
-    are out of reach.
+    `over` is the index of the cell above among the labels of its row, which lie in low..high;
+    `left` that of the cell to the left, or -1. Sources before Manhattan position `least` are
+    out of reach.
     """
     runs = max_slope - 1
     states = 2 * runs + 1
@@ -273,7 +273,7 @@ def _better_state(source, total, row, at, one, other):
 
 @nb.njit(cache=True, nogil=True)
 def _traced(came, base, top, i, j, state, max_slope, path):
-    """Follow a path back to where it began; it fills the end of `path`. Its length."""
+    """Trace a path back to its start into the end of `path`; returns its length."""
     runs = max_slope - 1
     at = len(path)
     while True:
@@ -291,7 +291,7 @@ def _traced(came, base, top, i, j, state, max_slope, path):
 
 @nb.njit(cache=True, nogil=True)
 def _number_of(cells, first, last, cell):
-    """Number of a cell of a chain: rows and columns rise along it."""
+    """Number of a cell of a chain, whose rows and columns increase."""
     wanted = cell[0] + cell[1]
     while first < last - 1:
         middle = (first + last) // 2

@@ -1,9 +1,9 @@
-"""The web of motions: at 10 Hz first, then finer and finer; or at once at the full rate.
+"""Build match webs: at 10 Hz first, then refined; or directly at the full rate.
 
-The distance matrix of one motion with many is held at the full rate while their web is
-built, and no longer. A pair of motions whose matrix is too large for that is taken in parts
-that overlap by more than most queries last. So memory grows neither with the number of
-motions nor with their lengths.
+The distance matrix of one motion with many is held at the full rate only while their web is
+built. A pair of motions whose matrix is too large is processed in parts that overlap by more
+than the length of most queries. So memory grows neither with the number of motions nor with
+their lengths.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from motionloom.ragged import offsets_of
 from motionloom.search.match_web.refinement import Level, refined, strides
 from motionloom.search.match_web.web import Web, WebLimits, build_web, joined
 
-MOST_CELLS = 16_000_000  # of a matrix that is held at a time: 128 MB
-OVERLAP_SECONDS = 10.0  # of parts of long motions
+MOST_CELLS = 16_000_000  # of the matrix in memory: 128 MB
+OVERLAP_SECONDS = 10.0  # of the parts of long motions
 
 
 def motion_web(
@@ -30,7 +30,7 @@ def motion_web(
     direct: bool = False,
     most_cells: int = MOST_CELLS,
 ) -> Web:
-    """The web of one motion (rows) and others (columns, one after the other).
+    """The web of one motion (rows) and others (columns, concatenated).
 
     Parameters
     ----------
@@ -41,14 +41,13 @@ def motion_web(
     rate : float
         Frames per second of all of them.
     itself : int, optional
-        Which of the others is the motion itself, if it is among them.
+        Number of the motion itself among the others, if it is there.
     limits : WebLimits, optional
     direct : bool
-        Build at the full rate at once, instead of at 10 Hz first. Slower, and what the
-        other is an approximation of.
+        Build directly at the full rate instead of at 10 Hz first: slower, and exact.
     most_cells : int
-        Of the distance matrix that is held at a time. Motions with more frames than its
-        root are taken in parts.
+        Cells of the distance matrix in memory, at most. Motions with more frames than its
+        square root are processed in parts.
 
     Returns
     -------
@@ -88,8 +87,8 @@ def _in_parts(
     direct: bool,
     most_cells: int,
 ) -> Web:
-    """The web of two motions from webs of their parts; in overlaps paths are there twice."""
-    step = strides(rate)[0]  # parts begin at frames that the coarsest level looks at
+    """The web of two motions from webs of their parts; paths in overlaps appear twice."""
+    step = strides(rate)[0]  # parts begin at frames of the coarsest level
     overlap = step * math.ceil(OVERLAP_SECONDS * rate / step)
     advance = max(step * (math.isqrt(most_cells) // step), 2 * overlap) - overlap
     found: list[tuple[Web, int]] = []
@@ -98,7 +97,7 @@ def _in_parts(
         for left in range(0, max(len(b) - overlap, 1), advance):
             columns = (left, min(left + advance + overlap, len(b)))
             if is_same and columns[1] <= rows[0]:
-                continue  # below the diagonal: the same mirrored
+                continue  # below the diagonal: the mirror image
             matrix = DistanceMatrix(a.part(*rows), [b.part(*columns)])
             own, lag = (0, left - top) if is_same else (None, 0)
             web = _matrix_web(matrix.block(), matrix.starts, rate, own, lag, limits, direct)
@@ -107,7 +106,7 @@ def _in_parts(
 
 
 def _chunks(lengths: Sequence[int], rows: int, most_cells: int) -> list[tuple[int, int]]:
-    """Ranges of motions whose matrices with so many rows fit."""
+    """Ranges of motions whose matrices with `rows` rows fit into `most_cells`."""
     chunks, first, frames = [], 0, 0
     for k, length in enumerate(lengths):
         if k > first and (frames + length) * rows > most_cells:

@@ -1,15 +1,15 @@
-"""Chains of one-dimensional minima: locally optimal time alignments.
+"""Chains of a match web: locally optimal time alignments along one-dimensional minima.
 
-A chain begins at a minimum with no other to the left, below, or both, and goes on from
-minimum to minimum: to the next frame of both motions where that is one, else to the
-nearer (in value) of the two cells beside it, as long as no more than `max_slope` frames of
-one motion correspond to a single one of the other. It ends where it meets an earlier
-chain. Short chains are mostly chance and dropped (Kovar & Gleicher 2004, section 3.2).
+A chain begins at a minimum with no other before it in its row, its column or on the diagonal,
+and continues from minimum to minimum: to the next frame of both motions if that is a minimum,
+else to the smaller of the two cells beside it, as long as at most `max_slope` frames of one
+motion correspond to a single frame of the other. It ends where it meets an earlier chain. Short
+chains are mostly accidental and dropped (Kovar & Gleicher 2004, section 3.2).
 
-Lines of minima cross and fork: a chain that takes the wrong branch is soon too steep to go
-on, and the right one has no cell that could begin one. So what no chain has come near is
-looked at once more. There a chain may begin at any minimum, and must be twice as long: with
-so many beginnings, chance makes longer ones.
+Lines of minima cross and fork: a chain on the wrong branch is soon too steep to continue, and
+the right branch has no cell that could begin a chain. So cells that no chain has come near are
+searched a second time. There a chain may begin at any minimum, and must be twice as long: with
+so many starts, accidental chains are longer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def minima_chains(
     max_slope: int,
     least_length: float,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """All chains of a matrix.
+    """All chains of a distance matrix.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ def minima_chains(
     minima : ndarray of uint8, shape (M, N)
         As from `motionloom.alignment.matrix_minima`; other cells are 0.
     starts : ndarray of int64, shape (K + 1,)
-        Where the columns of each motion begin; chains do not leave a motion.
+        Where the columns of each motion begin; chains stay within a motion.
     max_slope : int
     least_length : float
-        Chains that cover fewer frames (the mean of both motions) are dropped.
+        Chains of fewer frames (mean of both motions) are dropped.
 
     Returns
     -------
     cells : ndarray of int32, shape (C, 2)
-        Row and column of the cells of all chains, one after the other.
+        Row and column of the cells of all chains, concatenated.
     offsets : ndarray of int64, shape (chains + 1,)
         Chain c has cells ``offsets[c]`` to ``offsets[c + 1]``.
     owner : ndarray of int32, shape (M, N)
-        Number of the chain that a cell belongs to, or -1.
+        Number of the chain of each cell, or -1.
     """
     owner = np.full(matrix.shape, -1, np.int32)
     cells, offsets = _chains(matrix, minima, starts, max_slope, least_length, owner)
@@ -99,9 +99,9 @@ def _chains(matrix, minima, starts, max_slope, least_length, owner):
 
 @nb.njit(cache=True, nogil=True)
 def _grow(matrix, minima, used, i, j, last, max_slope, path):
-    """Follow minima from (i, j) into `path`, up to used ones; how many there are."""
+    """Follow minima from (i, j) into `path`, up to used ones; returns their number."""
     n_rows = matrix.shape[0]
-    length, right, down = 0, 1, 1  # frames side by side, and stacked, just now
+    length, right, down = 0, 1, 1  # current runs of steps to the right and down, plus one
     while True:
         path[length, 0], path[length, 1] = i, j
         length += 1

@@ -1,8 +1,8 @@
-"""Webs as few bytes: steps, differences of values, and what they start from; compressed.
+"""Compact encoding of match webs: steps and differences of values, compressed.
 
 Along a path each step is one of three, and values change little: a step takes a byte that
 compresses to a bit or two, a value the difference to the one before, in halves of a
-millimetre. A bridge is the steps from the cell where it leaves to the one where it arrives.
+millimetre. A bridge is stored as the steps from its first chain to its second.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from motionloom.search.match_web.web import Web
 _MARK = b"mloomweb"
 _VERSION = 1
 _FRONT = len(_MARK) + 8  # the mark, the version, the header's size
-_LONGEST = 1 << 24  # bytes of a header, whatever it says
+_LONGEST = 1 << 24  # bytes of a header, at most
 _QUANTUM = 5e-4  # of a value, in the distance's unit; coarser where values are large
 _LARGEST = 32000
 _FIELDS = ("lengths", "heads", "leaves", "arrives", "steps", "values")
 
 
 def encoded(web: Web, about: dict) -> bytes:
-    """A web, and anything to be kept with it, as bytes.
+    """A web, and data stored with it, as bytes.
 
     Parameters
     ----------
     web : Web
     about : dict
-        As JSON, in front, where `described` reads it.
+        Stored as JSON in the header, which `described` reads.
     """
     count = web.chain_count
     quantum = max(_QUANTUM, float(web.values.max(initial=0.0)) / _LARGEST)
@@ -64,7 +64,7 @@ def encoded(web: Web, about: dict) -> bytes:
 
 
 def described(path: Path) -> dict:
-    """What `encoded` was given as `about`, from the beginning of a file of its bytes."""
+    """The `about` of an encoded web, read from the header of its file."""
     with open(path, "rb") as data:
         front = data.read(_FRONT)
         size = struct.unpack_from("<I", front, len(_MARK) + 4)[0] if len(front) == _FRONT else 0
@@ -75,12 +75,12 @@ def described(path: Path) -> dict:
 
 
 def decoded(data: bytes) -> Web:
-    """The web that `encoded` made bytes of.
+    """The web of bytes from `encoded`.
 
     Raises
     ------
     LibraryError
-        If they are no web, or damaged.
+        If they are no web, or are damaged.
     """
     header, at = _header(data)
     parts = {}
@@ -120,7 +120,7 @@ def _header(data: bytes) -> tuple[dict, int]:
 
 
 def _planes(numbers: NDArray[np.int64]) -> bytes:
-    """Whole numbers with the sign in the last bit, all first bytes, then all second ones..."""
+    """Zigzag-encoded integers as byte planes: all first bytes, then all second ones..."""
     folded = ((numbers << 1) ^ (numbers >> 63)).astype("<u8")
     width = max(1, (int(folded.max(initial=0)).bit_length() + 7) // 8)
     table = folded.view(np.uint8).reshape(-1, 8)[:, :width]
@@ -178,7 +178,7 @@ def _cells(steps, offsets, chain_count, heads, leaves):
 
 @nb.njit(cache=True, nogil=True)
 def _differences(levels, offsets):
-    """Each path's first value, then what is added from cell to cell."""
+    """First value of each path, then differences from cell to cell."""
     out = np.empty_like(levels)
     for p in range(len(offsets) - 1):
         before = 0

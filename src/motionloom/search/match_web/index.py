@@ -1,9 +1,9 @@
-"""Many webs as one, ready to be searched: flat arrays and an interval index.
+"""Index of many webs for searching: flat arrays and an interval index.
 
-Frames of all motions are numbered one after the other, so that a cell is a pair of such
-numbers and the webs of all pairs of motions are one net of paths. A pair is stored once and
-read both ways: the query's motion may be that of the rows or that of the columns. For
-either way the index tells which paths pass a frame, without looking at the others.
+Frames of all motions are numbered consecutively, so that a cell is a pair of such numbers and
+the webs of all pairs of motions are one network of paths. A pair is stored once and read both
+ways: the query's motion may be that of the rows or that of the columns. In either direction
+the index finds the paths that pass a frame without visiting the others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BLOCK = 6  # frames per block of the index, as a power of two: 64, about a seco
 
 @dataclass(frozen=True, eq=False)
 class WebIndex:
-    """Paths of many webs; made by `web_index`.
+    """Paths of many webs; built by `web_index`.
 
     Attributes
     ----------
@@ -32,15 +32,15 @@ class WebIndex:
     cells : ndarray of int32, shape (C, 2)
         Pairs of frames.
     sums : ndarray of float64, shape (C + 1,)
-        Distances at the cells added up from the first.
+        Cumulative sums of the distances at the cells.
     offsets : ndarray of int64, shape (P + 1,)
         Path p has cells ``offsets[p]`` to ``offsets[p + 1]``.
     bridge_of : ndarray of int64, shape (P,)
-        Number of the bridge that a path is, or -1 for a chain.
+        Number of the bridge of a path, or -1 for a chain.
     leaves, arrives : ndarray of int64, shape (B,)
-        Cells of chains that each bridge joins; `leaves` rises.
+        Chain cells that each bridge joins; `leaves` is sorted.
     bridge_paths, arrive_paths : ndarray of int64, shape (B,)
-        Path of each bridge's own cells, and of the chain that it arrives at.
+        Path of the cells of each bridge, and of the chain that it arrives at.
     passing : tuple of (bounds, paths)
         For rows and for columns: paths that pass the frames of block k are
         ``paths[bounds[k]:bounds[k + 1]]``.
@@ -116,7 +116,7 @@ def web_index(
     bridge_of[paths] = np.arange(len(paths))
     arrived = np.concatenate(arrives)[order]
     every = np.concatenate(cells)
-    # Bridges without cells of their own share an offset with the path after them.
+    # Bridges without cells share an offset with the path after them.
     filled = np.flatnonzero(np.diff(offsets) > 0)
     owner = filled[row_of(offsets[filled], arrived)]
     return WebIndex(

@@ -1,10 +1,10 @@
-"""A coarse web made fine: chains and bridges found at 10 Hz, placed at the library's rate.
+"""Coarse-to-fine refinement of a match web: paths found at 10 Hz, refined to the full rate.
 
-A path is padded and upsampled to a band of the finer matrix. A chain's new ends are the
-smallest cells about the old ones, a bridge's lie on the refined chains that it joins; the
-cheapest path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8).
-Then a chain may follow minima of the finer matrix by up to a coarse cell on either side: what
-was less than a cell there, at the ends of motions above all, can be seen now.
+A path is padded and upsampled to a band of the finer matrix. The new ends of a chain are the
+smallest cells around the old ones, those of a bridge lie on the refined chains that it joins;
+the cheapest path within the band connects them (Kovar & Gleicher 2004, section 3.2, figure 8).
+Then a chain may follow minima of the finer matrix by up to a coarse cell on either side, which
+matters at the ends of motions above all.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from motionloom.alignment.monotone_path import band_path
 from motionloom.ragged import offsets_of, row_of
 from motionloom.search.match_web.web import Web
 
-_COARSEST = 10.0  # frames per second: motions are compared no coarser than this
+_COARSEST = 10.0  # frames per second of the coarsest level
 _STRIDES = (1, 3, 6, 12, 24, 48)  # 60 fps go 10, 20, 60 as in the paper; 30 fps 10, 30
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """A matrix seen at some rate.
+    """A distance matrix at a reduced rate.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Level:
     starts : ndarray of int64, shape (K + 1,)
         Where the columns of each motion begin.
     stride : int
-        Every so many-th frame of each motion is looked at, counted from its first.
+        Frames of each motion from one that is used to the next.
     """
 
     matrix: NDArray[np.float64]
@@ -43,17 +43,17 @@ class Level:
 
     @property
     def own_starts(self) -> NDArray[np.int64]:
-        """Where each motion begins among the columns that are looked at."""
+        """Where each motion begins among the columns of this level."""
         lengths = -(-np.diff(self.starts) // self.stride)
         return offsets_of(lengths)
 
     @property
     def rows(self) -> int:
-        """Rows that are looked at."""
+        """Number of rows of this level."""
         return -(-len(self.matrix) // self.stride)
 
     def values(self) -> NDArray[np.float64]:
-        """Distances of the frames that are looked at."""
+        """Distance matrix of this level."""
         if self.stride == 1:
             return self.matrix
         spans = zip(self.starts[:-1], self.starts[1:], strict=True)
@@ -62,7 +62,7 @@ class Level:
 
 
 def strides(rate: float) -> tuple[int, ...]:
-    """Strides at which a web at `rate` is built: the coarsest first, then finer ones to 1.
+    """Strides at which a web at `rate` is built, from the coarsest to 1.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def strides(rate: float) -> tuple[int, ...]:
 
 
 def refined(web: Web, coarse: Level, fine: Level, *, max_slope: int) -> Web:
-    """A web of one level on the next.
+    """A web of one level, refined on the next.
 
     Parameters
     ----------

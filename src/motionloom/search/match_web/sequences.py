@@ -1,15 +1,15 @@
-"""Searching a match web: all match sequences from the query's first frame to its last.
+"""Search of a match web: match sequences from the query's first frame to its last.
 
-A *match sequence* starts where a path of the web passes the query's first frame, runs down
-that path, may branch off over bridges to others, and ends at the last cell in the query's
-last frame. Its columns are a match, its mean distance that of the match (Kovar & Gleicher
-2004, section 3.3).
+A *match sequence* starts where a path of the web passes the query's first frame, follows that
+path, may branch off over bridges to others, and ends at the last cell in the query's last
+frame. Its columns are a match, its mean distance that of the match (Kovar & Gleicher 2004,
+section 3.3).
 
-There are very many sequences, but of those with the same ends only that with the smallest
-mean can be a match. So instead of all, *labels* are passed on: how much distance (T) and how
-many cells (n) lie behind. One label makes another superfluous if it is not worse for any
-mean in the end between 0 and the threshold: neither in T nor in T - threshold * n. Nothing
-is lost by that, and few labels remain at each path.
+There are very many sequences, but of those with the same ends only that with the smallest mean
+can be a match. So *labels* are propagated instead: the distance (T) and the number of cells (n)
+so far. A label dominates another if it is not worse for any final mean between 0 and the
+threshold: neither in T nor in T - threshold * n. Dropping dominated labels loses nothing, and
+few remain on each path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def web_matches(
     *,
     allowed: NDArray[np.bool_] | None = None,
 ) -> list[Candidate]:
-    """Matches of a stretch of the web's motions, the nearest first.
+    """Matches of a segment of the web's motions, nearest first.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def web_matches(
     start, end : int
         Half-open range of frames, numbered as in `index`, of one motion.
     limits : Limits
-        Of two matches that share too much, the nearer is kept.
+        Of two matches that overlap too much, the nearer is kept.
     allowed : ndarray of bool, shape (M,), optional
         Motions to search.
 
@@ -101,7 +101,7 @@ def _arrays(index: WebIndex, way: int) -> tuple[NDArray, ...]:
 def _cells_of(
     index: WebIndex, labels, first: int, last: int, label: int, bridge: int
 ) -> NDArray[np.int64]:
-    """Numbers of the cells of a sequence, in order; followed from its end."""
+    """Numbers of the cells of a sequence, in order; traced back from its end."""
     entry, before, taken = labels
     parts = []
     if bridge >= 0:
@@ -143,9 +143,9 @@ def _sequences(
     before = np.empty(256, np.int64)
     taken = np.empty(256, np.int64)
     labels = 0
-    following = np.empty(256, np.int64)  # next label settled on the same chain
-    settled = np.full(len(offsets) - 1, -1, np.int32)
-    queue = np.empty(256, np.int64)  # labels to be settled, the last first
+    following = np.empty(256, np.int64)  # next label visited on the same chain
+    visited = np.full(len(offsets) - 1, -1, np.int32)
+    queue = np.empty(256, np.int64)  # labels to be visited, last first
     waiting = 0
     for s in range(len(paths)):
         origin = labels
@@ -184,7 +184,7 @@ def _sequences(
             now = queue[waiting]
             c, T, n = chain[now], total[now], number[now]
             worse = False
-            other = settled[c]
+            other = visited[c]
             while other >= 0:
                 if total[other] <= T and (
                     total[other] - threshold * number[other] <= T - threshold * n
@@ -194,8 +194,8 @@ def _sequences(
                 other = following[other]
             if worse:
                 continue
-            following[now] = settled[c]
-            settled[c] = now
+            following[now] = visited[c]
+            visited[c] = now
             x, last = entry[now], offsets[c + 1]
             stop = last
             if rows[last - 1] >= b:
@@ -233,7 +233,7 @@ def _sequences(
                     before[labels], taken[labels] = now, k
                     if waiting == len(queue):
                         queue = _doubled(queue)
-                    # Nearest last: a label is settled when none can come before it.
+                    # Nearest last: a label is visited when none can come before it.
                     at = waiting
                     while at > 0 and _is_before(rows, columns, entry[queue[at - 1]], y):
                         queue[at] = queue[at - 1]
@@ -243,7 +243,7 @@ def _sequences(
                     labels += 1
                 k += 1
         for label in range(origin, labels):
-            settled[chain[label]] = -1
+            visited[chain[label]] = -1
     return means[:count], ends[:count], (entry[:labels], before[:labels], taken[:labels])
 
 

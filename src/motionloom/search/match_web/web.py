@@ -1,11 +1,10 @@
-"""The match web: all potentially similar stretches of two motions, as a net of paths.
+"""Match web: all potentially similar segments of two motions, as a network of paths.
 
 Rows of the distance matrix are frames of one motion, columns frames of another. *Chains* run
 along one-dimensional minima (`motionloom.search.match_web.chains`); *bridges* join chains through
-the valid region (`motionloom.search.match_web.bridges`). Starting from any cell and travelling on,
-along a chain and over bridges, one gets a time alignment that is close to optimal: rows and columns
-passed are stretches of the two motions that may be alike (Kovar & Gleicher 2004, section
-3.2).
+the valid region (`motionloom.search.match_web.bridges`). Every path along chains and over bridges
+is a nearly optimal time alignment: its rows and columns are segments of the two motions that may
+be similar (Kovar & Gleicher 2004, section 3.2).
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from motionloom.search.match_web.bridges import bridges_between
 from motionloom.search.match_web.chains import minima_chains
 
 LEAST_SECONDS = 0.25  # shorter chains are dropped; Kovar & Gleicher 2004, section 3.2
-REACH_SECONDS = 2.0  # bridges are shorter than this, both motions' time added up; ibidem
+REACH_SECONDS = 2.0  # bridges are shorter than this, sum of both motions; ibidem
 
 
 @dataclass(frozen=True)
 class WebLimits:
-    """How webs are built.
+    """Limits of the chains and bridges of a web.
 
     Parameters
     ----------
     alpha : float
-        The valid region ends where distances are by this part larger than at a minimum.
+        The valid region ends where distances exceed a minimum by this fraction.
     max_slope : int
-        At most so many frames of one motion correspond to one of the other.
+        Frames of one motion that correspond to one of the other, at most.
     least_seconds : float
-        Chains that cover less (the mean of both motions) are dropped.
+        Chains shorter than this (mean of both motions) are dropped.
     reach_seconds : float
-        Bridges span less than this, rows and columns added up.
+        Bridges span less than this, the sum of both motions.
     """
 
     alpha: float = ALPHA
@@ -69,13 +68,13 @@ class Web:
     rate : float
         Frames per second of rows and columns.
     cells : ndarray of int32, shape (C, 2)
-        Row and column of the cells of all paths, one path after the other: first the
-        chains, then the bridges. Along a path neither falls.
+        Row and column of the cells of all paths, concatenated: first the chains, then the
+        bridges. Neither decreases along a path.
     values : ndarray of float32, shape (C,)
         Distance at each cell.
     offsets : ndarray of int64, shape (paths + 1,)
-        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. Every chain has some; a
-        bridge between neighbouring cells has none of its own.
+        Path p has cells ``offsets[p]`` to ``offsets[p + 1]``. A bridge between neighbouring
+        cells has none.
     chain_count : int
         Paths 0 to ``chain_count - 1`` are chains.
     leaves, arrives : ndarray of int64, shape (B,)
@@ -104,7 +103,7 @@ class Web:
 
     @property
     def bridge_count(self) -> int:
-        """How many bridges there are."""
+        """Number of bridges."""
         return len(self.leaves)
 
     def path(self, number: int) -> NDArray[np.int32]:
@@ -125,11 +124,11 @@ class Web:
         )
 
     def moved(self, rows: int) -> Web:
-        """The same web, its first row at another place."""
+        """The web shifted by a number of rows."""
         return replace(self, cells=self.cells + np.array([rows, 0], np.int32))
 
     def between(self, first: int, last: int) -> Web:
-        """The part of the web on columns `first` to `last`: those of one motion, or several.
+        """The part of the web on columns `first` to `last`, of one or several motions.
 
         Chains must be ordered by motion, as `build_web` leaves them.
         """
@@ -159,12 +158,12 @@ class Web:
 
 
 def joined(webs: Sequence[tuple[Web, int]], shape: tuple[int, int], rate: float) -> Web:
-    """Webs of the same rows as one, each with its first column moved to a place.
+    """Webs of the same rows joined, each with its columns shifted.
 
     Parameters
     ----------
     webs : sequence of (Web, int)
-        And the column at which each begins; in rising order, where `Web.between` is to work.
+        Webs, and the column at which each begins; in increasing order if `Web.between` is used.
     shape : tuple of int
     rate : float
     """
@@ -201,7 +200,7 @@ def build_web(
     lag: int = 0,
     limits: WebLimits | None = None,
 ) -> Web:
-    """The web of a matrix of distances, built at the matrix's own rate.
+    """The web of a distance matrix, built at the rate of the matrix.
 
     Parameters
     ----------
@@ -209,15 +208,14 @@ def build_web(
     rate : float
         Frames per second of its rows and columns.
     starts : array_like of int, shape (K + 1,), optional
-        Columns are those of K motions one after the other; no path leads from one to
-        another. Default: of one motion.
+        Columns belong to K motions; no path leads from one to another. Default: one motion.
     itself : int, optional
-        Where among the columns the motion of the rows is itself, if it is. Only cells
-        whose column is later than their row, by the length of the shortest chain, count
-        there: the rest is the trivial diagonal, and the same mirrored.
+        First column of the motion of the rows itself, if it is among the columns. There, only
+        cells whose column is later than their row by the length of the shortest chain count:
+        the rest is the trivial diagonal and the mirror image.
     lag : int
-        Where rows and columns are parts of that motion: by how many frames the column
-        `itself` is later than the first row.
+        If rows and columns are parts of that motion: frames by which the column `itself` is
+        later than the first row.
     limits : WebLimits, optional
 
     Returns
