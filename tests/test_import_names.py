@@ -10,7 +10,7 @@ import pytest
 from small_takes import contents, needs_fork, write_take
 
 from motionloom import Library
-from motionloom.store.ingest.sources import Source, assign_names, find_sources
+from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources
 
 
 def test_each_file_is_found_once_whatever_the_way(tmp_path, monkeypatch):
@@ -41,7 +41,7 @@ def test_rerunning_from_elsewhere_or_in_parts_changes_nothing(takes, lib, monkey
 
 
 def _sources(*paths):
-    return [Source(path, path, ()) for path in paths]
+    return [SourceFile(path, path, ()) for path in paths]
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ from motionloom.parallel import Progress
 from motionloom.store.catalogue import Catalogue
 from motionloom.store.frames import FOLDER, frame_table, sync_folder, table_digest
 from motionloom.store.ingest.labels import Labelling, checked_labels, labelling
-from motionloom.store.ingest.sources import Source, assign_names, find_sources
+from motionloom.store.ingest.sources import SourceFile, assign_names, find_sources
 from motionloom.store.ingest.task import (
+    ImportTask,
     Outcome,
-    Task,
     content_hash,
     failure_reason,
     ingest,
@@ -215,7 +215,7 @@ class _Batch:
         self._durations: list[float] = []
         self._clear()
 
-    def add(self, task: Task, outcome: Outcome) -> None:
+    def add(self, task: ImportTask, outcome: Outcome) -> None:
         entry = outcome.entry
         if entry is None:
             self.skipped += 1
@@ -259,10 +259,12 @@ class _Batch:
         self.since = time.monotonic()
 
 
-def _tasks(sources: Sequence[Source], catalogue: Catalogue, present: Collection[str]) -> list[Task]:
+def _tasks(
+    sources: Sequence[SourceFile], catalogue: Catalogue, present: Collection[str]
+) -> list[ImportTask]:
     entries = {entry.name: entry for entry in catalogue.entries()}
 
-    def same(source: Source, name: str) -> bool:
+    def same(source: SourceFile, name: str) -> bool:
         held = entries.get(name)
         try:
             return held is not None and held.source_hash == content_hash(source.shown)
@@ -274,18 +276,18 @@ def _tasks(sources: Sequence[Source], catalogue: Catalogue, present: Collection[
     here = os.getcwd()  # workers of a cluster run in other folders
     known = [entries.get(names[source.path]) for source in sources]
     return [
-        Task(s, names[s.path], entry, here, entry is not None and entry.file not in present)
+        ImportTask(s, names[s.path], entry, here, entry is not None and entry.file not in present)
         for s, entry in zip(sources, known, strict=True)
     ]
 
 
-def _load_readers(sources: Sequence[Source]) -> None:
+def _load_readers(sources: Sequence[SourceFile]) -> None:
     """Import the readers before workers are forked, so that each inherits them."""
     for suffix in {Path(source.path).suffix.lower() for source in sources}:
         importlib.import_module(FORMATS[suffix].module)
 
 
-def _useful_workers(sources: Sequence[Source]) -> int:
+def _useful_workers(sources: Sequence[SourceFile]) -> int:
     size = 0
     for source in sources:
         try:

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from motionloom.errors import InvalidInput
 from motionloom.formats import FORMATS
-from motionloom.store.ingest.sources import Source
+from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.settings import LabelRule
 
 KEY_COLUMNS = ("file", "name", "motion", "clip", "path", "filename", "take")
@@ -35,7 +35,7 @@ class Labelling:
 
 def labelling(
     rules: LabelRule | Sequence[LabelRule] | None,
-    sources: Sequence[Source],
+    sources: Sequence[SourceFile],
     *,
     columns: str | Sequence[str] | None = None,
 ) -> Labelling:
@@ -43,7 +43,7 @@ def labelling(
 
     Examples
     --------
-    >>> kick = Source("/takes/kick/high_1.bvh", "takes/kick/high_1.bvh", ("kick",))
+    >>> kick = SourceFile("/takes/kick/high_1.bvh", "takes/kick/high_1.bvh", ("kick",))
     >>> labelling(["folder", "pattern:^([a-z]+)_"], [kick]).by_path
     {'/takes/kick/high_1.bvh': ('high', 'kick')}
     """
@@ -71,10 +71,10 @@ def checked_labels(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({str(label).strip() for label in labels} - {""}))
 
 
-_Rule = Callable[[Source], Iterable[str]]
+_Rule = Callable[[SourceFile], Iterable[str]]
 
 
-def _rule(rule: LabelRule, sources: Sequence[Source], columns) -> tuple[_Rule, list[str]]:
+def _rule(rule: LabelRule, sources: Sequence[SourceFile], columns) -> tuple[_Rule, list[str]]:
     if isinstance(rule, Mapping):
         rows = [
             (str(key), (value,) if isinstance(value, str) else tuple(map(str, value)))
@@ -104,7 +104,7 @@ def _pattern(expression: str) -> _Rule:
         )
     named = [name for name in compiled.groupindex if name.startswith("label")]
 
-    def rule(source: Source) -> list[str]:
+    def rule(source: SourceFile) -> list[str]:
         text = "/".join(source.parts) if "/" in expression else source.stem
         match = compiled.search(text)
         if match is None:
@@ -153,7 +153,7 @@ def _decoded(path: Path) -> str:
     return data.decode("latin-1")
 
 
-def _by_key(rows, sources: Sequence[Source]) -> tuple[_Rule, list[str]]:
+def _by_key(rows, sources: Sequence[SourceFile]) -> tuple[_Rule, list[str]]:
     """Labels of rows that match the end of a path: ``86_01``, ``86/86_01.bvh``."""
     labels: dict[tuple[str, ...], list[str]] = {}
     for key, given in rows:

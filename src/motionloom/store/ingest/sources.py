@@ -22,7 +22,7 @@ _COMPANIONS = {".amc": ".asf", ".gltf": ".bin"}
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """One file to import."""
 
     path: str  # absolute, folders without symbolic links: the file's identity
@@ -42,7 +42,7 @@ class Source:
 
 def find_sources(
     paths: Iterable[str | Path],
-) -> tuple[list[Source], list[tuple[str, str]]]:
+) -> tuple[list[SourceFile], list[tuple[str, str]]]:
     """Every motion file among `paths` and in the folders among them, once each.
 
     Folders are searched recursively; hidden files and folders are ignored, and links to folders
@@ -51,7 +51,7 @@ def find_sources(
     reader, or there are no motion files at all.
     """
     paths = list(paths)
-    found: dict[str, Source] = {}
+    found: dict[str, SourceFile] = {}
     unreadable: list[tuple[str, str]] = []
     for path in sorted({Path(path).expanduser() for path in paths}, key=_outermost_first):
         if path.is_dir():
@@ -68,7 +68,7 @@ def find_sources(
             identity = storable(os.path.join(os.path.realpath(file.parent), file.name))
             inner = file.relative_to(path).parts[:-1] if path.is_dir() else ()
             folders = inner or (Path(os.path.abspath(file)).parent.name,)
-            source = Source(identity, str(file), tuple(map(storable, folders)))
+            source = SourceFile(identity, str(file), tuple(map(storable, folders)))
             found.setdefault(identity, source)
     if not found and not unreadable:
         places, known = ", ".join(map(str, paths)), ", ".join(MOTION_SUFFIXES)
@@ -77,9 +77,9 @@ def find_sources(
 
 
 def assign_names(
-    sources: Sequence[Source],
+    sources: Sequence[SourceFile],
     held: Mapping[str, str],
-    same: Callable[[Source, str], bool] = lambda source, name: False,
+    same: Callable[[SourceFile, str], bool] = lambda source, name: False,
 ) -> dict[str, str]:
     """Names of the motions of an import, by source path.
 
@@ -88,7 +88,7 @@ def assign_names(
 
     Examples
     --------
-    >>> files = [Source(f"/takes/{x}/walk.bvh", "", ()) for x in "ab"]
+    >>> files = [SourceFile(f"/takes/{x}/walk.bvh", "", ()) for x in "ab"]
     >>> list(assign_names(files, {}).values())
     ['a/walk', 'b/walk']
     >>> list(assign_names(files[1:], {"walk": "/takes/a/walk.bvh"}).values())
@@ -154,7 +154,7 @@ def _suffixes(parts: Sequence[str]) -> list[str]:
     return [*ends, f"/{ends[-1]}"]
 
 
-def _with_suffix(source: Source) -> tuple[str, ...]:
+def _with_suffix(source: SourceFile) -> tuple[str, ...]:
     return (*source.parts[:-1], Path(source.path).name)
 
 

@@ -16,16 +16,16 @@ from motionloom.errors import MotionFormatError, MotionloomError
 from motionloom.formats import load
 from motionloom.motion import Motion
 from motionloom.store.frames import FOLDER, is_whole, write_frames
-from motionloom.store.ingest.sources import Source, companions
+from motionloom.store.ingest.sources import SourceFile, companions
 from motionloom.store.records import Entry, origin_json, skeleton_json
 from motionloom.store.remote.object_store import FileStore, ObjectStoreError
 
 
 @dataclass(frozen=True)
-class Task:
+class ImportTask:
     """A file, the name of its motion, and the entry of the library with that name."""
 
-    source: Source
+    source: SourceFile
     name: str
     known: Entry | None
     folder: str = ""  # that the path is relative to
@@ -48,7 +48,13 @@ class Outcome:
 
 
 def ingest(
-    task: Task, *, files: FileStore, fps: float | None, reader: dict, options: str, force: bool
+    task: ImportTask,
+    *,
+    files: FileStore,
+    fps: float | None,
+    reader: dict,
+    options: str,
+    force: bool,
 ) -> Outcome:
     """Run the task; `options` (JSON) is all that determines the result besides the file."""
     source, known, file = task.source, task.known, task.file
