@@ -29,7 +29,7 @@ from motionloom.parallel import Progress, one_thread
 from motionloom.search.clips.measures import CLIP_MEASURES, ClipMeasure, clip_measure, mirrored
 from motionloom.search.clips.table import ClipTable, clip_table, gaps_in
 from motionloom.store.ingest.labels import labelling
-from motionloom.store.ingest.sources import Source
+from motionloom.store.ingest.sources import SourceFile
 from motionloom.store.store import Store
 
 _TASKS_PER_WORKER = 8
@@ -390,7 +390,7 @@ def _labels(
     # A row may name the motion or the file it came from.
     names = {f"/{name}": name for name in library.names}
     files = {entry.source: entry.name for entry in library.entries() if entry.source}
-    sources = [Source(path, path, ()) for path in (*names, *files)]
+    sources = [SourceFile(path, path, ()) for path in (*names, *files)]
     told = labelling(labels, sources, columns=column)
     by_name: dict[str, str] = {}
     for path, some in told.by_path.items():
