@@ -31,7 +31,9 @@ def test_draws_grid_region_paths_and_matches(kicks):
     assert len(found) == 1
     assert 0 <= found[0].start < found[0].end <= pair.web.shape[1]
     assert found[0].path[0, 0] == 0 and found[0].path[-1, 0] == 49
-    figure = match_web_figure(pair.matrix, pair.web, names=("a", "b"), query=(10, 60), found=found)
+    figure = match_web_figure(
+        pair.matrix, pair.web, names=("a", "b"), query=(10, 60), matches=found
+    )
     left, right = figure.axes
     assert len(left.images) == 2 and len(right.images) == 1
     layer = np.asarray(left.images[1].get_array())

@@ -77,6 +77,22 @@ def test_the_document_tells_what_every_route_does(app):
         assert described["tags"], (method, address)
 
 
+def test_the_types_of_the_page_are_those_of_the_document(app):
+    """``npm run types`` in the folder ``studio`` writes them anew."""
+    root = Path(__file__).parents[1]
+    types = (root / "studio" / "src" / "net" / "schema.d.ts").read_text(encoding="utf-8")
+    document = app.openapi()
+    schemas = document["components"]["schemas"]
+    validation = {"HTTPValidationError", "ValidationError"}  # FastAPI's own
+    written = re.search(r"schemas: \{\n(.*?)\n    \};", types, re.DOTALL).group(1)
+    for path in document["paths"]:
+        assert f'"{path}": {{' in types, path
+    assert set(re.findall(r"^        (\w+): ", written, re.M)) == set(schemas) - validation
+    for name in set(schemas) - validation:
+        for field in schemas[name]["properties"]:
+            assert re.search(rf"^            {re.escape(field)}\??:", written, re.M), (name, field)
+
+
 def test_the_addresses_in_the_docs_are_in_the_document(app):
     page = (Path(__file__).parents[1] / "docs" / "studio.md").read_text(encoding="utf-8")
     shown = re.findall(r"^curl .*?\$at(/api/[^\s]+)", page, re.MULTILINE)

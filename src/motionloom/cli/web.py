@@ -116,7 +116,7 @@ def _draw(
     rate = pair.web.rate
     found = [] if pair.query is None else pair.search(*pair.query, threshold=max_distance)
     write_match_web(
-        pair.matrix, pair.web, output, names=(a, b), query=pair.query, found=found,
+        pair.matrix, pair.web, output, names=(a, b), query=pair.query, matches=found,
         alpha=pair.alpha,
     )  # fmt: skip
     if json:

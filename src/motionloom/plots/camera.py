@@ -117,5 +117,5 @@ def _sweep(camera: Camera, poses: NDArray[np.float64]) -> float:
     poses = poses[np.isfinite(poses).all(axis=(1, 2))]
     if not len(poses):
         return 0.0
-    liveliest = int(poses.var(axis=0).sum(axis=1).argmax())
-    return float(camera.project(poses[:, liveliest])[:, 0].std())
+    most_active = int(poses.var(axis=0).sum(axis=1).argmax())
+    return float(camera.project(poses[:, most_active])[:, 0].std())

@@ -137,7 +137,7 @@ def match_web_figure(
     *,
     names: tuple[str, str] = ("rows", "columns"),
     query: tuple[int, int] | None = None,
-    found: Sequence[Candidate] = (),
+    matches: Sequence[Candidate] = (),
     alpha: float = ALPHA,
 ) -> Figure:
     """Figure of the distance matrix and the match web of two motions.
@@ -155,7 +155,7 @@ def match_web_figure(
         Names of the motions of rows and columns.
     query : (start, end), optional
         Rows of the query.
-    found : sequence of Candidate
+    matches : sequence of Candidate
         Match sequences, as pairs of row (relative to the start of the query) and column.
     alpha : float
         Tolerance of the valid region.
@@ -186,12 +186,12 @@ def match_web_figure(
     _draw_paths(right, web)
     counts = [(web.chain_count, "chain", "s"), (web.bridge_count, "bridge", "s")]
     if query is not None:
-        counts.append((len(found), "match", "es"))
+        counts.append((len(matches), "match", "es"))
     words = (f"{n} {word}{'' if n == 1 else more}" for n, word, more in counts)
     right.set_title(", ".join(words), size=9, color=TEXT)
     left.set_title("minima and valid region", size=9, color=TEXT)
     if query is not None:
-        _draw_query(right, web, query, found)
+        _draw_query(right, web, query, matches)
     sheet.tight_layout()
     return sheet
 
@@ -203,12 +203,12 @@ def write_match_web(
     *,
     names: tuple[str, str] = ("rows", "columns"),
     query: tuple[int, int] | None = None,
-    found: Sequence[Candidate] = (),
+    matches: Sequence[Candidate] = (),
     alpha: float = ALPHA,
 ) -> Path:
     """Write a match web to a .png, .svg or .pdf file; see `match_web_figure`."""
     path = checked_picture_path(path)
-    figure = match_web_figure(matrix, web, names=names, query=query, found=found, alpha=alpha)
+    figure = match_web_figure(matrix, web, names=names, query=query, matches=matches, alpha=alpha)
     return write_figure(figure, path)
 
 
@@ -251,10 +251,10 @@ def _draw_paths(axes: Axes, web: Web) -> None:
         axes.add_collection(LineCollection(lines, colors=colour, linewidths=width), autolim=False)
 
 
-def _draw_query(axes: Axes, web: Web, query: tuple[int, int], found: Sequence[Candidate]) -> None:
+def _draw_query(axes: Axes, web: Web, query: tuple[int, int], matches: Sequence[Candidate]) -> None:
     first, last = query[0] / web.rate, (query[1] - 1) / web.rate
     axes.axhspan(first, last, color=MATCH, alpha=0.12, lw=0)
-    for one in found:
+    for one in matches:
         rows, columns = (one.path[:, 0] + query[0]) / web.rate, one.path[:, 1] / web.rate
         axes.plot(columns, rows, color=MATCH, lw=4.5, alpha=0.6, zorder=1.5)
         axes.text(columns[-1], rows[-1], f" {one.distance:.3f}", color=MATCH, size=7.5,

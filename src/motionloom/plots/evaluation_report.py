@@ -35,12 +35,12 @@ td:first-child, th:first-child { text-align: left; } img { max-width: 100%; }
 Table = tuple[list[str], list[list[str]]]
 
 
-def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
+def write_clip_report(result: Evaluation, folder: str | Path) -> list[Path]:
     """Write the report of an evaluation into a folder.
 
     Parameters
     ----------
-    found : Evaluation
+    result : Evaluation
     folder : str or Path
         Created if missing. Contains ``report.md``, ``report.html`` (with embedded figures),
         ``precision_recall.png`` and ``.csv``, ``precision_recall_by_label.png``, one
@@ -52,21 +52,24 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    average = _figure(partial(draw_precision_recall, found=found), (6.4, 4.4))
+    average = _figure(partial(draw_precision_recall, result=result), (6.4, 4.4))
     pictures = [_saved(average, folder / "precision_recall.png")]
-    pictures.append(_saved(_by_label(found), folder / "precision_recall_by_label.png"))
-    for name in found.methods:
-        figure = _figure(partial(draw_similarity, found=found, method=name), (6.4, 6.2))
+    pictures.append(_saved(_by_label(result), folder / "precision_recall_by_label.png"))
+    for name in result.methods:
+        figure = _figure(partial(draw_similarity, result=result, method=name), (6.4, 6.2))
         pictures.append(_saved(figure, folder / f"similarity_{name}.png"))
     table = folder / "precision_recall.csv"
-    _write_table(found, table)
+    _write_table(result, table)
     with atomic_write(folder / "distances.npz") as scratch:
-        arrays: dict[str, Any] = {"clips": np.array(found.clips), "labels": np.array(found.labels)}
-        arrays |= {name: score.distances for name, score in found.methods.items()}
+        arrays: dict[str, Any] = {
+            "clips": np.array(result.clips),
+            "labels": np.array(result.labels),
+        }
+        arrays |= {name: score.distances for name, score in result.methods.items()}
         np.savez_compressed(scratch, **arrays)
     for name, text in (
-        ("report.md", _markdown(found, pictures)),
-        ("report.html", _html(found, pictures)),
+        ("report.md", _markdown(result, pictures)),
+        ("report.html", _html(result, pictures)),
     ):
         with atomic_write(folder / name) as scratch:
             scratch.write_text(text, encoding="utf-8")
@@ -79,36 +82,36 @@ def write_clip_report(found: Evaluation, folder: str | Path) -> list[Path]:
     ]
 
 
-def draw_similarity(axes: Axes, found: Evaluation, method: str) -> None:
+def draw_similarity(axes: Axes, result: Evaluation, method: str) -> None:
     """Draw all distances of a method, grouped by label; darker is more similar."""
     from matplotlib.patches import Rectangle
 
-    distances = found.methods[method].distances
+    distances = result.methods[method].distances
     low, high = np.nanmin(distances), np.nanmax(distances)
     shade = (distances - low) / (high - low if high > low else 1.0)
     axes.imshow(shade, cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest")
     start, places = 0, []
-    for k, count in enumerate(found.label_counts.values()):
+    for k, count in enumerate(result.label_counts.values()):
         corner = (start - 0.5, start - 0.5)
         colour = _LINES[k % len(_LINES)]
         axes.add_patch(Rectangle(corner, count, count, fill=False, ec=colour, lw=1.8))
         places.append(start + 0.5 * (count - 1))
         start += count
-    axes.set_xticks(places, found.label_counts, size=8, rotation=30, ha="right")
-    axes.set_yticks(places, found.label_counts, size=8)
+    axes.set_xticks(places, result.label_counts, size=8, rotation=30, ha="right")
+    axes.set_yticks(places, result.label_counts, size=8)
     axes.tick_params(length=0, colors=TEXT)
     axes.spines[:].set_visible(False)
     axes.set_title(f"{method}: the darker, the more alike", size=10, color=TEXT, loc="left")
 
 
-def draw_precision_recall(axes: Axes, found: Evaluation) -> None:
+def draw_precision_recall(axes: Axes, result: Evaluation) -> None:
     """Draw average precision at eleven recall levels, one line per method."""
-    for k, (name, score) in enumerate(found.methods.items()):
+    for k, (name, score) in enumerate(result.methods.items()):
         label = f"{name}, {score.mean_average_precision:.3f}"
         _curve(axes, score.precision_at_recall, k, label)
     axes.legend(title="mean average precision", fontsize=8, title_fontsize=8, frameon=False)
     axes.set_title(
-        f"{len(found.clips)} clips, each as a query once", size=10, color=TEXT, loc="left"
+        f"{len(result.clips)} clips, each as a query once", size=10, color=TEXT, loc="left"
     )
 
 
@@ -120,18 +123,18 @@ def _figure(draw: Callable[[Axes], None], size: tuple[float, float]) -> Figure:
     return figure
 
 
-def _by_label(found: Evaluation) -> Figure:
+def _by_label(result: Evaluation) -> Figure:
     from matplotlib.figure import Figure
 
-    labels = list(next(iter(found.methods.values())).by_label)
+    labels = list(next(iter(result.methods.values())).by_label)
     columns = min(3, len(labels))
     rows = -(-len(labels) // columns)
     figure = Figure(figsize=(3.1 * columns, 2.6 * rows + 0.4), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes, label in zip(grid.ravel(), labels, strict=False):
-        for k, (name, score) in enumerate(found.methods.items()):
+        for k, (name, score) in enumerate(result.methods.items()):
             _curve(axes, score.by_label[label][1], k, name)
-        axes.set_title(f"{label} ({found.label_counts[label]})", size=9, color=TEXT, loc="left")
+        axes.set_title(f"{label} ({result.label_counts[label]})", size=9, color=TEXT, loc="left")
     for axes in grid.ravel()[len(labels) :]:
         axes.set_visible(False)
     handles, names = grid[0, 0].get_legend_handles_labels()
@@ -152,11 +155,11 @@ def _saved(figure: Figure, path: Path) -> Path:
     return write_figure(figure, path, dpi=110)
 
 
-def _write_table(found: Evaluation, path: Path) -> None:
+def _write_table(result: Evaluation, path: Path) -> None:
     with atomic_write(path) as scratch, open(scratch, "w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out)
         rows.writerow(["method", "label", "recall", "precision"])
-        for name, score in found.methods.items():
+        for name, score in result.methods.items():
             curves = {"(all)": score.precision_at_recall}
             curves |= {label: points for label, (_, points) in score.by_label.items()}
             for label, points in curves.items():
@@ -167,7 +170,7 @@ def _write_table(found: Evaluation, path: Path) -> None:
 # --- the page -------------------------------------------------------------------------------
 
 
-def _summary(found: Evaluation) -> Table:
+def _summary(result: Evaluation) -> Table:
     head = [
         "method", "mean average precision", "nearest neighbour", "seconds", "per pair", "unit",
     ]  # fmt: skip
@@ -180,67 +183,67 @@ def _summary(found: Evaluation) -> Table:
             f"{1e6 * score.seconds_per_pair:.3g} µs",
             score.measure.unit,
         ]
-        for name, score in found.methods.items()
+        for name, score in result.methods.items()
     ]
     return head, rows
 
 
-def _labels(found: Evaluation) -> Table:
-    head = ["label", "clips", *found.methods]
-    shared = next(iter(found.methods.values())).by_label
+def _labels(result: Evaluation) -> Table:
+    head = ["label", "clips", *result.methods]
+    shared = next(iter(result.methods.values())).by_label
     rows = [
-        [label, str(count), *(f"{s.by_label[label][0]:.3f}" for s in found.methods.values())]
-        for label, count in found.label_counts.items()
+        [label, str(count), *(f"{s.by_label[label][0]:.3f}" for s in result.methods.values())]
+        for label, count in result.label_counts.items()
         if label in shared
     ]
     return head, rows
 
 
-def _recalls(found: Evaluation) -> Table:
+def _recalls(result: Evaluation) -> Table:
     head = ["recall", *(f"{recall:.1f}" for recall in RECALLS)]
     rows = [
         [name, *(f"{value:.3f}" for value in score.precision_at_recall)]
-        for name, score in found.methods.items()
+        for name, score in result.methods.items()
     ]
     return head, rows
 
 
-def _remarks(found: Evaluation) -> list[str]:
+def _remarks(result: Evaluation) -> list[str]:
     out = [
-        f"{len(found.clips)} clips with {len(found.label_counts)} labels; every clip is a query "
+        f"{len(result.clips)} clips with {len(result.label_counts)} labels; every clip is a query "
         "once and left out of its own answer. Seconds are processor time on one thread, for all "
         "distances; precision is interpolated.",
-        *(f"{name}: {score.measure.about}." for name, score in found.methods.items()),
+        *(f"{name}: {score.measure.about}." for name, score in result.methods.items()),
     ]
-    for name, score in found.methods.items():
+    for name, score in result.methods.items():
         for joint, clips in score.joints_missing.items():
             more = f" and {len(clips) - 1} more" if len(clips) > 1 else ""
             out.append(f"{name}: {joint} is not compared, because {clips[0]}{more} lack it.")
-    alone = [label for label, count in found.label_counts.items() if count == 1]
+    alone = [label for label, count in result.label_counts.items() if count == 1]
     if alone:
         out.append(f"No query, because nobody shares the label: {', '.join(alone)}.")
-    out += [f"Left out: {name} ({reason})." for name, reason in found.left_out.items()]
-    if found.unlabelled:
-        out.append(f"{found.unlabelled} motions of the library have no label and take no part.")
-    if found.unmatched:
-        out.append(f"{len(found.unmatched)} labels name no motion: {found.unmatched[0]} ...")
+    out += [f"Left out: {name} ({reason})." for name, reason in result.left_out.items()]
+    if result.unlabelled:
+        out.append(f"{result.unlabelled} motions of the library have no label and take no part.")
+    if result.unmatched:
+        out.append(f"{len(result.unmatched)} labels name no motion: {result.unmatched[0]} ...")
     return out
 
 
-def _markdown(found: Evaluation, pictures: list[Path]) -> str:
+def _markdown(result: Evaluation, pictures: list[Path]) -> str:
     def table(content: Table) -> str:
         head, rows = content
         lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
-    parts = ["# Whole clips, by measure", table(_summary(found)), *(_remarks(found))]
-    parts += ["## Precision at recall", table(_recalls(found))]
-    parts += ["## Mean average precision by label", table(_labels(found)), "## Pictures"]
+    parts = ["# Whole clips, by measure", table(_summary(result)), *(_remarks(result))]
+    parts += ["## Precision at recall", table(_recalls(result))]
+    parts += ["## Mean average precision by label", table(_labels(result)), "## Pictures"]
     parts += [f"![{picture.stem}]({picture.name})" for picture in pictures]
     return "\n\n".join(parts) + "\n"
 
 
-def _html(found: Evaluation, pictures: list[Path]) -> str:
+def _html(result: Evaluation, pictures: list[Path]) -> str:
     def row(cells: list[str], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
@@ -248,7 +251,7 @@ def _html(found: Evaluation, pictures: list[Path]) -> str:
         head, rows = content
         return f"<table>{row(head, 'th')}{''.join(row(cells, 'td') for cells in rows)}</table>"
 
-    remarks = "".join(f"<p>{escape(text)}</p>" for text in _remarks(found))
+    remarks = "".join(f"<p>{escape(text)}</p>" for text in _remarks(result))
     shown = "".join(
         f'<p><img alt="{escape(picture.stem)}" src="data:image/png;base64,'
         f'{base64.b64encode(picture.read_bytes()).decode()}"></p>'
@@ -256,9 +259,9 @@ def _html(found: Evaluation, pictures: list[Path]) -> str:
     )
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Whole clips</title>'
-        f"<style>{_STYLE}</style><h1>Whole clips, by measure</h1>{table(_summary(found))}{remarks}"
-        f"<h2>Precision at recall</h2>{table(_recalls(found))}"
-        f"<h2>Mean average precision by label</h2>{table(_labels(found))}{shown}</html>\n"
+        f"<style>{_STYLE}</style><h1>Whole clips, by measure</h1>{table(_summary(result))}{remarks}"
+        f"<h2>Precision at recall</h2>{table(_recalls(result))}"
+        f"<h2>Mean average precision by label</h2>{table(_labels(result))}{shown}</html>\n"
     )
 
 
