@@ -10,23 +10,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from motionloom.settings import Settings, setting
+from motionloom.settings import Setting, Settings, setting
 
-UNIT_HELP = "Unit of the file: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]"
-UP_HELP = "Up axis of the file: y, z, x, -y ... [inferred]"
-ROLES_HELP = "Role map (JSON or TOML) for joints whose names do not tell their role."
+UNIT = Setting("Unit of the file: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]")
+UP = Setting("Up axis of the file: y, z, x, -y ... [inferred]")
+FPS = Setting("Override the frame rate of the file.")
+ROLES = Setting("Role map (JSON or TOML) for joints with unknown names.", metavar="MAP")
+PARTIAL = Setting("Read the complete frames of a truncated file.")
+STRICT = Setting("Refuse everything that deviates from the specification.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadSettings(Settings):
     """How to read a motion; see `motionloom.load`."""
 
-    unit: str | float | None = setting(None, UNIT_HELP)
-    fps: float | None = setting(None, "Override the frame rate of the file.")
-    up: str | None = setting(None, UP_HELP)
-    roles: str | Path | Mapping[str, str] | None = setting(None, ROLES_HELP, metavar="MAP")
-    partial: bool = setting(False, "Read the complete frames of a truncated file.")
-    strict: bool = setting(False, "Refuse everything that deviates from the specification.")
+    unit: str | float | None = setting(None, UNIT)
+    fps: float | None = setting(None, FPS)
+    up: str | None = setting(None, UP)
+    roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
+    partial: bool = setting(False, PARTIAL)
+    strict: bool = setting(False, STRICT)
     root: str | None = setting(None, "Name of the ROOT to read, if a file has several figures.")
     tpose: bool | None = setting(None, "BVH: whether frame 0 is an added T-pose.", command=False)
     asf: str | Path | None = setting(None, "Acclaim: the skeleton file.", command=False)
@@ -43,11 +46,11 @@ class LoadSettings(Settings):
 class LoadMarkersSettings(Settings):
     """How to read markers; see `motionloom.load_markers`."""
 
-    unit: str | float | None = setting(None, UNIT_HELP)
-    fps: float | None = setting(None, "Override the frame rate of the file.")
-    up: str | None = setting(None, UP_HELP)
-    partial: bool = setting(False, "Read the complete frames of a truncated file.")
-    strict: bool = setting(False, "Refuse everything that deviates from the specification.")
+    unit: str | float | None = setting(None, UNIT)
+    fps: float | None = setting(None, FPS)
+    up: str | None = setting(None, UP)
+    partial: bool = setting(False, PARTIAL)
+    strict: bool = setting(False, STRICT)
     subject: str | None = setting(None, "C3D: only the markers of this subject.")
     unlabelled: bool = setting(False, "C3D: also read points without a label.")
     zero_gaps: bool = setting(False, "C3D: treat points at exactly (0, 0, 0) as gaps.")
@@ -76,7 +79,7 @@ class ConvertSettings(Settings):
     fps: float | None = setting(None, "Resample to this rate.")
     unit: str | None = setting(None, "Unit of the written file.")
     up: str | None = setting(None, "Up axis of the written file: y or z.")
-    roles: str | None = setting(None, ROLES_HELP, metavar="MAP", old_options=("--joints",))
+    roles: str | None = setting(None, ROLES.help, metavar="MAP", old_options=("--joints",))
     onto: str | None = setting(None, "Retarget onto the skeleton of this file.", metavar="SKELETON")
     to: str | None = setting(None, "Suffix of the files when OUT is a folder: glb, bvh, ...")
     clean: bool = setting(False, "Remove foot skate first.")

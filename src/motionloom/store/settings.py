@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from motionloom.errors import InvalidInput
+from motionloom.formats.settings import ROLES, UNIT, UP
 from motionloom.settings import Settings, setting
 
 LabelRule = str | Path | Mapping[str, str | Iterable[str]]
@@ -30,13 +31,9 @@ class ImportSettings(Settings):
         metavar="TEXT",
     )
     fps: float | None = setting(None, "Keep the whole library at this frame rate.")
-    unit: str | float | None = setting(
-        None, "Unit of the files: m, cm, mm, inch, foot, cmu, or metres per unit. [inferred]"
-    )
-    up: str | None = setting(None, "Up axis of the files: y, z, x, -y ... [inferred]")
-    roles: str | Path | Mapping[str, str] | None = setting(
-        None, "Joint roles of skeletons with unknown names (JSON or TOML).", metavar="MAP"
-    )
+    unit: str | float | None = setting(None, UNIT)
+    up: str | None = setting(None, UP)
+    roles: str | Path | Mapping[str, str] | None = setting(None, ROLES)
     force: bool = setting(False, "Read files again even if they are unchanged.")
     workers: int | None = setting(None, "Processes to use. [one per core]", least=1)
 
