@@ -10,7 +10,6 @@ import motionloom as ml
 from motionloom.cli import app
 from motionloom.errors import InvalidInput
 from motionloom.plots.distance_matrix import MATCH, match_web_figure, write_match_web
-from motionloom.search.match_web.search import web_pair
 
 
 @pytest.fixture(scope="module")
@@ -26,29 +25,30 @@ def run(*words):
 
 
 def test_draws_grid_region_paths_and_matches(kicks):
-    pair = web_pair(kicks, *kicks.names)
-    found = pair.search(10, 60, threshold=0.3)
+    whole = kicks.compare(*kicks.names)
+    web = whole.web()
+    part = kicks.compare(f"{kicks.names[0]}:10-60", kicks.names[1])
+    found = part.sequences(web, max_distance=0.3)
     assert len(found) == 1
-    assert 0 <= found[0].start < found[0].end <= pair.web.shape[1]
+    assert 0 <= found[0].start < found[0].end <= web.shape[1]
     assert found[0].path[0, 0] == 0 and found[0].path[-1, 0] == 49
-    figure = match_web_figure(
-        pair.matrix, pair.web, names=("a", "b"), query=(10, 60), matches=found
-    )
+    figure = match_web_figure(whole.matrix(), web, names=("a", "b"), query=part.rows, matches=found)
     left, right = figure.axes
     assert len(left.images) == 2 and len(right.images) == 1
     layer = np.asarray(left.images[1].get_array())
     assert 0.02 < (layer[..., 3] == 1.0).mean() < 0.2  # minima
     assert [line.get_color() for line in right.lines] == [MATCH]
     chains = right.collections[1].get_segments()
-    assert len(chains) == pair.web.chain_count
+    assert len(chains) == web.chain_count
     assert right.get_title().endswith("1 match")
 
 
 def test_a_motion_with_itself_leaves_out_what_is_trivial(kicks):
     name = kicks.names[0]
-    pair = web_pair(kicks, name, name)
-    assert all(one.start != 10 for one in pair.search(10, 60, threshold=1.0))
-    assert (pair.web.cells[:, 0] != pair.web.cells[:, 1]).all()
+    pair = kicks.compare(f"{name}:10-60", name)
+    web = pair.web()
+    assert all(one.start != 10 for one in pair.sequences(web, max_distance=1.0))
+    assert (web.cells[:, 0] != web.cells[:, 1]).all()
 
 
 def test_the_command_draws_and_tells(kicks, tmp_path):
@@ -95,6 +95,6 @@ def test_says_what_is_wrong(kicks, words, message):
 
 
 def test_grid_and_web_must_fit(kicks, tmp_path):
-    pair = web_pair(kicks, *kicks.names)
+    pair = kicks.compare(*kicks.names)
     with pytest.raises(InvalidInput, match="must have one shape"):
-        write_match_web(pair.matrix[1:], pair.web, tmp_path / "web.png")
+        write_match_web(pair.matrix()[1:], pair.web(), tmp_path / "web.png")

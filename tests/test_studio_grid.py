@@ -13,7 +13,6 @@ import motionloom as ml
 from motionloom.alignment import matrix_minima, valid_region
 from motionloom.cli import app as cli
 from motionloom.distance import distance_matrix
-from motionloom.search.match_web.search import web_pair
 
 pytest.importorskip("fastapi")
 
@@ -72,9 +71,9 @@ def test_a_stretch_is_a_part_of_the_whole(client):
 
 def test_marks_are_minima_and_the_valid_region(client, library):
     _, arrays = _asked(client, "/marks", a=KICK, b=OTHER)
-    pair = web_pair(library, KICK, OTHER)
-    assert ((arrays["marks"] & 1) > 0).tolist() == (matrix_minima(pair.matrix) > 0).tolist()
-    region = valid_region(pair.matrix, alpha=pair.alpha)
+    matrix = distance_matrix(library[KICK], library[OTHER], "pc11")
+    assert ((arrays["marks"] & 1) > 0).tolist() == (matrix_minima(matrix) > 0).tolist()
+    region = valid_region(matrix, alpha=library.compare(KICK, OTHER).alpha)
     assert ((arrays["marks"] & 2) > 0).tolist() == region.tolist()
 
 
@@ -87,7 +86,7 @@ def _lines(head, arrays, kind):
 
 def test_chains_and_bridges_are_those_of_the_web(client, library):
     head, arrays = _asked(client, "/web", a=KICK, b=OTHER)
-    web = web_pair(library, KICK, OTHER).web
+    web = library.compare(KICK, OTHER).web()
     assert head["whole"] == {
         "chains": web.chain_count, "bridges": web.bridge_count, "cells": len(web.cells),
     }  # fmt: skip

@@ -112,26 +112,27 @@ def _draw(
     if output is None:
         raise InvalidInput("a picture of two motions needs a file: -o web.png")
     check_picture(output)
-    pair = lib.web_pair(a, b, distance=distance, query=query)
-    rate = pair.web.rate
-    found = [] if pair.query is None else pair.search(*pair.query, threshold=max_distance)
+    pair = lib.compare(a, b, distance=distance)
+    web, rows, found = pair.web(), None, []
+    if query is not None:
+        part = lib.compare(f"{a}:{query}", b, distance=distance)
+        rows, found = part.rows, part.sequences(web, max_distance=max_distance)
     write_match_web(
-        pair.matrix, pair.web, output, names=(a, b), query=pair.query, matches=found,
-        alpha=pair.alpha,
-    )  # fmt: skip
+        pair.matrix(), web, output, names=(a, b), query=rows, matches=found, alpha=pair.alpha
+    )
     if json:
         matches = [
-            {"start": one.start / rate, "end": one.end / rate, "distance": one.distance}
+            {"start": one.start / web.rate, "end": one.end / web.rate, "distance": one.distance}
             for one in found
         ]
         print_json(
             {
                 "file": str(output),
-                "chains": pair.web.chain_count,
-                "bridges": pair.web.bridge_count,
-                "cells": len(pair.web.cells),
+                "chains": web.chain_count,
+                "bridges": web.bridge_count,
+                "cells": len(web.cells),
                 "matches": matches,
             }
         )
     else:
-        remark(f"{pair.web!r} drawn to {output}")
+        remark(f"{web!r} drawn to {output}")

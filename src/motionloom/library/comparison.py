@@ -57,9 +57,14 @@ class Comparison:
         self._matrix = DistanceMatrix(self._rows, [self._columns])
 
     @property
-    def is_whole(self) -> bool:
-        """Whether both segments are whole takes."""
-        return self.shape == (len(self._whole_rows), len(self._whole_columns))
+    def rows(self) -> tuple[int, int]:
+        """Start and end of the row segment in its take, at `rate`."""
+        return self.first_row, self.first_row + self.shape[0]
+
+    @property
+    def alpha(self) -> float:
+        """Margin of the valid region."""
+        return self._store.limits.alpha
 
     def matrix(self, rows: slice = slice(None)) -> NDArray[np.float64]:
         """Distances of some rows to all columns, shape (M, N)."""
@@ -68,7 +73,7 @@ class Comparison:
     def minima(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """One-dimensional minima, and the valid region around them, both of shape (M, N)."""
         matrix = self.matrix()
-        return matrix_minima(matrix) > 0, valid_region(matrix, alpha=self._store.limits.alpha)
+        return matrix_minima(matrix) > 0, valid_region(matrix, alpha=self.alpha)
 
     def web(self, *, max_cells: int | None = None) -> Web:
         """Match web of both whole takes: the saved one, or one built now.
@@ -103,7 +108,7 @@ class Comparison:
 
         Rows count from the start of the row segment, columns from the start of the take.
         """
-        start, end = self.first_row, self.first_row + self.shape[0]
+        start, end = self.rows
         index = web_index([(0, 0, web)], np.array([0, web.shape[1]]), ways=1)
         limits = Limits(
             max_distance=max_distance,

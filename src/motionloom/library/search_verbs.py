@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from motionloom.evaluation.rank_correlation import Study
     from motionloom.motion import Motion
     from motionloom.search import Family, Match, Matches
-    from motionloom.search.match_web.search import WebPair
     from motionloom.search.match_web.store import LeftToBuild, WebReport
     from motionloom.search.match_web.web import Web
     from motionloom.search.query import Query
@@ -510,41 +509,6 @@ class SearchVerbs(Store):
         from motionloom.search.match_web.store import WebStore
 
         return WebStore(self, distance).web(a, b)
-
-    def web_pair(
-        self,
-        a: str,
-        b: str,
-        *,
-        distance: str | FrameDistance = "pc11",
-        query: str | None = None,
-    ) -> WebPair:
-        """Distance matrix and match web of two motions, to be drawn or searched.
-
-        Parameters
-        ----------
-        a, b : str
-            Names of the motions of rows and columns.
-        distance : str or FrameDistance
-            Frame distance.
-        query : str, optional
-            ``START-END`` in frames of `a`, or in seconds with an ``s``.
-
-        Returns
-        -------
-        pair : WebPair
-            ``matrix``, ``web`` (built now if it is not kept), ``query`` as a range of rows, and
-            ``search(start, end, threshold=...)``.
-
-        Examples
-        --------
-        >>> pair = lib.web_pair("kick_front_high_right", "kick_front_mid_right", query="5-40")
-        >>> pair.query, pair.matrix.shape == pair.web.shape
-        ((5, 40), True)
-        """
-        from motionloom.search.match_web.search import web_pair
-
-        return web_pair(self, a, b, distance=distance, query=query)
 
     def evaluate(
         self,

@@ -12,11 +12,10 @@ from functools import cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from motionloom.distance import FrameDistance
 from motionloom.distance.feature_table import at_rate
-from motionloom.distance.matrix import DistanceMatrix, prepared_frames
+from motionloom.distance.matrix import prepared_frames
 from motionloom.errors import LibraryError, RoleError
 from motionloom.ragged import row_of
 from motionloom.search.candidates import Candidate, Limits
@@ -27,8 +26,7 @@ from motionloom.search.match_web.build import motion_web
 from motionloom.search.match_web.index import WebIndex, web_index
 from motionloom.search.match_web.sequences import web_matches
 from motionloom.search.match_web.store import WebStore
-from motionloom.search.match_web.web import Web
-from motionloom.search.query import Query, library_query, row_span
+from motionloom.search.query import Query, row_span
 from motionloom.search.settings import ANY_DURATION, FAMILY_DISTANCE, MatchWeb, SearchSettings
 from motionloom.settings import motion_choice
 from motionloom.store.store import Store
@@ -203,64 +201,3 @@ class _WebSearch:
         if self.allowed is None:
             return True
         return bool(self.allowed[row_of(self.timeline.starts, row)])
-
-
-@dataclass(frozen=True, eq=False)
-class WebPair:
-    """Distance matrix (M, N) and match web of two motions, at the web's rate.
-
-    Attributes
-    ----------
-    matrix : ndarray, shape (M, N)
-    web : Web
-    alpha : float
-        Margin of the valid region.
-    is_same : bool
-        Whether both are the same motion.
-    query : (start, end) or None
-        Rows of a query in the first motion.
-    """
-
-    matrix: NDArray[np.float64]
-    web: Web
-    alpha: float
-    is_same: bool
-    query: tuple[int, int] | None = None
-
-    def search(
-        self, start: int, end: int, *, threshold: float = FAMILY_DISTANCE
-    ) -> list[Candidate]:
-        """Match sequences of rows `start` to `end` with a mean distance up to `threshold`."""
-        index = web_index([(0, 0, self.web)], np.array([0, self.web.shape[1]]), ways=1)
-        limits = Limits(
-            max_distance=threshold,
-            durations=WEB_DURATIONS,
-            occupied=[(start, end)] if self.is_same else [],
-        )
-        return web_matches(index, start, end, limits)
-
-
-def web_pair(
-    library: Store,
-    a: str,
-    b: str,
-    *,
-    distance: str | FrameDistance = "pc11",
-    query: str | None = None,
-) -> WebPair:
-    """Distance matrix and web of two motions; see `motionloom.Library.web_pair`."""
-    store = WebStore(library, distance)
-    rows, columns = (
-        prepared_frames(at_rate(library[name], store.rate), store.distance) for name in (a, b)
-    )
-    try:
-        web = store.web(a, b)
-    except LibraryError:
-        web = motion_web(
-            rows, [columns], rate=store.rate, itself=0 if a == b else None, limits=store.limits
-        )
-    matrix = DistanceMatrix(rows, [columns]).block()
-    span = None
-    if query is not None:
-        span = library_query(library, f"{a}:{query}").row_span(web.rate, len(matrix))
-    return WebPair(matrix, web, store.limits.alpha, a == b, span)
